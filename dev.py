@@ -28,8 +28,8 @@ from environments import HERE, scripts
 
 #: Where mypy finds the packages as they are installed, below one name.
 TYPES = HERE / "build" / "types" / "msh_gltf"
-#: What Node runs: the glTF validator, and what the gallery's viewer is built with.
-NODE_FOLDERS = (HERE / "tests" / "validator", HERE / "viewer")
+#: What Node runs: the glTF validator, the compiler of Kaitai Struct, and what the gallery's viewer is built with.
+NODE_FOLDERS = (HERE / "tests" / "validator", HERE / "tests" / "kaitai", HERE / "viewer")
 #: On all cores, a file in one piece: its tests share what they set up.
 PYTEST = ["-m", "pytest", "-n", "auto", "--dist", "loadfile"]
 #: What every Blender is tested with, and every Python.
@@ -156,7 +156,7 @@ def link_packages() -> None:
 
 
 def install_node_packages() -> None:
-    """The Khronos validator and the viewer's packages, where Node is present."""
+    """Install the Khronos validator, Kaitai Struct's compiler and the viewer's packages, where Node is present."""
     npm = shutil.which("npm")
     for folder in NODE_FOLDERS:
         if npm is None or (folder / "node_modules").is_dir():

@@ -23,8 +23,8 @@ from benchmarks.inside import way_out
 from benchmarks.measure import ROOT, WORK, as_in_commands, by_turns, exponent, timed
 from msh_gltf.converter.formats.nres import Entry, write_nres
 from msh_gltf.converter.formats.nres_edits import new_archive
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.scene.scene import Channel, ImportedNode, Mesh, Primitive, Track
 
 PICTURE = ROOT / "docs" / "pictures" / "growth.svg"

@@ -17,11 +17,11 @@ from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import new_archive
 from msh_gltf.converter.formats.terrain import read_terrain
+from msh_gltf.converter.kinds.dispatch import gltf_files, import_gltf
+from msh_gltf.converter.kinds.export_model import load_model
 from msh_gltf.converter.numeric.sampler import sample
 from msh_gltf.converter.numeric.surfaces import neighbour_links
 from msh_gltf.converter.options import ExportOptions, ImportOptions
-from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf
-from msh_gltf.converter.pipeline.export_model import load_model
 from msh_gltf.converter.queries.terrain import GROUND_NORMAL, TerrainQueries
 from msh_gltf.converter.scene.dialect import Dialect, tracks
 from tests.support import scalar_sampler

@@ -17,10 +17,10 @@ from benchmarks.record import Row
 from blender_extension import build
 from msh_gltf.converter.formats.kinds import models_in
 from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.kinds.dispatch import gltf_files, import_gltf, load_file
+from msh_gltf.converter.kinds.export_model import load_model
+from msh_gltf.converter.kinds.mission import LoadedMission
 from msh_gltf.converter.options import ExportOptions, ImportOptions
-from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf, load_file
-from msh_gltf.converter.pipeline.export_model import load_model
-from msh_gltf.converter.pipeline.mission import LoadedMission
 from msh_gltf.converter.storage import write_outputs
 from tests.support import assembly
 from tests.support.terrain_maker import make_terrain

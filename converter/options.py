@@ -89,8 +89,8 @@ def lod_ratios(text: str) -> tuple[float, ...]:
         ratios = tuple(float(part) for part in text.split(","))
     except ValueError:
         ratios = ()
-    if not 1 <= len(ratios) <= 2 or not all(0 < ratio < 1 for ratio in ratios):
-        raise ValueError("--generate-lods takes one or two ratios between 0 and 1")
+    if not 1 <= len(ratios) <= 3 or not all(0 < ratio < 1 for ratio in ratios):
+        raise ValueError("--generate-lods takes one to three ratios between 0 and 1")
     return ratios
 
 
@@ -308,9 +308,9 @@ class ImportOptions:
         (),
         "--generate-lods",
         group="output",
-        metavar="A,B",
+        metavar="A,B,C",
         read=lod_ratios,
-        help="Make LOD 1 and 2 with these ratios of the triangles, e.g. 0.5,0.25.",
+        help="Make levels of detail 1 to 3 with these ratios of the triangles, e.g. 0.5,0.25.",
         example="gltf2msh tower.glb --generate-lods 0.5,0.25 -o lods/",
     )
     verify: bool = option(

@@ -224,7 +224,7 @@ def extras_tables(translate: Translate = str) -> str:
         for name, form, key in schema(kind):
             most = "" if key.most is None else f"-1 .. {key.most}"
             given = kind is SceneExtras and name in SourceExtras.__annotations__
-            writer = "pipeline" if given else "exporters"
+            writer = "kinds" if given else "exporters"
             files, readers = (", ".join(words.split()) for words in (key.files, key.readers))
             said = translate(types.get(form, "object")), files, translate(key.meaning)
             rows.append((f"`{name}`", *said, most, writer, readers))

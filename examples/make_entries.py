@@ -9,8 +9,8 @@ from make_models import Model
 
 from msh_gltf.converter.formats.nres import Entry
 from msh_gltf.converter.formats.nres_edits import name_field
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.pipeline.dispatch import import_gltf
 
 MESH, WEAR = (int.from_bytes(code, "little") for code in (b"MESH", b"WEAR"))
 

@@ -33,7 +33,7 @@ from msh_gltf.converter.formats.nres_edits import new_archive
 from msh_gltf.converter.formats.registry import REGISTRY_ROW_DTYPE
 from msh_gltf.converter.formats.terrain import read_terrain
 from msh_gltf.converter.formats.unit import CHASSIS, COMPONENT_DTYPE, GUN, TURRET, Unit, write_unit
-from msh_gltf.converter.pipeline.open_files import open_nres
+from msh_gltf.converter.kinds.open_files import open_nres
 from msh_gltf.converter.queries.terrain import TerrainQueries
 
 #: Key -> type and files.
@@ -117,7 +117,7 @@ def unit(*parts: tuple[str, int, int, int]) -> bytes:
 
 def node_of(game: Path, archive: str, name: str, node: str) -> int:
     """The row of a node of a model."""
-    from msh_gltf.converter.pipeline.open_files import read_msh
+    from msh_gltf.converter.kinds.open_files import read_msh
     from msh_gltf.converter.scene.dialect import Dialect, node_names
 
     return node_names(read_msh(game / archive, name), Dialect.RETAIL).index(node)

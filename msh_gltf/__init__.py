@@ -38,17 +38,17 @@ if TYPE_CHECKING:
         write_libraries,
         write_msh,
     )
-    from .converter.batch.outcome import Outcome, Run
     from .converter.errors import ConversionError
     from .converter.findings import Change, Finding, NotApplied
     from .converter.formats.areal_map import ArealMap
     from .converter.formats.model import MshModel
     from .converter.formats.nres import Archive, Entry
     from .converter.formats.terrain import Terrain
+    from .converter.game.outcome import Outcome, Run
+    from .converter.kinds.check import Checked
+    from .converter.kinds.import_result import ImportResult
+    from .converter.kinds.level import Level, load_level
     from .converter.options import ExportOptions, ImportOptions
-    from .converter.pipeline.check import Checked
-    from .converter.pipeline.import_result import ImportResult
-    from .converter.pipeline.level import Level, load_level
     from .converter.queries.areal_map import areal_at, shortest_path
     from .converter.queries.model import neighbours, pick, posed_matrices, slot_for, walk_triangles, world_bounds
     from .converter.queries.terrain import TerrainQueries
@@ -107,7 +107,7 @@ _DEFINED_IN = {
     "api": "ExportResult check convert_directory export_gltf import_gltf open_archive "
     "read_areal_map read_models read_msh read_terrain restore_directory to_glb "
     "write_libraries write_msh",
-    "converter.batch.outcome": "Outcome Run",
+    "converter.game.outcome": "Outcome Run",
     "converter.errors": "ConversionError",
     "converter.findings": "Change Finding NotApplied",
     "converter.formats.nres": "Archive Entry",
@@ -115,9 +115,9 @@ _DEFINED_IN = {
     "converter.queries.areal_map": "areal_at shortest_path",
     "converter.formats.model": "MshModel",
     "converter.formats.terrain": "Terrain",
-    "converter.pipeline.check": "Checked",
-    "converter.pipeline.level": "Level load_level",
-    "converter.pipeline.import_result": "ImportResult",
+    "converter.kinds.check": "Checked",
+    "converter.kinds.level": "Level load_level",
+    "converter.kinds.import_result": "ImportResult",
     "converter.options": "ExportOptions ImportOptions",
     "converter.queries.model": "neighbours pick posed_matrices slot_for walk_triangles world_bounds",
     "converter.queries.terrain": "TerrainQueries",

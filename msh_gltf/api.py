@@ -12,14 +12,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from .converter.batch.check import check_tasks
-from .converter.batch.engine import Engine
-from .converter.batch.export_run import export_run, found_in, run_options
-from .converter.batch.import_run import import_run
-from .converter.batch.outcome import Outcome, Run
-from .converter.batch.put_libraries import plan_libraries
-from .converter.batch.walk import select, walk
-from .converter.batch.write_game import Places
 from .converter.errors import ConversionError, machine_errors
 from .converter.findings import Finding
 from .converter.formats import areal_map, terrain
@@ -28,15 +20,23 @@ from .converter.formats.kinds import Kind, find_model
 from .converter.formats.model import MshModel, model_at, write_model
 from .converter.formats.nres import Archive, read_nres
 from .converter.formats.terrain import Terrain, write_terrain
+from .converter.game.check import check_tasks
+from .converter.game.engine import Engine
+from .converter.game.export_run import export_run, found_in, run_options
 from .converter.game.games import Games, write_files
+from .converter.game.import_run import import_run
+from .converter.game.outcome import Outcome, Run
+from .converter.game.put_libraries import plan_libraries
+from .converter.game.walk import select, walk
+from .converter.game.write_game import Places
 from .converter.input_files import read_file
+from .converter.kinds import dispatch, open_files
+from .converter.kinds.check import Checked, check_file
+from .converter.kinds.companions import companions_beside, wear_beside
+from .converter.kinds.gltf_output import Files
+from .converter.kinds.import_result import ImportResult
+from .converter.kinds.library_edits import files_beside
 from .converter.options import ExportOptions, ImportOptions
-from .converter.pipeline import dispatch, open_files
-from .converter.pipeline.check import Checked, check_file
-from .converter.pipeline.companions import companions_beside, wear_beside
-from .converter.pipeline.gltf_output import Files
-from .converter.pipeline.import_result import ImportResult
-from .converter.pipeline.library_edits import files_beside
 from .converter.storage import write_outputs
 
 #: A path as text, or a ``pathlib.Path``.

@@ -15,10 +15,10 @@ from msh_gltf.converter.formats.areal_map import read_areal_map
 from msh_gltf.converter.formats.kinds import models_in
 from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import new_archive
+from msh_gltf.converter.kinds.dispatch import load_file
+from msh_gltf.converter.kinds.mission import LoadedMission
+from msh_gltf.converter.kinds.open_files import open_nres
 from msh_gltf.converter.options import ExportOptions
-from msh_gltf.converter.pipeline.dispatch import load_file
-from msh_gltf.converter.pipeline.mission import LoadedMission
-from msh_gltf.converter.pipeline.open_files import open_nres
 
 Json = dict[str, Any]
 

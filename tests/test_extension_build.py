@@ -122,7 +122,7 @@ def test_the_zip(tmp_path: Path) -> None:
     assert first.read_bytes() == second.read_bytes()
     with zipfile.ZipFile(first) as file:
         names = set(file.namelist())
-        assert {"__init__.py", "blender_manifest.toml", "LICENSE", "converter/pipeline/dispatch.py"} <= names
+        assert {"__init__.py", "blender_manifest.toml", "LICENSE", "converter/kinds/dispatch.py"} <= names
         assert not any(n.startswith(("converter/cli", "tests", "blender_extension")) for n in names)
         for wheel in build.wheels():
             data = file.read(f"wheels/{wheel.file}")

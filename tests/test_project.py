@@ -35,9 +35,8 @@ converter.rebuild
 converter.queries
 converter.checks
 importers exporters
-converter.pipeline
+converter.kinds
 converter.game
-converter.batch
 converter.cli
 msh_gltf
 """
@@ -188,7 +187,7 @@ def test_a_checkout_works_without_installation(tmp_path: Path) -> None:
     """From its path alone, as Python for Windows finds it; no module has a second name."""
     code = (
         "import sys; from msh_gltf.converter import cli\n"
-        "from msh_gltf.converter.batch import export_run\n"
+        "from msh_gltf.converter.game import export_run\n"
         "print(cli.msh2gltf.__module__)\n"
         f"print([n for n in sys.modules if n.partition('.')[0] in {PACKAGES!r}])\n"
     )

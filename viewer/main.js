@@ -1,4 +1,4 @@
-// Shows one model with three.js. `npm ci && npm run build` makes converter/batch/site/viewer.js of
+// Shows one model with three.js. `npm ci && npm run build` makes converter/game/site/viewer.js of
 // it: one classic script, because a page opened from a disk may load neither modules nor files.
 import {
   AdditiveBlending,
@@ -21,7 +21,7 @@ import { GLTFLoader } from "three/examples/jsm/loaders/GLTFLoader.js";
 
 const COCKPIT_FLAG = 0x20;
 const CELLS = 15; // 3 levels of detail by 5 groups; the layers behind them are the cockpit's
-const VIEW_ANGLE = 30; // the thumbnails' camera: converter/batch/thumbnails.py
+const VIEW_ANGLE = 30; // the thumbnails' camera: converter/game/thumbnails.py
 const HEADING = MathUtils.degToRad(145);
 const PITCH = MathUtils.degToRad(24);
 const MARGIN = 1.06;

@@ -14,8 +14,8 @@ from bpy_extras.io_utils import ExportHelper
 
 from .converter.errors import ConversionError, plural
 from .converter.formats.names import stem, without_number
+from .converter.kinds.game_assets import GameAsset, game_assets
 from .converter.options import ExportOptions
-from .converter.pipeline.game_assets import GameAsset, game_assets
 from .converter.storage import write_outputs
 from .exporters.gltf_assembly import AssemblyOptions, export_assembly
 from .exporters.gltf_file import glb_bytes

@@ -11,21 +11,21 @@ from bpy.props import BoolProperty, StringProperty
 from bpy_extras.io_utils import ExportHelper
 
 from .areals import numbered
-from .converter.batch.put_libraries import plan_libraries
-from .converter.batch.replace_entry import replace_model
 from .converter.errors import ConversionError
 from .converter.formats.kinds import ASSEMBLY_KINDS, Kind
 from .converter.formats.names import file_stem, stem
 from .converter.game.games import Games
+from .converter.game.put_libraries import plan_libraries
+from .converter.game.replace_entry import replace_model
+from .converter.kinds.appearance import with_libraries_around
+from .converter.kinds.companions import companions_beside, wear_beside
+from .converter.kinds.dispatch import import_gltf
+from .converter.kinds.game import find_game
+from .converter.kinds.import_result import ImportResult
+from .converter.kinds.library_edits import files_beside
+from .converter.kinds.new_entries import NewEntries, entries_of_game
+from .converter.kinds.sidecars import sidecar_path
 from .converter.options import ExportOptions, ImportOptions
-from .converter.pipeline.appearance import with_libraries_around
-from .converter.pipeline.companions import companions_beside, wear_beside
-from .converter.pipeline.dispatch import import_gltf
-from .converter.pipeline.game import find_game
-from .converter.pipeline.import_result import ImportResult
-from .converter.pipeline.library_edits import files_beside
-from .converter.pipeline.new_entries import NewEntries, entries_of_game
-from .converter.pipeline.sidecars import sidecar_path
 from .converter.storage import write_outputs
 from .game import find_again, refresh, require_file
 from .guard import guarded

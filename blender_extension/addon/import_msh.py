@@ -17,12 +17,12 @@ from .converter.formats.names import stem, without_number
 from .converter.formats.nres import Archive, read_nres
 from .converter.formats.sidecar import sha256
 from .converter.input_files import read_file
+from .converter.kinds.dispatch import gltf_files, load, load_assembly
+from .converter.kinds.export_model import LoadedModel
+from .converter.kinds.loaded import LoadedScene
+from .converter.kinds.open_files import mission_in
+from .converter.kinds.sidecars import sidecar_path
 from .converter.options import ExportOptions
-from .converter.pipeline.dispatch import gltf_files, load, load_assembly
-from .converter.pipeline.export_model import LoadedModel
-from .converter.pipeline.loaded import LoadedScene
-from .converter.pipeline.open_files import mission_in
-from .converter.pipeline.sidecars import sidecar_path
 from .ground import split_blend
 from .guard import guarded
 from .importers.gltf_file import open_gltf

@@ -10,7 +10,7 @@ import bpy
 
 from .converter.errors import ConversionError
 from .converter.formats.mission import BUILDING, OBJECT_KINDS, UNIT
-from .converter.pipeline.game import find_game
+from .converter.kinds.game import find_game
 from .state import game_folders
 
 _PLURALS = {"building": "buildings", "unit": "units", "vegetation": "vegetation", "rock": "rocks"}

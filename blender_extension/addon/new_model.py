@@ -5,12 +5,12 @@ import contextlib
 import bpy
 from bpy.props import EnumProperty, StringProperty
 
-from .converter.batch.put_libraries import plan_libraries
-from .converter.batch.put_models import add_model, dialect_of, find_destination
 from .converter.errors import ConversionError
 from .converter.formats.names import entry_name, escape, stem
 from .converter.formats.registry import TAGS
-from .converter.pipeline.game import model_archives
+from .converter.game.put_libraries import plan_libraries
+from .converter.game.put_models import add_model, dialect_of, find_destination
+from .converter.kinds.game import model_archives
 from .export_msh import export_model, report_result
 from .game import refresh
 from .guard import guarded

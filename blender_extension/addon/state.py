@@ -14,12 +14,12 @@ from pathlib import Path
 import bpy
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, PointerProperty, StringProperty
 
-from .converter.batch.replace_entry import Origin
 from .converter.errors import ConversionError, printable
 from .converter.formats.names import stem
 from .converter.formats.sidecar import SUFFIX
 from .converter.game.games import Games
-from .converter.pipeline.import_result import ImportResult
+from .converter.game.replace_entry import Origin
+from .converter.kinds.import_result import ImportResult
 from .converter.storage import inflate
 from .importers.gltf_file import UNPACKED, UNPACKED_FLOOR
 from .wording import in_blender

@@ -28,6 +28,7 @@ FORMATS = (
     "MAT0",
     "Texm",
     "control points",
+    "controller",
     "footings, node properties",
     "RsLi",
     "objects.rlb",

@@ -18,9 +18,9 @@ from .common import EXIT_INTERRUPTED, console, print_json, say
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..batch.check import CheckRun
     from ..findings import Finding, Mode, Rule
-    from ..pipeline.check import Checked
+    from ..game.check import CheckRun
+    from ..kinds.check import Checked
     from .given import ToInspect
 
 EXIT_ERRORS = 1
@@ -65,9 +65,9 @@ def explain(code: str) -> None:
 
 def check(given: ToInspect) -> None:
     """Check files, archives and directories; exits with 0 or 1."""
-    from ..batch.check import check_run, check_tasks
-    from ..batch.console import progress_bar
-    from ..batch.engine import Engine, cores
+    from ..game.check import check_run, check_tasks
+    from ..game.console import progress_bar
+    from ..game.engine import Engine, cores
 
     ignored = set(map(_known_code, given.ignore))
     tasks, run = check_tasks(given.sources)

@@ -28,6 +28,7 @@ Examples:
   msh-inspect robot.msh --json | jq .counts
   msh-inspect DATA/MAPS/Tut_1/Land.map       a terrain (Land.msh) or an areal map
   msh-inspect Textures.lib --entry WALL.0    a texture
+  msh-inspect bases.rlb --entry r_h_01.ctl   a controller: what plays the model's clip, and how fast
   msh-inspect BuildDat.lst                   which buildings a category has
   msh-inspect GAME/UNITS/AUTO/robot.dat      a unit: its parts as a tree, and what is missing
   msh-inspect GAME/MISSIONS/Single.01        a mission: clans, routes, objects
@@ -97,14 +98,18 @@ def _inspect(given: ToInspect) -> None:
     from ..formats.kinds import Kind, archive_kind, models_in
     from ..formats.nres import is_nres, read_nres
     from ..input_files import read_file
-    from ..pipeline import dispatch
-    from ..pipeline import inspect as overview
-    from ..pipeline.assembly_files import assembly_facts
-    from ..pipeline.open_files import mission_in
-    from ..pipeline.texture import texture_at
+    from ..kinds import dispatch
+    from ..kinds import inspect as overview
+    from ..kinds.assembly_files import assembly_facts
+    from ..kinds.inspect_controller import controller_facts
+    from ..kinds.open_files import mission_in
+    from ..kinds.texture import texture_at
 
     source, entry, as_json = given.sources[0], given.entry, given.as_json
     source = mission_in(source) or source
+    if (facts := controller_facts(source, entry)) is not None:
+        _print(facts, as_json)
+        return
     if (texture := texture_at(source, entry)) is not None:
         _print(dispatch.describe(texture), as_json)
         return
@@ -128,7 +133,7 @@ def _inspect(given: ToInspect) -> None:
 
 
 def _print(facts: dict[str, Any], as_json: bool) -> None:
-    from ..pipeline.dispatch import show
+    from ..kinds.dispatch import show
 
     if as_json:
         print_json(facts)
@@ -157,7 +162,7 @@ def _build_dat(data: bytes, label: str, as_json: bool) -> None:
 def _uses(name: str, game: Path, as_json: bool) -> None:
     """What uses a thing, indented below it."""
     from ..errors import printable
-    from ..pipeline.uses import describe_uses
+    from ..kinds.uses import describe_uses
 
     found = describe_uses(name, game)
     if as_json:
@@ -173,12 +178,14 @@ def _uses(name: str, game: Path, as_json: bool) -> None:
 
 
 def _diff(given: ToInspect) -> None:
-    from ..pipeline.diff_assembly import diff_assemblies
-    from ..pipeline.inspect_diff import diff_models, lines
-    from ..pipeline.open_files import mission_in, read_msh
+    from ..kinds.diff_assembly import diff_assemblies, diff_controller_files
+    from ..kinds.inspect_diff import diff_models, lines
+    from ..kinds.open_files import mission_in, read_msh
 
     sources = [mission_in(source) or source for source in given.sources]
-    differences = None if given.entry is not None else diff_assemblies(*sources)
+    differences = diff_controller_files(sources[0], sources[1], given.entry)
+    if differences is None and given.entry is None:
+        differences = diff_assemblies(*sources)
     if differences is None:
         differences = diff_models(*(read_msh(source, given.entry) for source in sources))
     if given.as_json:

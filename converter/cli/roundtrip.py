@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ..batch.console import progress_bar
-from ..batch.engine import Engine, cores
-from ..batch.export_run import found_in
-from ..batch.outcome import FAILED
-from ..batch.roundtrip import DIFFERENT, IDENTICAL, RoundTripTask, roundtrip_item
-from ..batch.walk import Item
 from ..errors import ConversionError, plural
 from ..findings import Mode
+from ..game.console import progress_bar
+from ..game.engine import Engine, cores
+from ..game.export_run import found_in
+from ..game.outcome import FAILED
+from ..game.roundtrip import DIFFERENT, IDENTICAL, RoundTripTask, roundtrip_item
+from ..game.walk import Item
 from .common import EXIT_INTERRUPTED, print_json, say
 from .given import ToInspect
 

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..findings import Finding
+    from ..kinds.gltf_output import Files
+    from ..kinds.loaded import Loaded
+    from ..kinds.texture import LoadedTexture
     from ..options import ExportOptions
-    from ..pipeline.gltf_output import Files
-    from ..pipeline.loaded import Loaded
-    from ..pipeline.texture import LoadedTexture
 
 #: What a single model may become.
 SUFFIXES = (".glb", ".gltf", ".obj")
@@ -89,9 +89,9 @@ def command(context: click.Context, /, **_: object) -> None:
     given = _mission_of(given)
     many = _is_many(given)
     if many and not given.list_only and given.dask is None and not _may_be_finished(given):
-        from ..batch.workers import start_server
+        from ..game.workers import start_server
 
-        start_server("msh_gltf.converter.batch.export_item")
+        start_server("msh_gltf.converter.game.export_item")
     if (given.frame is not None or given.up is not None) and not _ends_in(given, ".obj"):
         raise click.UsageError("--frame and --up are for -o NAME.obj")
     if given.how.embed and not given.how.find_textures:
@@ -132,7 +132,7 @@ def _mission_of(given: ToGltf) -> ToGltf:
     to_file = given.output == STDOUT or any(_ends_in(given, suffix) for suffix in SUFFIXES)
     if len(given.sources) != 1 or not to_file or given.list_only or not given.sources[0].is_dir():
         return given
-    from ..pipeline.open_files import mission_in
+    from ..kinds.open_files import mission_in
 
     mission = mission_in(given.sources[0])
     return given if mission is None else replace(given, sources=(mission,))
@@ -140,7 +140,7 @@ def _mission_of(given: ToGltf) -> ToGltf:
 
 def _unit_of(given: ToGltf) -> ToGltf:
     """What was given, with the unit's file as its input."""
-    from ..pipeline.unit import find_unit
+    from ..kinds.unit import find_unit
 
     if len(given.sources) != 1 or not given.sources[0].is_dir() or given.entry is not None:
         raise click.UsageError("--unit takes the game's directory")
@@ -177,7 +177,7 @@ def _is_many(given: ToGltf) -> bool:
     from ..errors import ConversionError
     from ..formats.kinds import Kind, file_kind
     from ..formats.nres import NRES_MAGIC_RULE
-    from ..pipeline.open_files import open_nres
+    from ..kinds.open_files import open_nres
 
     try:
         archive = open_nres(sources[0], str(sources[0]), longer=given.tolerant)
@@ -189,8 +189,8 @@ def _is_many(given: ToGltf) -> bool:
 
 
 def _export_one(given: ToGltf, options: ExportOptions) -> None:
-    from ..pipeline.export_model import LoadedModel
-    from ..pipeline.texture import texture_at
+    from ..kinds.export_model import LoadedModel
+    from ..kinds.texture import texture_at
     from ..storage import write_outputs
 
     source, output, sidecar = given.sources[0], given.output, not given.no_sidecar
@@ -211,7 +211,7 @@ def _export_one(given: ToGltf, options: ExportOptions) -> None:
     if given.quiet:
         return
     if _ends_in(given, ".obj") and isinstance(loaded, LoadedModel):
-        from ..pipeline.obj import not_in_obj
+        from ..kinds.obj import not_in_obj
 
         if lost := not_in_obj(loaded.scene, options.lod, options.group):
             message = f"an OBJ does not hold: {', '.join(lost)} (keep the sidecar)"
@@ -232,8 +232,8 @@ def _export_one(given: ToGltf, options: ExportOptions) -> None:
 def _load(given: ToGltf, options: ExportOptions) -> tuple[Loaded, Callable[[Path, bool], Files]]:
     """What a file holds, and what makes its outputs from a target and whether to keep a sidecar."""
     from ..errors import with_article
-    from ..pipeline.dispatch import gltf_files, load_file
-    from ..pipeline.export_model import LoadedModel
+    from ..kinds.dispatch import gltf_files, load_file
+    from ..kinds.export_model import LoadedModel
 
     loaded = load_file(given.sources[0], given.entry, options)
     if not _ends_in(given, ".obj"):
@@ -241,7 +241,7 @@ def _load(given: ToGltf, options: ExportOptions) -> tuple[Loaded, Callable[[Path
     if not isinstance(loaded, LoadedModel):
         what = with_article(loaded.kind)
         raise click.UsageError(f"{given.sources[0]} is {what}: only models become OBJ")
-    from ..pipeline.obj import obj_files
+    from ..kinds.obj import obj_files
 
     frame, up = given.frame or 0.0, given.up or "y"
     return loaded, lambda path, sidecar: obj_files(loaded, path, options=options, frame=frame, up=up, sidecar=sidecar)
@@ -260,7 +260,7 @@ def _show_findings(findings: list[Finding], source: Path, verbose: bool) -> None
 def _export_texture(texture: LoadedTexture, output: str | None, force: bool, quiet: bool) -> None:
     """Write a texture's full size as a PNG."""
     from ..formats.names import escape
-    from ..pipeline.texture import png_file
+    from ..kinds.texture import png_file
     from ..storage import write_outputs
 
     name = texture.name
@@ -276,8 +276,8 @@ def _export_texture(texture: LoadedTexture, output: str | None, force: bool, qui
 
 def _export_many(given: ToGltf, options: ExportOptions) -> None:
     """``msh2gltf`` on directories, archives and several models; exits with the run's code."""
-    from ..batch.console import open_log, progress_bar
-    from ..batch.export_run import export_run, found_in, run_options
+    from ..game.console import open_log, progress_bar
+    from ..game.export_run import export_run, found_in, run_options
 
     sources, output = given.sources, given.output
     if not given.list_only and (output is None or output == STDOUT):
@@ -303,7 +303,7 @@ def _export_many(given: ToGltf, options: ExportOptions) -> None:
             f"-o {output}: is what is converted; its archives are in the way: name a directory of its own"
         )
     if given.thumbnails:
-        from ..batch.gallery import make_gallery, require_preview
+        from ..game.gallery import make_gallery, require_preview
 
         require_preview(out, given.force)
     if given.log_file is not None:

@@ -32,9 +32,9 @@ from .options import FILE, given_options, options_of, read_options, refuse_batch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..kinds.import_result import ImportResult
+    from ..kinds.texture import EditedLibrary
     from ..options import ImportOptions
-    from ..pipeline.import_result import ImportResult
-    from ..pipeline.texture import EditedLibrary
 
 #: Endings of files that are written.
 _ENDINGS = (".msh", ".map", ".tma", ".dat")
@@ -94,9 +94,9 @@ def command(context: click.Context, /, **_: object) -> None:
         return
     # with sidecars, a run asks first what was edited: often nothing, and no process is started
     if given.source.is_dir() and given.dask is None and not given.how.use_sidecar:
-        from ..batch.workers import start_server
+        from ..game.workers import start_server
 
-        start_server("msh_gltf.converter.batch.import_item")
+        start_server("msh_gltf.converter.game.import_item")
     if given.tag is not None and not given.add:
         raise click.UsageError("--tag is for new models, which --add adds")
     options = replace(given.how, game=None if given.game is None else str(given.game.absolute()))
@@ -124,10 +124,10 @@ def command(context: click.Context, /, **_: object) -> None:
 
 def _import_one(given: ToMsh, options: ImportOptions) -> None:
     from ..game.games import write_files
-    from ..pipeline.companions import companions_beside, wear_beside
-    from ..pipeline.import_result import unapplied
-    from ..pipeline.library_edits import files_beside, refused, refused_materials
-    from ..pipeline.new_entries import entries_of_game
+    from ..kinds.companions import companions_beside, wear_beside
+    from ..kinds.import_result import unapplied
+    from ..kinds.library_edits import files_beside, refused, refused_materials
+    from ..kinds.new_entries import entries_of_game
     from ..storage import refuse_existing
 
     source, output = given.source, given.output
@@ -183,10 +183,10 @@ def _file_name(name: str) -> str:
 def _import_file(given: ToMsh, options: ImportOptions) -> ImportResult:
     """Import a glTF or an OBJ file."""
     if given.source.suffix.lower() == ".obj":
-        from ..pipeline.obj import import_obj
+        from ..kinds.obj import import_obj
 
         return import_obj(given.source, given.sidecar, options, up=given.up, frame=given.frame)
-    from ..pipeline.dispatch import import_gltf
+    from ..kinds.dispatch import import_gltf
 
     return import_gltf(given.source, given.sidecar, options)
 
@@ -251,10 +251,10 @@ def _show_report(report: list[dict[str, str]], verbose: bool) -> None:
 
 def _add_one(given: ToMsh, options: ImportOptions) -> None:
     """Put a new model, its materials and its key into the archives of a game."""
-    from ..batch.put_libraries import plan_libraries
-    from ..batch.put_models import add_model, dialect_of, find_destination
     from ..formats.names import decode_text, entry_name
     from ..game.games import Games
+    from ..game.put_libraries import plan_libraries
+    from ..game.put_models import add_model, dialect_of, find_destination
 
     source, archive = given.source, given.into
     assert archive is not None
@@ -293,7 +293,7 @@ def _add_one(given: ToMsh, options: ImportOptions) -> None:
 
 def _show_problems(given: ToMsh, result: ImportResult) -> None:
     """Print warnings and what is not applied; exit where all was required."""
-    from ..pipeline.import_result import unapplied
+    from ..kinds.import_result import unapplied
     from ..storage import write_outputs
 
     if not given.quiet:
@@ -310,10 +310,10 @@ def _show_problems(given: ToMsh, result: ImportResult) -> None:
 
 def _import_many(given: ToMsh, options: ImportOptions) -> None:
     """``gltf2msh`` on a directory; exits with the run's code."""
-    from ..batch.console import open_log, progress_bar
-    from ..batch.import_run import import_run
-    from ..batch.write_game import Places
     from ..formats.library import MATERIALS
+    from ..game.console import open_log, progress_bar
+    from ..game.import_run import import_run
+    from ..game.write_game import Places
 
     game, output = given.game, given.output
     if game is None:
@@ -355,7 +355,7 @@ def _import_picture(given: ToMsh) -> None:
     from ..formats.names import readable
     from ..formats.texture import texture_name, write_texm
     from ..game.games import write_files
-    from ..pipeline.texture import add_or_replace_texture, texm_of, texture_summary
+    from ..kinds.texture import add_or_replace_texture, texm_of, texture_summary
 
     picture, output = given.source, given.output
     if given.into is not None and output is not None:
@@ -389,7 +389,7 @@ def _import_picture(given: ToMsh) -> None:
 def _is_entry_file(path: Path) -> bool:
     """Return whether a file is an entry of a library: a texture, or a material by its ending."""
     from ..formats.texture import TEXM_MAGIC
-    from ..pipeline.library_edits import MATERIAL_ENDING
+    from ..kinds.library_edits import MATERIAL_ENDING
 
     if not path.is_file():
         return False
@@ -402,8 +402,8 @@ def _import_entry(given: ToMsh) -> None:
     """Put a file that is an entry into a library."""
     from ..formats.texture import read_texm
     from ..input_files import read_file
-    from ..pipeline.library_edits import MATERIAL_ENDING, add_or_replace_material
-    from ..pipeline.texture import add_or_replace_texture, texture_summary
+    from ..kinds.library_edits import MATERIAL_ENDING, add_or_replace_material
+    from ..kinds.texture import add_or_replace_texture, texture_summary
 
     source, library = given.source, given.into
     assert library is not None

@@ -1,7 +1,7 @@
 """Describe materials that a file has and the game may not have (docs/materials.md).
 
 A name that the model's ``.wea`` lacked is a material of the game, or a new one: only a game's
-``Material.lib`` tells. What a new one is made of is gathered here; ``pipeline.new_entries`` makes
+``Material.lib`` tells. What a new one is made of is gathered here; ``kinds.new_entries`` makes
 the entries.
 """
 

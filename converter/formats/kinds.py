@@ -39,6 +39,7 @@ class Kind(StrEnum):
     UNIT = "unit"
     MISSION = "mission"
     RSLI = "RsLi"
+    CONTROLLER = "controller"
     FOOTING = "footing"
     NODE_PROPERTIES = "node properties"
     UNKNOWN = "unknown"

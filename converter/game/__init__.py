@@ -1,1 +1,1 @@
-"""Changes of a game: differences between versions of what it holds."""
+"""A game's folder: runs over all that it holds, both ways, and the one door through which its files change."""

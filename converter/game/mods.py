@@ -26,8 +26,8 @@ from ..formats.names import escape, readable
 from ..formats.nres import is_nres, read_nres
 from ..formats.sidecar import sha256
 from ..formats.texture import TEXM_MAGIC, read_texm
-from ..pipeline.check import finding_of, findings_in
-from ..pipeline.check_assembly import check_mission_file, check_unit_file
+from ..kinds.check import finding_of, findings_in
+from ..kinds.check_assembly import check_mission_file, check_unit_file
 from ..storage import read_json
 from .differences import digests, overlap, touched
 from .edits import GameEdits

@@ -1,4 +1,4 @@
-"""Make coarser levels of detail from LOD 0 (``--generate-lods``) by quadric simplification."""
+"""Make coarser levels of detail of parts (``--generate-lods``) by quadric simplification."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from ..findings import Report
 from ..numeric.arrays import cross_products
 from ..numeric.quantize import normalise
 from ..requirements import needed_for
-from ..scene.scene import Mesh, Primitive, Scene, Streams
+from ..scene.dialect import Dialect
+from ..scene.scene import Mesh, Part, Primitive, Scene, Streams
 
 _FEWEST = 4
 #: How far a vertex may be moved onto the bounding box, as a ratio of its diagonal.
@@ -23,8 +24,13 @@ _NAMED = 5
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
-def generate_lods(scene: Scene, ratios: tuple[float, ...], taken: set[tuple[int, int, int]], report: Report) -> None:
-    """Add LOD 1, 2, ... to every node that has a LOD 0 part and none of its own there.
+def generate_lods(
+    scene: Scene, ratios: tuple[float, ...], taken: set[tuple[int, int, int]], report: Report, dialect: Dialect
+) -> None:
+    """Add levels 1, 2, ... of every part that is one of level 0 and has none of its own there.
+
+    In ``retail`` the levels of a part are columns 1 to 3 of its row, the damage stage; in ``spec`` they
+    are rows 1 and 2 of its column (docs/reference/model.md#the-slot-matrix).
 
     Each material of a part is simplified by itself, so that materials keep their borders; texture
     coordinates and colours are taken from the nearest old vertex, normals are computed again. No
@@ -33,9 +39,10 @@ def generate_lods(scene: Scene, ratios: tuple[float, ...], taken: set[tuple[int,
 
     Args:
         scene: changed in place.
-        ratios: of triangles to those of LOD 0, for LOD 1 and LOD 2.
+        ratios: of triangles to those of level 0, for level 1 and so on.
         taken: cells (node, lod, group) that the sidecar fills.
-        report: of the import; a LOD with more triangles than asked for is warned of.
+        report: of the import; a level with more triangles than asked for is warned of.
+        dialect: of the model that is made.
 
     Raises:
         MissingPackage: the ``lods`` extra is not installed.
@@ -47,16 +54,17 @@ def generate_lods(scene: Scene, ratios: tuple[float, ...], taken: set[tuple[int,
     pieces = [scene.streams]
     vertex_end, index_end = len(scene.streams.positions), len(scene.streams.indices)
     refused: dict[int, dict[tuple[int, int], None]] = {}
-    for part in [p for p in scene.parts if p.lod == 0]:
+    for part in [p for p in scene.parts if level_of(p, dialect) == 0]:
         reduced: dict[int, Streams] = {}  # by primitive, of the LOD before
-        for lod, ratio in enumerate(ratios, start=1):
-            if (part.node, lod, part.group) in have:
+        for level, ratio in enumerate(ratios, start=1):
+            lod, group = (part.lod, level) if dialect is Dialect.RETAIL else (level, part.group)
+            if (part.node, lod, group) in have:
                 continue
             primitives = []
             for i, primitive in enumerate(scene.meshes[part.mesh].primitives):
                 piece = _simplified(scene.streams, primitive, ratio, part.matrix)
                 if piece is None:
-                    refused.setdefault(lod, {})[part.node, part.group] = None
+                    refused.setdefault(level, {})[part.node, part.group] = None
                     piece = reduced.get(i) or _simplified(scene.streams, primitive, 1.0)
                 assert piece is not None  # with a ratio of 1 no vertex moves
                 reduced[i] = piece
@@ -71,19 +79,24 @@ def generate_lods(scene: Scene, ratios: tuple[float, ...], taken: set[tuple[int,
                 )
                 vertex_end, index_end = vertex_end + size, index_end + count
             if primitives:
-                name = f"{scene.nodes[part.node].name}.lod{lod}.group{part.group}"
+                name = f"{scene.nodes[part.node].name}.lod{lod}.group{group}"
                 scene.meshes.append(Mesh(name, primitives))
-                scene.parts.append(part._replace(lod=lod, mesh=len(scene.meshes) - 1))
+                scene.parts.append(part._replace(lod=lod, group=group, mesh=len(scene.meshes) - 1))
     scene.streams = _joined(pieces)
-    report.warnings += [_warning(scene, lod, refused[lod]) for lod in sorted(refused)]
+    report.warnings += [_warning(scene, level, refused[level]) for level in sorted(refused)]
 
 
-def _warning(scene: Scene, lod: int, parts: Iterable[tuple[int, int]]) -> str:
-    """Say which parts of a generated LOD are not reduced as asked for."""
+def level_of(part: Part, dialect: Dialect) -> int:
+    """Return which level of detail a part is, 0 the finest."""
+    return part.group if dialect is Dialect.RETAIL else part.lod
+
+
+def _warning(scene: Scene, level: int, parts: Iterable[tuple[int, int]]) -> str:
+    """Say which parts of a generated level are not reduced as asked for."""
     names = [f"{printable(scene.nodes[node].name)} (group {group})" for node, group in parts]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return (
-        f"--generate-lods: LOD {lod} of {plural(len(names), 'part')} keeps more triangles than "
+        f"--generate-lods: level {level} of {plural(len(names), 'part')} keeps more triangles than "
         f"asked for, as simplifying moved a vertex out of the bounding box: "
         f"{', '.join(names[:_NAMED])}{more}; model it by hand to reduce it further"
     )

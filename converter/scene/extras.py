@@ -45,25 +45,27 @@ class Key(NamedTuple):
 
 
 class SourceExtras(TypedDict, total=False):
-    """Keys of scene 0 that ``pipeline`` gives: where the file comes from."""
+    """Keys of scene 0 that ``kinds`` gives: where the file comes from."""
 
-    dialect: Annotated[str, Key("`spec` or `retail`", _MODEL, "pipeline")]
+    dialect: Annotated[str, Key("`spec` or `retail`", _MODEL, "kinds")]
     dialect_reason: Annotated[str, Key("how the dialect was found", _MODEL)]
-    source: Annotated[str, Key("file name of the source", _ALL, "pipeline")]
-    digest: Annotated[str, Key("SHA-256 of the source", _ALL, "pipeline")]
-    pair: Annotated[str, Key("digest of what glTF and sidecar rest on", _ALL, "pipeline")]
-    sidecar: Annotated[str, Key("file name of the sidecar, if there is one", _ALL, "pipeline")]
+    states: Annotated[str, Key("states of the controller, a line each (4)", _MODEL)]
+    ranges: Annotated[str, Key("frames that the controller plays in a row, a line each (4)", _MODEL)]
+    source: Annotated[str, Key("file name of the source", _ALL, "kinds")]
+    digest: Annotated[str, Key("SHA-256 of the source", _ALL, "kinds")]
+    pair: Annotated[str, Key("digest of what glTF and sidecar rest on", _ALL, "kinds")]
+    sidecar: Annotated[str, Key("file name of the sidecar, if there is one", _ALL, "kinds")]
 
 
 class SceneExtras(SourceExtras, total=False):
     """Keys of scene 0."""
 
     format: Annotated[int, Key("version of this schema, 1", _ALL)]
-    kind: Annotated[str, Key("`model`, `terrain`, `areal_map`, `unit` or `mission`", _ALL, "pipeline viewer")]
+    kind: Annotated[str, Key("`model`, `terrain`, `areal_map`, `unit` or `mission`", _ALL, "kinds viewer")]
     fps: Annotated[float, Key("frames per second", _PARTS, "importers")]
-    frame_count: Annotated[int, Key("length of the clip in frames", _PARTS, "batch edits", _DWORD)]
-    lod: Annotated[int, Key("level of detail that is shown", _PARTS, "pipeline viewer", _LOD)]
-    group: Annotated[int, Key("group that is shown", _PARTS, "pipeline viewer", _GROUP)]
+    frame_count: Annotated[int, Key("length of the clip in frames", _PARTS, "edits game", _DWORD)]
+    lod: Annotated[int, Key("level of detail that is shown", _PARTS, "kinds viewer", _LOD)]
+    group: Annotated[int, Key("group that is shown", _PARTS, "kinds viewer", _GROUP)]
     legacy: Annotated[int, Key("1 for a model of the old layout", _MODEL)]
     cells_x: Annotated[int, Key("cells of the grid along x", _AREALS)]
     cells_y: Annotated[int, Key("cells of the grid along y", _AREALS)]
@@ -91,7 +93,7 @@ _ClassKey = TypedDict(  # ``class`` is a word of Python
 class NodeExtras(_ClassKey, total=False):
     """Keys of a node."""
 
-    node: Annotated[int, Key("row of the node, or of the node of a part", _PARTS, "edits batch viewer", _WORD)]
+    node: Annotated[int, Key("row of the node, or of the node of a part", _PARTS, "edits game viewer", _WORD)]
     flags: Annotated[int, Key("flags of the node, or of the control point", _PARTS, "edits viewer", _DWORD)]
     label: Annotated[
         str, Key("socket label of the node (`retail`), unless empty; name of the component", _PARTS, "edits")

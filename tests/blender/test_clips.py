@@ -10,7 +10,7 @@ import pytest
 
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from tests.converter.edits.test_scaled_animation import WALKER
 from tests.support.corpus import Sample, sample_called
 from tests.support.runs import first_difference, to_gltf

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable
 from tests.support.gltf_view import GltfView

@@ -11,10 +11,10 @@ import pytest
 
 from msh_gltf.converter.formats.model import MshModel, read_model
 from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.kinds.dispatch import gltf_files, import_gltf, load_file
+from msh_gltf.converter.kinds.import_result import ImportResult
+from msh_gltf.converter.kinds.inspect_diff import diff_models
 from msh_gltf.converter.options import ExportOptions
-from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf, load_file
-from msh_gltf.converter.pipeline.import_result import ImportResult
-from msh_gltf.converter.pipeline.inspect_diff import diff_models
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable
 from tests.support.part_places import displaced
@@ -235,7 +235,7 @@ def test_the_next_conversion_shows_the_edit(folder: Path, name: str, tmp_path: P
     back = import_gltf(folder / f"{name}.glb", folder / "model.msh-sidecar")
     (tmp_path / "e.msh").write_bytes(back.data)
     assert load_file(tmp_path / "e.msh", None, ExportOptions(dialect=back.dialect)).scene.parts
-    from msh_gltf.converter.pipeline.dispatch import gltf_files
+    from msh_gltf.converter.kinds.dispatch import gltf_files
 
     loaded = load_file(tmp_path / "e.msh", None, ExportOptions(dialect=back.dialect))
     for path, data in gltf_files(loaded, tmp_path / "e.glb", ExportOptions()):

@@ -16,10 +16,10 @@ from blender_extension import build
 from msh_gltf.converter import cli
 from msh_gltf.converter.formats.model import MshModel, read_model
 from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.kinds.dispatch import import_gltf
+from msh_gltf.converter.kinds.inspect_diff import diff_models
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.pipeline.dispatch import import_gltf
-from msh_gltf.converter.pipeline.inspect_diff import diff_models
-from tests.converter.batch.test_import_run import same_but_for
+from tests.converter.game.test_import_run import same_but_for
 from tests.docs.materials import example_game
 from tests.support.assembled_game import GameParts
 from tests.support.corpus import DATA, LIBS

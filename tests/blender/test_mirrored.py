@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.pipeline.dispatch import import_gltf
 from tests.converter.edits.test_scaled_animation import WALKER, assert_same_places
 from tests.support.corpus import Sample, sample_called
 from tests.support.gltf_edit import Editable

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.pipeline.import_result import ImportResult
-from msh_gltf.converter.pipeline.obj import import_obj
+from msh_gltf.converter.kinds.import_result import ImportResult
+from msh_gltf.converter.kinds.obj import import_obj
 from tests.support.runs import call
 
 HERE = Path(__file__).parent

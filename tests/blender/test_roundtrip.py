@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from tests.support.corpus import LIBS, SAMPLES, Sample
 from tests.support.runs import first_difference, to_gltf
 

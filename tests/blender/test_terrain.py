@@ -11,8 +11,8 @@ import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.pipeline.dispatch import import_gltf
-from msh_gltf.converter.pipeline.import_result import ImportResult
+from msh_gltf.converter.kinds.dispatch import import_gltf
+from msh_gltf.converter.kinds.import_result import ImportResult
 from tests.support.gltf_view import TO_GAME, GltfView
 from tests.support.maps import LEVELS, level_called
 from tests.support.runs import call, first_difference

@@ -46,7 +46,7 @@ ALLOWED = {
 #: This list itself, and files that no one writes by hand.
 SKIPPED = re.compile(
     r"tests/docs/test_language\.py|.*\.ru\.md|viewer/.*|.*\.(?:json|glb|gltf|lock|svg)"
-    r"|converter/batch/site/.*|tests/data/.*|LICENSE"
+    r"|converter/game/site/.*|tests/data/.*|LICENSE"
 )
 
 

@@ -277,7 +277,7 @@ def test_wide_indices_and_restart(tmp_path: Path) -> None:
 
 def test_zero_normals_take_the_triangle(tmp_path: Path) -> None:
     from msh_gltf.converter.formats.model import StreamType
-    from msh_gltf.converter.pipeline.open_files import read_msh
+    from msh_gltf.converter.kinds.open_files import read_msh
     from msh_gltf.converter.scene.decode import decode
     from msh_gltf.converter.scene.dialect import Dialect
 

@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from tests.exporters.test_gltf_terrain import VALIDATOR
 from tests.support.corpus import CORPUS, LIBS, sample_called
 from tests.support.gltf_view import GltfView

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from msh_gltf.converter.kinds.open_files import read_msh
 from msh_gltf.converter.numeric.pose import rotation_matrix
-from msh_gltf.converter.pipeline.open_files import read_msh
 from msh_gltf.converter.scene.assembly import (
     AssembledModel,
     Assembly,

@@ -19,8 +19,8 @@ from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import replace_entry
 from msh_gltf.converter.formats.texture import read_texm
 from msh_gltf.converter.input_files import read_file
+from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.options import ExportOptions
-from msh_gltf.converter.pipeline.dispatch import import_gltf, load_file
 from msh_gltf.converter.scene.appearance import Appearance, Picture
 from msh_gltf.converter.storage import VAULT
 from msh_gltf.exporters.gltf import GltfOptions, export_gltf
@@ -266,7 +266,7 @@ def test_light_without_own_light_has_the_surface_colour() -> None:
 
 def test_animation_is_kept_in_extras(game: Path, tmp_path: Path) -> None:
     """Every phase and track of an animated material, as the library has them."""
-    from msh_gltf.converter.pipeline.texture_lookup import Libraries
+    from msh_gltf.converter.kinds.texture_lookup import Libraries
 
     libraries = Libraries([LIBS])
     archive = read_nres(read_file(LIBS / "Material.lib"), "")

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.kinds.dispatch import load_file
+from msh_gltf.converter.kinds.obj import not_in_obj, obj_files
 from msh_gltf.converter.options import ExportOptions
-from msh_gltf.converter.pipeline.dispatch import load_file
-from msh_gltf.converter.pipeline.obj import not_in_obj, obj_files
 from msh_gltf.converter.scene.appearance import Appearance, MaterialAppearance, Picture, missing_material
 from msh_gltf.converter.scene.decode import rest_pose
 from msh_gltf.exporters.obj import escape, export_obj

@@ -141,9 +141,34 @@ def _properties_rest(opened: Any) -> None:
     assert write_node_properties(records) == data, "the bytes do not come back"
 
 
+def _controller_seeds() -> list[bytes]:
+    from tests.support.controller import channel, component, controller, walker
+
+    parts = [component(2, 4, [0, 1], b"Eye"), component(0, 19)]
+    return [controller(), walker(3), controller(channels=[channel(1), channel(0)], components=parts)]
+
+
+def _controller(data: bytes) -> Any:
+    from msh_gltf.converter.formats.controller import read_controller
+
+    return data, read_controller(data, "x.ctl")
+
+
+def _controller_rest(opened: Any) -> None:
+    from msh_gltf.converter.checks.controller import Facts, check_controller
+    from msh_gltf.converter.formats.controller import ranges_of, with_nodes, write_controller
+    from msh_gltf.converter.scene.controller import states_text
+
+    data, controller = opened
+    assert write_controller(controller) == data, "the bytes do not come back"
+    list(check_controller(controller, Facts(3, 9, 2)))
+    _ = ranges_of(controller), states_text(controller), with_nodes(controller, {0: 1})
+
+
 ASSEMBLY = [
     Target("registry", _registry_seeds, mutate_nres, _registry, _registry_rest, 500),
     Target("footing", _footing_seeds, mutate_bytes, _footing, _footing_rest, 500),
+    Target("controller", _controller_seeds, mutate_bytes, _controller, _controller_rest, 500),
     Target("node_properties", _properties_seeds, mutate_bytes, _properties, _properties_rest, 500),
     Target("rsli", _rsli_seeds, mutate_bytes, _rsli, _rsli_rest, 500),
     Target("unit", _unit_seeds, mutate_bytes, _unit, _unit_rest, 500),

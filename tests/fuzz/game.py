@@ -89,8 +89,8 @@ def _in_game(name: str, data: bytes) -> Path:
 
 
 def _export(path: Path, **options: Any) -> list[tuple[Path, bytes]]:
+    from msh_gltf.converter.kinds.dispatch import gltf_files, load_file
     from msh_gltf.converter.options import ExportOptions
-    from msh_gltf.converter.pipeline.dispatch import gltf_files, load_file
 
     given = ExportOptions(**options)
     return list(gltf_files(load_file(path, None, given), scratch() / "x.glb", given))
@@ -138,7 +138,7 @@ def _out(path: Path) -> None:
 
 def _out_tolerant(path: Path) -> None:
     """``--tolerant``, and the import gives the bytes."""
-    from msh_gltf.converter.pipeline.dispatch import import_gltf
+    from msh_gltf.converter.kinds.dispatch import import_gltf
 
     for target, data in _export(path, mode="tolerant"):
         write(target, data)
@@ -152,7 +152,7 @@ def _registry_first(data: bytes) -> Path:
 
 def _checked(path: Path) -> None:
     """``msh-inspect --check`` of the file, and of the registry of its game."""
-    from msh_gltf.converter.pipeline.check import check_file
+    from msh_gltf.converter.kinds.check import check_file
 
     for one in (path, _game() / _REGISTRY):
         for checked in check_file(one, one.name, (_game(),)):
@@ -222,8 +222,8 @@ def _with_sidecar(name: str) -> Any:
 
 def _import(opened: Any) -> None:
     """``gltf2msh`` with the sidecar, where nodes may be missing."""
+    from msh_gltf.converter.kinds.dispatch import import_gltf
     from msh_gltf.converter.options import ImportOptions
-    from msh_gltf.converter.pipeline.dispatch import import_gltf
 
     path, sidecar = opened
     import_gltf(path, sidecar, ImportOptions(allow_delete=True))

@@ -314,4 +314,9 @@ def _assembly() -> Iterator[Hostile]:
     yield "entries", "rsli", library([])[:4] + struct.pack("<h", 0x7FFF) + library([])[6:]
     for count in (0x7FFFFFFF, 0x0AAAAAAA):
         yield f"{count} points", "footing", struct.pack("<2i", 1, count) + bytes(400)
+    for row, count in enumerate((0x7FFFFFFF, 20_000, 0x7FFFFFF, HUGE, 5_000)):
+        claims = [0] * 5
+        claims[row] = count
+        yield f"{count} in place {row}", "controller", struct.pack("<5I", *claims) + bytes(400)
+    yield "states", "controller", struct.pack("<5I", 2000, 0x7FFFFFFF, 0, 0, 0) + bytes(400_000)
     yield "nodes", "node_properties", struct.pack("<I", HUGE) + bytes(76)

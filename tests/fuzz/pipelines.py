@@ -45,9 +45,9 @@ def _out(data: bytes) -> Any:
 def _model_out(opened: Any, mode: Mode = "default", keep: bool = False) -> None:
     """``msh2gltf`` of a model: read, check, decode, write glTF."""
     from msh_gltf.converter.formats.kinds import find_model
+    from msh_gltf.converter.kinds.dispatch import gltf_files
+    from msh_gltf.converter.kinds.export_model import load_model
     from msh_gltf.converter.options import ExportOptions
-    from msh_gltf.converter.pipeline.dispatch import gltf_files
-    from msh_gltf.converter.pipeline.export_model import load_model
 
     path, archive = opened
     options = ExportOptions(paths=True, points=True, mode=mode)
@@ -67,7 +67,7 @@ def _areal_out(opened: Any) -> None:
 
 def _model_tolerant(opened: Any) -> None:
     """``--tolerant``: what is locally broken is left out, and the import gives the bytes."""
-    from msh_gltf.converter.pipeline.dispatch import import_gltf
+    from msh_gltf.converter.kinds.dispatch import import_gltf
 
     path, _ = opened
     _model_out(opened, "tolerant", keep=True)
@@ -83,8 +83,8 @@ def _areal_tolerant(opened: Any) -> None:
 
 
 def _map_out(opened: Any, kind: Kind, mode: Mode = "default") -> None:
+    from msh_gltf.converter.kinds.dispatch import gltf_files, load
     from msh_gltf.converter.options import ExportOptions
-    from msh_gltf.converter.pipeline.dispatch import gltf_files, load
 
     path, archive = opened
     options = ExportOptions(mode=mode)
@@ -105,7 +105,7 @@ def _check_seeds() -> list[bytes]:
 
 def _check(opened: Any) -> None:
     """``msh-inspect --check``: every finding about any file, none of it an exception."""
-    from msh_gltf.converter.pipeline.check import check_file
+    from msh_gltf.converter.kinds.check import check_file
 
     path, _ = opened
     for checked in check_file(path, path.name, ()):
@@ -132,8 +132,8 @@ _ENTRIES = 6
 
 @cache
 def _bare() -> Any:
+    from msh_gltf.converter.kinds.dispatch import load_file
     from msh_gltf.converter.options import ExportOptions
-    from msh_gltf.converter.pipeline.dispatch import load_file
 
     path = as_file(tiny_models()[0], ".msh")
     return load_file(path, None, ExportOptions(find_textures=False))
@@ -156,9 +156,9 @@ def _library(data: bytes) -> Any:
 
 def _with_materials(folder: Path) -> None:
     """A model with the materials of the libraries, its pictures in the glTF."""
+    from msh_gltf.converter.kinds.dispatch import gltf_files
+    from msh_gltf.converter.kinds.texture_lookup import Libraries
     from msh_gltf.converter.options import ExportOptions
-    from msh_gltf.converter.pipeline.dispatch import gltf_files
-    from msh_gltf.converter.pipeline.texture_lookup import Libraries
 
     appearance = Libraries([folder]).appearance(_material_names(), _lightmap_names(), {(0, 1): 0.5})
     gltf_files(replace(_bare(), appearance=appearance), folder / "x.glb", ExportOptions())
@@ -192,8 +192,8 @@ def pairs() -> list[tuple[bytes, bytes]]:
     """``(glb, sidecar)`` of small models, a terrain and an areal map."""
     from msh_gltf.converter.formats.nres import read_nres
     from msh_gltf.converter.input_files import read_file
+    from msh_gltf.converter.kinds.dispatch import gltf_files, load, load_file
     from msh_gltf.converter.options import ExportOptions
-    from msh_gltf.converter.pipeline.dispatch import gltf_files, load, load_file
 
     found = []
     for model in (*tiny_models()[:2], tiny_models()[-1], _smallest()):
@@ -241,7 +241,7 @@ def _digest(glb: bytes) -> bytes:
 
 def _to_model(opened: Any) -> None:
     """``gltf2msh`` with the sidecar."""
-    from msh_gltf.converter.pipeline.dispatch import import_gltf
+    from msh_gltf.converter.kinds.dispatch import import_gltf
 
     path, sidecar = opened
     import_gltf(path, sidecar)
@@ -254,8 +254,8 @@ def _alone(data: bytes) -> Any:
 
 def _to_new_model(path: Path) -> None:
     """``gltf2msh --no-sidecar``: a model of nothing but the file, in one of two dialects."""
+    from msh_gltf.converter.kinds.dispatch import import_gltf
     from msh_gltf.converter.options import ImportOptions
-    from msh_gltf.converter.pipeline.dispatch import import_gltf
 
     dialect = ("auto", "retail")[path.stat().st_size % 2]
     options = ImportOptions(dialect=dialect, rigid_skin=True, ignore_scale=True, use_sidecar=False)
@@ -290,8 +290,8 @@ def _obj(data: bytes) -> Any:
 
 
 def _obj_to_model(path: Path) -> None:
+    from msh_gltf.converter.kinds.obj import import_obj
     from msh_gltf.converter.options import ImportOptions
-    from msh_gltf.converter.pipeline.obj import import_obj
 
     import_obj(path, None, ImportOptions(use_sidecar=False))
 

@@ -36,8 +36,8 @@ def models() -> list[bytes]:
 @cache
 def tiny_models() -> list[bytes]:
     """Models of few nodes, made of the documents, in two dialects: a pipeline takes a few ms."""
+    from msh_gltf.converter.kinds.dispatch import import_gltf
     from msh_gltf.converter.options import ImportOptions
-    from msh_gltf.converter.pipeline.dispatch import import_gltf
 
     return [
         import_gltf(
@@ -272,8 +272,8 @@ def _points_seeds() -> list[bytes]:
 
 @cache
 def _scene() -> Any:
+    from msh_gltf.converter.kinds.dispatch import load_file
     from msh_gltf.converter.options import ExportOptions
-    from msh_gltf.converter.pipeline.dispatch import load_file
 
     return load_file(DATA / "retail__odd__l_mast_010.msh", None, ExportOptions()).scene
 
@@ -295,8 +295,8 @@ def _points_rest(points: Any) -> None:
 
 @cache
 def _sidecar_seeds() -> list[bytes]:
+    from msh_gltf.converter.kinds.dispatch import gltf_files, load_file
     from msh_gltf.converter.options import ExportOptions
-    from msh_gltf.converter.pipeline.dispatch import gltf_files, load_file
 
     loaded = load_file(DATA / "retail__system__MTCHECK.msh", None, ExportOptions())
     return [gltf_files(loaded, Path("x.glb"), ExportOptions())[0][1]]
@@ -374,8 +374,8 @@ def _obj_rest(path: Any) -> None:
 @cache
 def _manifest_seeds() -> list[bytes]:
     from msh_gltf.converter import MANIFEST
-    from msh_gltf.converter.batch.manifest import Manifest, Output, Record, write_manifest
-    from msh_gltf.converter.batch.walk import Folder, Skipped
+    from msh_gltf.converter.game.manifest import Manifest, Output, Record, write_manifest
+    from msh_gltf.converter.game.walk import Folder, Skipped
 
     made = Manifest("1.0")
     outputs = (Output("a/m.msh-sidecar", 5, "ab"), Output("a/m.glb", 7, "cd"))
@@ -415,7 +415,7 @@ def _manifest(data: bytes) -> Any:
 
 
 def _manifest_rest(folder: Any) -> None:
-    from msh_gltf.converter.batch.manifest import read_manifest
+    from msh_gltf.converter.game.manifest import read_manifest
 
     manifest = read_manifest(folder)
     assert manifest is not None

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from msh_gltf.converter.batch.manifest import read_manifest
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.game.manifest import read_manifest
 from msh_gltf.importers.gltf import read_gltf
 from tests.fuzz.__main__ import TARGETS
 from tests.fuzz.documents import documents

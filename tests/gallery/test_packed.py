@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.batch.packed import pack
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.game.packed import pack
 from msh_gltf.exporters.gltf_file import Document, glb_bytes
 from tests.support.gallery import WALKER, make_gallery_game
 from tests.support.gltf_edit import PATHS_ELSEWHERE
@@ -124,7 +124,7 @@ def test_pictures_of_other_machines_are_refused_before_anything_looks_there(
 
 def test_names_of_the_gallery_are_taken(tmp_path: Path) -> None:
     """An archive that is called like the page or its folder gets another folder."""
-    from msh_gltf.converter.batch.export_run import found_in
+    from msh_gltf.converter.game.export_run import found_in
     from tests.support.game import MESH, archive, entry, model, write
 
     data = archive([entry(MESH, b"a.msh", model("retail__odd__s_rock_009"))])

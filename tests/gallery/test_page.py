@@ -21,8 +21,8 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter import cli
+from msh_gltf.converter.kinds.dispatch import load_file
 from msh_gltf.converter.options import ExportOptions
-from msh_gltf.converter.pipeline.dispatch import load_file
 from tests.gallery.test_thumbnails import listed
 from tests.support.gallery import HOSTILE, HOSTILE_ARCHIVE, Camera, corners, make_gallery_game, ratio_inside
 from tests.support.gltf_view import GltfView

@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.batch.gallery import MARK
+from msh_gltf.converter.game.gallery import MARK
 from tests.support.gallery import WALKER, Camera, corners, make_gallery_game, ratio_inside
 from tests.support.game import make_game, snapshot
 from tests.support.gltf_view import GltfView
@@ -119,8 +119,8 @@ def test_textures_are_shown(game: Path, out: Path, tmp_path: Path) -> None:
 FILTERING = """
 import sys
 from pathlib import Path
-from msh_gltf.converter.batch import thumbnails
-from msh_gltf.converter.batch.packed import pack
+from msh_gltf.converter.game import thumbnails
+from msh_gltf.converter.game.packed import pack
 light = thumbnails._light
 def seen(renderer):
     actors = renderer.GetActors()
@@ -268,9 +268,9 @@ _CRASH = """
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from msh_gltf.converter.batch.gallery import make_gallery
-from msh_gltf.converter.batch.outcome import Run
-from msh_gltf.converter.batch.engine import Engine
+from msh_gltf.converter.game.gallery import make_gallery
+from msh_gltf.converter.game.outcome import Run
+from msh_gltf.converter.game.engine import Engine
 
 @contextmanager
 def progress(verb, total):

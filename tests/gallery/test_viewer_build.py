@@ -11,7 +11,7 @@ from tests.support.runs import require
 
 ROOT = Path(__file__).parents[2]
 VIEWER = ROOT / "viewer"
-SITE = ROOT / "converter/batch/site"
+SITE = ROOT / "converter/game/site"
 
 
 def test_viewer_is_current(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.kinds.dispatch import import_gltf
+from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.pipeline.dispatch import import_gltf
-from msh_gltf.converter.pipeline.import_result import ImportResult
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable
 from tests.support.runs import first_difference, to_gltf

@@ -15,8 +15,8 @@ import trimesh
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect
 from tests.support.foreign import (
@@ -408,7 +408,7 @@ def test_generated_lods(tmp_path: Path) -> None:
     sphere = trimesh.creation.icosphere(3)
     path = tmp_path / "sphere.glb"
     path.write_bytes(trimesh.Scene(sphere).export(file_type="glb"))
-    scene, _ = convert(path, lod_ratios=(0.5, 0.25))
+    scene, _ = convert(path, lod_ratios=(0.5, 0.25), dialect="spec")
     counts = {part.lod: scene.triangle_count(part.mesh) for part in scene.parts}
     assert counts[0] == len(sphere.faces)
     for lod, share in ((1, 0.5), (2, 0.25)):

@@ -101,8 +101,8 @@ def test_the_wheel_holds_one_package_and_nothing_else(wheel: Path) -> None:
     }
     packed = {name for name in names if name.startswith("msh_gltf/")}
     assert {name for name in packed if name.endswith(".py")} == modules
-    site = {name for name in packed if "/batch/site/" in name}
-    assert len(site) == len(list((ROOT / "converter/batch/site").iterdir()))
+    site = {name for name in packed if "/game/site/" in name}
+    assert len(site) == len(list((ROOT / "converter/game/site").iterdir()))
     assert packed == modules | site | {"msh_gltf/py.typed"}
 
 

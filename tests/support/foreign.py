@@ -12,9 +12,9 @@ import trimesh
 
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.numeric.pose import rotation_matrix
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.scene.decode import decode, rest_pose
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import Scene

@@ -15,8 +15,8 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.terrain import read_terrain
+from msh_gltf.converter.kinds.dispatch import gltf_files, import_gltf, load_file
 from msh_gltf.converter.options import ExportOptions, ImportOptions
-from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf, load_file
 from msh_gltf.converter.scene.dialect import decide
 from tests.support.gltf_edit import Editable
 from tests.support.random_edits import EDITS, Edited, NotHere

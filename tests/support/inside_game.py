@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from msh_gltf.converter.kinds.dispatch import gltf_files, import_gltf, load_file
+from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ExportOptions, ImportOptions
-from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf, load_file
-from msh_gltf.converter.pipeline.import_result import ImportResult
 from msh_gltf.converter.storage import write_outputs
 from tests.support.assembled_game import GROUND, ROBOT, ROCK, ROOM, GameParts
 from tests.support.corpus import DATA

@@ -8,10 +8,10 @@ import numpy as np
 
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.kinds.dispatch import load_file
+from msh_gltf.converter.kinds.import_result import ImportResult
+from msh_gltf.converter.kinds.obj import obj_files
 from msh_gltf.converter.options import ExportOptions
-from msh_gltf.converter.pipeline.dispatch import load_file
-from msh_gltf.converter.pipeline.import_result import ImportResult
-from msh_gltf.converter.pipeline.obj import obj_files
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import ImportedScene, Scene

@@ -195,7 +195,7 @@ def test_a_worker_that_dies_as_it_starts_is_noticed(tmp_path: Path) -> None:
     """Before it takes its end of the pipe, which this process then holds open itself."""
     code = (
         "import multiprocessing\n"
-        "from msh_gltf.converter.batch.workers import run_here\n"
+        "from msh_gltf.converter.game.workers import run_here\n"
         "multiprocessing.set_executable(r'C:\\windows\\system32\\hostname.exe')\n"
         "for _, result in run_here(abs, [1, 2, 3], 2): print(result)"
     )
@@ -287,7 +287,7 @@ def test_buffers_and_pictures_elsewhere_are_refused(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     code = (
         "import json, sys; from pathlib import Path\n"
-        "from msh_gltf.converter.batch.packed import pack\n"
+        "from msh_gltf.converter.game.packed import pack\n"
         "from msh_gltf.converter.errors import ConversionError\n"
         "def looked(path, strict=False): raise AssertionError(f'{path} was resolved')\n"
         "folder = Path(sys.argv[1]); good = (folder / 'm.gltf').read_text('utf-8')\n"

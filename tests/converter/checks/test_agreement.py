@@ -17,10 +17,10 @@ import pytest
 from msh_gltf.converter.cli import gltf2msh, msh2gltf
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.findings import Mode
+from msh_gltf.converter.kinds.check import Checked, check_file
+from msh_gltf.converter.kinds.dispatch import gltf_files, load_file
+from msh_gltf.converter.kinds.game import find_game
 from msh_gltf.converter.options import ExportOptions
-from msh_gltf.converter.pipeline.check import Checked, check_file
-from msh_gltf.converter.pipeline.dispatch import gltf_files, load_file
-from msh_gltf.converter.pipeline.game import find_game
 from tests.fuzz.__main__ import REGRESSIONS, TARGETS
 from tests.support.assembled_game import GameParts
 from tests.support.corpus import DATA

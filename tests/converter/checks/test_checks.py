@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.checks.model import check_model
-from msh_gltf.converter.pipeline.check import check_file
-from msh_gltf.converter.pipeline.open_files import read_msh
+from msh_gltf.converter.kinds.check import check_file
+from msh_gltf.converter.kinds.open_files import read_msh
 from tests.support.assembled_game import GameParts
 from tests.support.corpus import CORPUS, DATA, LIBS, every_sample, sample_called
 from tests.support.maps import LEVELS

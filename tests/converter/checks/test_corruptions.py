@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from msh_gltf.converter.batch.check import check_item, check_tasks
 from msh_gltf.converter.checks import all_rules
 from msh_gltf.converter.cli import msh2gltf
-from msh_gltf.converter.pipeline.check import Checked
+from msh_gltf.converter.game.check import check_item, check_tasks
+from msh_gltf.converter.kinds.check import Checked
 from tests.support.corruption import CATALOGUE
 from tests.support.runs import call
 

@@ -8,8 +8,8 @@ import pytest
 from msh_gltf.converter.checks.model import check_model, require_valid
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import TABLES, MshModel, StreamType, largest_indices
+from msh_gltf.converter.kinds.open_files import read_msh
 from msh_gltf.converter.numeric.arrays import NONE16
-from msh_gltf.converter.pipeline.open_files import read_msh
 from msh_gltf.converter.queries.model import node_string, slot_for
 from tests.support.corpus import every_sample, sample_called
 

@@ -303,7 +303,7 @@ def test_two_output_directories(tmp_path: Path, mod: Mod) -> None:
     """What one brought, the other does not take back; ``--force`` loses nothing."""
     import shutil
 
-    from tests.converter.batch.test_import_run import move
+    from tests.converter.game.test_import_run import move
     from tests.support.game import make_game
 
     game, one, two = make_game(tmp_path / "game"), tmp_path / "one", tmp_path / "two"

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.batch.manifest import read_manifest
 from msh_gltf.converter.checks import all_rules
-from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.game.manifest import read_manifest
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from tests.converter.checks.test_corruptions import checked
 from tests.support.corpus import DATA
 from tests.support.corruption import CATALOGUE

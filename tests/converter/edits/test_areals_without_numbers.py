@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from tests.support.corruption.areal import Map
 from tests.support.corruption.base import NAN, Nres
 from tests.support.gltf_edit import HARMLESS, Editable

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.pipeline.dispatch import import_gltf
 from tests.converter.edits.test_frame_rate import (
     ALONE,
     FRAMES,

@@ -17,8 +17,8 @@ from PIL import Image
 
 from msh_gltf import import_gltf
 from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
+from msh_gltf.converter.kinds.sidecars import sidecar_path
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.pipeline.sidecars import sidecar_path
 from tests.converter.rebuild.test_terrain import LEVEL
 from tests.converter.rebuild.test_terrain import Edit as TerrainEdit
 from tests.support.corpus import LIBS, sample_called

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from msh_gltf import ConversionError, import_gltf
+from msh_gltf.converter.kinds.obj import import_obj
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.pipeline.obj import import_obj
 from tests.converter.rebuild.test_terrain import LEVEL
 from tests.converter.rebuild.test_terrain import Edit as TerrainEdit
 from tests.support.corpus import SAMPLES, Sample, sample_called

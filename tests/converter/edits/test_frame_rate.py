@@ -12,10 +12,10 @@ from scipy.spatial import cKDTree
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import MshModel, read_model
 from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.kinds.dispatch import import_gltf
+from msh_gltf.converter.kinds.import_result import ImportResult
+from msh_gltf.converter.kinds.verify import verify
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.pipeline.dispatch import import_gltf
-from msh_gltf.converter.pipeline.import_result import ImportResult
-from msh_gltf.converter.pipeline.verify import verify
 from msh_gltf.converter.scene.dialect import Dialect
 from tests.converter.edits.test_scaled_animation import (
     EVEN,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from msh_gltf import ConversionError, ImportResult, import_gltf
+from msh_gltf.converter.kinds.obj import import_obj
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.pipeline.obj import import_obj
 from tests.importers.test_foreign import Builder
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable

@@ -12,7 +12,7 @@ import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.edits.parts import _most_votes
-from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from tests.support.corpus import SAMPLES, Sample, every_sample, sample_called
 from tests.support.gltf_edit import HARMLESS, Editable, drop_extras
 from tests.support.runs import call, first_difference, to_gltf

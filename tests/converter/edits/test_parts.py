@@ -10,11 +10,11 @@ import pytest
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.sidecar import Sidecar as StoredSidecar
 from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
+from msh_gltf.converter.kinds.dispatch import import_gltf
+from msh_gltf.converter.kinds.obj import import_obj
+from msh_gltf.converter.kinds.sidecars import sidecar_path
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.pipeline.dispatch import import_gltf
-from msh_gltf.converter.pipeline.obj import import_obj
-from msh_gltf.converter.pipeline.sidecars import sidecar_path
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.part_edits import COCKPIT, DELETE, PLANT, cells_of, delete, edited, name_of, parse, part_names

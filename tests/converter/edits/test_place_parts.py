@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from msh_gltf.converter.kinds.dispatch import gltf_files, import_gltf, load_file
+from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ExportOptions, ImportOptions
-from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf, load_file
-from msh_gltf.converter.pipeline.import_result import ImportResult
 from tests.support.corpus import SAMPLES
 from tests.support.gltf_edit import Editable
 from tests.support.part_places import EDITS, Cell, Places, displaced, is_animated

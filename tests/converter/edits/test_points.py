@@ -16,8 +16,8 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.formats.control_points import ControlPoints, read_points
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.input_files import read_file
+from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.pipeline.import_result import ImportResult
 from tests.support.corpus import sample_called
 from tests.support.game import MESH, archive, entry, write
 from tests.support.gltf_edit import Editable, drop_extras

@@ -19,10 +19,10 @@ from msh_gltf.converter.edits import rigid_transforms
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.kinds.dispatch import import_gltf
+from msh_gltf.converter.kinds.verify import verify
 from msh_gltf.converter.numeric.sampler import sample
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.pipeline.dispatch import import_gltf
-from msh_gltf.converter.pipeline.verify import verify
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect, tracks
 from msh_gltf.converter.scene.scene import Track

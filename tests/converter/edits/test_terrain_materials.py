@@ -10,9 +10,9 @@ import pytest
 from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
-from msh_gltf.converter.pipeline.dispatch import import_gltf
-from msh_gltf.converter.pipeline.import_result import ImportResult
-from tests.converter.batch.test_undo import Place
+from msh_gltf.converter.kinds.dispatch import import_gltf
+from msh_gltf.converter.kinds.import_result import ImportResult
+from tests.converter.game.test_undo_runs import Place
 from tests.converter.rebuild.test_terrain import LEVEL, Edit
 from tests.support.game import make_game
 from tests.support.gltf_edit import Editable, drop_extras

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.formats.model import MshModel
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.pipeline.dispatch import import_gltf
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable
 from tests.support.part_edits import PLANT, Outcome, cells_of, edited, name_of, parse

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter import cli
-from tests.converter.batch.test_import_run import move
+from tests.converter.game.test_import_run import move
 from tests.support.game import make_game
 from tests.support.runs import call
 from tests.support.strace import calls, require_strace, traced
@@ -22,7 +22,7 @@ _WATCHED = "trace=write,fsync,rename,renameat,renameat2,link,linkat"
 _PUT_BACK = """
 import sys
 from pathlib import Path
-from msh_gltf.converter.batch.replace_entry import Origin, replace_model
+from msh_gltf.converter.game.replace_entry import Origin, replace_model
 from msh_gltf.converter.formats.sidecar import sha256
 from msh_gltf.converter.game.games import Games
 path = Path(sys.argv[1])

@@ -14,12 +14,12 @@ import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter import storage as files
-from msh_gltf.converter.batch.console import progress_bar
-from msh_gltf.converter.batch.engine import Engine
-from msh_gltf.converter.batch.import_run import import_run
-from msh_gltf.converter.batch.write_game import Places
+from msh_gltf.converter.game.console import progress_bar
+from msh_gltf.converter.game.engine import Engine
+from msh_gltf.converter.game.import_run import import_run
+from msh_gltf.converter.game.write_game import Places
 from msh_gltf.converter.options import ImportOptions
-from tests.converter.batch.test_import_run import move
+from tests.converter.game.test_import_run import move
 from tests.support.corpus import DATA
 from tests.support.faults import children, is_stopped, leftovers, started, struck, wait_for
 from tests.support.game import make_game, make_large_game, snapshot

@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter import cli
-from tests.converter.batch.test_import_run import move
+from tests.converter.game.test_import_run import move
 from tests.support.assembly import registry
 from tests.support.game import MESH, archive, entry, model, snapshot, write
 from tests.support.gltf_edit import Editable, drop_extras

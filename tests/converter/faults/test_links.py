@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter import MANIFEST, cli, storage
-from msh_gltf.converter.batch.manifest import JOURNAL
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.game.manifest import JOURNAL
 from msh_gltf.converter.storage import TEMPORARY, no_follow
-from tests.converter.batch.test_import_run import move
+from tests.converter.game.test_import_run import move
 from tests.support.game import make_game, snapshot
 from tests.support.runs import SCRIPTS, call, run
 

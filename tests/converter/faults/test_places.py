@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter import cli
-from tests.converter.batch.test_import_run import move
+from tests.converter.game.test_import_run import move
 from tests.support.corpus import DATA
 from tests.support.faults import in_namespace, is_stopped, leftovers, started, wait_for
 from tests.support.game import make_game, snapshot

@@ -27,7 +27,7 @@ from msh_gltf.converter.formats.model import (
 from msh_gltf.converter.formats.nres import Archive, Entry, read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import name_field, new_archive
 from msh_gltf.converter.input_files import read_file
-from msh_gltf.converter.pipeline.open_files import read_msh
+from msh_gltf.converter.kinds.open_files import read_msh
 from tests.support.corpus import DATA, every_sample, sample_called
 from tests.support.runs import first_difference
 

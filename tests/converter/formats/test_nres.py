@@ -17,7 +17,7 @@ from msh_gltf.converter.formats.names import decode_text, fold_lower, fold_upper
 from msh_gltf.converter.formats.nres import Archive, Entry, read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import new_archive, repack, replace_entry, sort_table
 from msh_gltf.converter.input_files import read_file
-from msh_gltf.converter.pipeline.open_files import open_nres
+from msh_gltf.converter.kinds.open_files import open_nres
 from tests.support.corpus import DATA, every_sample
 
 NAMES = st.binary(min_size=0, max_size=35).map(lambda b: b.replace(b"\0", b"_"))

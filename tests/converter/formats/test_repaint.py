@@ -9,7 +9,7 @@ import pytest
 
 from msh_gltf.converter.formats.repaint import repainted
 from msh_gltf.converter.formats.texture import FORMATS, TEXM_HEADER_DTYPE, Texm, new_texm, read_texm, write_texm
-from msh_gltf.converter.pipeline.open_files import open_nres
+from msh_gltf.converter.kinds.open_files import open_nres
 from tests.converter.formats.test_texture import libraries
 
 #: Largest error of a channel, by format; 255 = it is not stored.

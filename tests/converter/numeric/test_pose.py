@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from msh_gltf.converter.kinds.open_files import read_msh
 from msh_gltf.converter.numeric import axes, pose
 from msh_gltf.converter.numeric.arrays import NONE16
-from msh_gltf.converter.pipeline.open_files import read_msh
 from msh_gltf.converter.scene.decode import decode, rest_pose
 from msh_gltf.converter.scene.dialect import Dialect
 from tests.support.corpus import SAMPLES

@@ -12,8 +12,8 @@ import pytest
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import MshModel, StreamType
+from msh_gltf.converter.kinds.open_files import read_msh
 from msh_gltf.converter.numeric.arrays import NONE16
-from msh_gltf.converter.pipeline.open_files import read_msh
 from msh_gltf.converter.queries import model as queries
 from msh_gltf.converter.queries.model import (
     Hit,

@@ -10,10 +10,10 @@ import pytest
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import TABLES, MshModel
+from msh_gltf.converter.kinds.dispatch import import_gltf
+from msh_gltf.converter.kinds.inspect_diff import diff_models
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.pipeline.dispatch import import_gltf
-from msh_gltf.converter.pipeline.inspect_diff import diff_models
 from msh_gltf.converter.scene.decode import corner_vertices
 from msh_gltf.converter.scene.dialect import Dialect
 from tests.converter.edits import test_model as edits
@@ -142,7 +142,7 @@ def test_legacy_models_cannot_be_edited(tmp_path: Path) -> None:
 
 def test_verification_can_fail(tmp_path: Path) -> None:
     """A wrong model is refused before it appears."""
-    from msh_gltf.converter.pipeline.verify import verify
+    from msh_gltf.converter.kinds.verify import verify
     from tests.support.runs import to_gltf as convert
 
     gltf = convert(sample_called("spec__static__b_bun_000"), tmp_path / "m.glb")
@@ -163,7 +163,7 @@ def test_verification_can_fail(tmp_path: Path) -> None:
 
 
 def test_verification_checks_links(tmp_path: Path) -> None:
-    from msh_gltf.converter.pipeline.verify import verify
+    from msh_gltf.converter.kinds.verify import verify
 
     gltf = to_gltf(sample_called("spec__static__b_bun_000"), tmp_path / "m.glb")
     model = parse(import_gltf(gltf, None, ALONE).data)

@@ -15,9 +15,9 @@ from msh_gltf.converter.checks.model import check_model
 from msh_gltf.converter.edits.nodes import Identified
 from msh_gltf.converter.errors import ConversionError, plural
 from msh_gltf.converter.formats.model import MshModel, largest_indices, write_model
+from msh_gltf.converter.kinds.dispatch import gltf_files, import_gltf, load_file
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.options import ExportOptions
-from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf, load_file
 from msh_gltf.converter.rebuild.geometry import bounding_header
 from msh_gltf.converter.rebuild.model import new_model
 from msh_gltf.converter.rebuild.workspace import RebuildOptions
@@ -176,7 +176,7 @@ def test_result_is_independent_of_the_hash_seed(tmp_path: Path) -> None:
     gltf = to_gltf(sample_called("retail__system__R_H_002"), tmp_path / "m.glb")
     code = (
         "import sys, hashlib; from pathlib import Path\n"
-        "from msh_gltf.converter.pipeline.dispatch import import_gltf\n"
+        "from msh_gltf.converter.kinds.dispatch import import_gltf\n"
         "from msh_gltf.converter.options import ImportOptions\n"
         f"data = import_gltf(Path({str(gltf)!r}), None, ImportOptions(use_sidecar=False)).data\n"
         "print(hashlib.sha256(data).hexdigest())"

@@ -15,8 +15,8 @@ from msh_gltf.converter.checks.terrain import check_terrain
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.terrain import read_terrain, write_terrain
-from msh_gltf.converter.pipeline.dispatch import import_gltf
-from msh_gltf.converter.pipeline.import_result import ImportResult
+from msh_gltf.converter.kinds.dispatch import import_gltf
+from msh_gltf.converter.kinds.import_result import ImportResult
 from tests.support.gltf_edit import Editable
 from tests.support.maps import LEVELS, every_level, level_called
 from tests.support.runs import call, run

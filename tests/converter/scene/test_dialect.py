@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.formats.model import MshModel, StreamType
+from msh_gltf.converter.kinds.open_files import read_msh
 from msh_gltf.converter.numeric import sampler
 from msh_gltf.converter.numeric.pose import rotation
-from msh_gltf.converter.pipeline.open_files import read_msh
 from msh_gltf.converter.scene import dialect as d
 from msh_gltf.converter.scene.dialect import Dialect, decide
 from tests.support.corpus import every_sample, sample_called

@@ -10,6 +10,7 @@ from tests.support.corruption import (  # noqa: F401
     areal,
     assembly,
     container,
+    controller,
     geometry,
     level,
     model,

@@ -1,1 +1,0 @@
-"""Whole game directories and archives, both ways."""

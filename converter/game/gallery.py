@@ -1,0 +1,271 @@
+"""``msh2gltf GAME -o OUT --thumbnails``: a picture per model, and a page that shows them all.
+
+Everything is below the output directory: ``index.html``, and a folder ``gallery`` with the page's
+parts, a picture and a script per model. A page that is opened from a disk may fetch nothing, but
+it may load scripts: so a model's data is a script. Each picture and script says which bytes it was
+made from; what is current is not made again, even after a run that was killed
+(docs/decisions/0015).
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from .. import __version__
+from ..errors import ConversionError
+from ..formats.kinds import Kind
+from ..formats.names import stem
+from ..formats.sidecar import sha256
+from ..locks import only_run
+from ..requirements import needed_for
+from ..storage import IN_THE_WAY, require_inside, write_outputs
+from .engine import Engine, Progress
+from .manifest import Record, read_manifest
+from .outcome import FAILED, Outcome, Run, guarded
+from .packed import pack
+from .thumbnails import DIGEST_KEY, draw_png, try_out
+from .walk import GALLERY, PAGE
+from .workers import run_here
+
+#: What our page starts with: no other ``index.html`` is replaced.
+MARK = b"<!doctype html>\n<!-- msh-gltf gallery"
+_SITE = ("page.css", "page.js", "viewer.js", "viewer.LICENSE.txt")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A model as the page lists it.
+
+    Attributes:
+        target: path of the glTF from the output directory, without its suffix.
+        file: the glTF itself.
+        archive: the file that the model is in; the folder of a model that is a file of its own.
+        name: entry or file name.
+        kind: ``model``, ``terrain`` or ``areal map``.
+        nodes, triangles, frames: as of :class:`~converter.game.packed.Packed`.
+        digest: of what the picture and the script were made from.
+        picture: whether there is one.
+    """
+
+    target: str
+    file: str
+    archive: str
+    name: str
+    kind: str
+    nodes: int
+    triangles: int
+    frames: int
+    digest: str
+    picture: bool
+
+
+@dataclass(frozen=True)
+class GalleryTask:
+    """One model to show.
+
+    Attributes:
+        out: the output directory; absolute.
+        record: what the manifest says of it.
+        draw: whether a missing picture is drawn.
+    """
+
+    out: str
+    record: Record
+    draw: bool = True
+
+
+def require_preview(out: Path, force: bool) -> None:
+    """Stop before any work where no gallery can be made.
+
+    Raises:
+        ConversionError: VTK is not installed or cannot draw, or somebody else's page is there.
+    """
+    page = out / PAGE
+    if not force and page.exists() and not (page.is_file() and _starts(page, MARK)):
+        raise ConversionError("output exists already", file=str(page), hint=IN_THE_WAY)
+    with needed_for("--thumbnails", "preview"):
+        import vtkmodules  # noqa: F401
+    with closing(run_here(try_out, [0], 1)) as results:
+        for _, outcome in results:
+            problem = outcome if isinstance(outcome, ConversionError) else outcome.detail
+            if problem:
+                raise ConversionError(
+                    "VTK cannot draw on this machine",
+                    value=problem,
+                    hint="it needs OpenGL 3.2; on Debian and Ubuntu: apt install libegl1 libgl1-mesa-dri",
+                )
+
+
+def make_gallery(
+    run: Run, out: Path, engine: Engine, progress: Callable[[str, int], AbstractContextManager[Progress]]
+) -> None:
+    """Draw what has no current picture, and write the page; what happens is added to the run.
+
+    A model that cannot be drawn is a warning: the model itself is there.
+
+    Args:
+        run: the run that wrote the glTF files.
+        out: its output directory.
+        engine: its processes draw.
+        progress: makes a progress display from a verb and a number of items.
+
+    Raises:
+        ConversionError: the page cannot be written.
+    """
+    started = perf_counter()
+    with only_run(out):
+        manifest = read_manifest(out)
+        found = [] if manifest is None else manifest.in_order()
+        records = [record for record in found if record.kind is not Kind.TEXTURE]
+        tasks = [GalleryTask(str(out.absolute()), r) for r in records if _gltf_of(out, r)]
+        converted = {o.result.target: o for o in run.outcomes if isinstance(o.result, Record)}
+        shown: dict[int, Shown] = {}
+        drawn = 0
+        here = Engine(engine.jobs)  # the machines of a cluster need no VTK
+        try:
+            with (
+                progress("drawing", len(tasks)) as tick,
+                closing(here.run(show_item, tasks, [t.record.id for t in tasks])) as results,
+            ):
+                for done, (at, result) in enumerate(results, 1):
+                    task, outcome = tasks[at], result
+                    if outcome.status == FAILED:  # its process died: without a picture, then
+                        outcome = show_item(replace(task, draw=False))
+                        outcome.warnings.insert(0, f"no thumbnail: {result.detail}")
+                    if outcome.result is not None:
+                        shown[at] = outcome.result
+                    drawn += outcome.status == "drawn"
+                    _note(run, converted.get(task.record.target), task.record, outcome)
+                    tick(outcome, done, len(tasks))
+        except KeyboardInterrupt:
+            run.interrupted = True
+        else:
+            _write_page(out, [shown[at] for at in sorted(shown)])
+            run.notes.append(f"{out / PAGE} shows {len(shown)} models ({drawn} drawn now)")
+    run.seconds += perf_counter() - started
+
+
+def _note(run: Run, model: Outcome | None, record: Record, outcome: Outcome) -> None:
+    """Put what became of a picture where the user looks for the model."""
+    if model is None:  # a model of an earlier run
+        run.notes += [f"{record.id}: {warning}" for warning in outcome.warnings]
+        return
+    model.warnings += outcome.warnings
+    model.seconds |= outcome.seconds
+    if outcome.result is not None and outcome.result.picture:
+        model.facts["thumbnail"] = f"{_place(record.target)}.png"
+
+
+def show_item(task: GalleryTask) -> Outcome:
+    """Make a model's picture and script; never raises. ``result`` is a :class:`Shown`."""
+    outcome = guarded(task.record.id, partial(_show, task))
+    if outcome.status == FAILED and not task.draw:
+        outcome.warnings.append(f"not in the gallery: {outcome.detail}")
+    return outcome
+
+
+def _show(task: GalleryTask) -> Outcome:
+    started = perf_counter()
+    out, record = Path(task.out), task.record
+    path = _gltf_of(out, record)
+    if path is None:
+        raise ConversionError("is gone", file=record.target)
+    packed = pack(path, out)
+    digest = sha256(f"{__version__} {sha256(packed.glb)}".encode())
+    place = _place(record.target)
+    picture, script = (out.joinpath(*f"{place}{suffix}".split("/")) for suffix in (".png", ".js"))
+    require_inside(out, picture)
+    head = f"MSH_GALLERY.model({json.dumps(stem(record.target))},{json.dumps(digest)},".encode()
+    made: list[tuple[Path, bytes]] = []
+    warnings = []
+    if not _starts(script, head):
+        made.append((script, head + b'"' + base64.b64encode(packed.glb) + b'");\n'))
+    has_picture = _digest_of(picture) == digest
+    if not has_picture:
+        data = None
+        if task.draw and not packed.empty:
+            try:
+                data = draw_png(packed.glb, digest)
+            except ConversionError as error:
+                warnings.append(f"no thumbnail: {error}")
+        if data is not None:
+            made.insert(0, (picture, data))
+            has_picture = True
+        else:
+            picture.unlink(missing_ok=True)  # of something else
+    write_outputs(made, force=True)
+    archive = record.source if record.index is not None else record.source.rpartition("/")[0]
+    shown = Shown(
+        stem(record.target),
+        path.relative_to(out).as_posix(),
+        archive=archive,
+        name=record.name,
+        kind=record.kind,
+        nodes=packed.nodes,
+        triangles=packed.triangles,
+        frames=packed.frames,
+        digest=digest,
+        picture=has_picture,
+    )
+    status = "drawn" if any(path == picture for path, _ in made) else "unchanged"
+    seconds = {"picture": perf_counter() - started}
+    return Outcome(record.id, status, detail="", warnings=warnings, facts={}, seconds=seconds, result=shown)
+
+
+def _place(target: str) -> str:
+    """Where a model's picture and script are, without suffix, from the output directory."""
+    return f"{GALLERY}/models/{stem(target)}"
+
+
+def _gltf_of(out: Path, record: Record) -> Path | None:
+    """The model's glTF: the ``.glb``, or the ``.gltf`` that Blender made of it."""
+    path = out.joinpath(*record.target.split("/"))
+    return next((p for p in (path, path.with_suffix(".gltf")) if p.is_file()), None)
+
+
+def _starts(path: Path, head: bytes) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(head)) == head
+    except OSError:
+        return False
+
+
+def _digest_of(picture: Path) -> str | None:
+    """What a picture says that it was made from; ``None`` where there is none."""
+    from PIL import Image
+
+    try:
+        with Image.open(picture) as opened:
+            found = opened.info.get(DIGEST_KEY)
+    except (OSError, ValueError, SyntaxError):
+        return None
+    return found if isinstance(found, str) else None
+
+
+def _write_page(out: Path, shown: list[Shown]) -> None:
+    """Write the page, its parts and the list of models; ``index.html`` last."""
+    site = files(__package__) / "site"
+    folder = out / GALLERY
+    parts = [(folder / name, (site / name).read_bytes()) for name in _SITE]
+    parts.append((folder / "models.js", _list(shown)))
+    parts.append((out / PAGE, (site / PAGE).read_bytes()))
+    for path, _ in parts:
+        require_inside(out, path)
+    write_outputs([(p, d) for p, d in parts if not (p.is_file() and p.read_bytes() == d)], True)
+
+
+def _list(shown: list[Shown]) -> bytes:
+    """``models.js``: data only. JSON in ASCII is JavaScript, and no text in it is markup."""
+    rows: list[dict[str, Any]] = [asdict(model) for model in shown]
+    lines = ",\n".join(json.dumps(row, ensure_ascii=True) for row in rows)
+    return f"MSH_GALLERY.models([\n{lines}\n]);\n".encode("ascii")

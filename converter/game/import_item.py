@@ -1,0 +1,297 @@
+"""Import one model or texture of a run: what a worker of ``gltf2msh OUT_DIR`` does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+
+from ..errors import ConversionError
+from ..formats.kinds import MODEL_TYPE, Kind
+from ..formats.names import entry_name
+from ..formats.nres import Archive, Entry
+from ..formats.sidecar import sha256
+from ..input_files import read_file, stamp
+from ..kinds.dispatch import import_gltf
+from ..kinds.import_result import Companion
+from ..options import ImportOptions
+from ..scene.dialect import Dialect
+from .brought import Brought, archive_without
+from .manifest import Record
+from .outcome import Outcome, guarded, known_at_once
+from .replace_entry import HINT_OF_RUN, changed_since, entry_to_replace
+from .sources import archive_majority
+
+
+@dataclass(frozen=True)
+class ImportTask:
+    """One glTF and where it belongs.
+
+    Attributes:
+        id: what reports call it.
+        out: the directory that ``msh2gltf`` wrote; absolute.
+        target: the glTF's path from there.
+        source: the game's file that it belongs to, from the game's root.
+        game_file: that file; ``None`` where the game has none of that name.
+        record: what the manifest says; ``None``: it is new.
+        options: how glTF becomes a model.
+        force: write it even where the game has another model now.
+        brought: what earlier runs brought into that file, or into files of that folder.
+    """
+
+    id: str
+    out: str
+    target: str
+    source: str
+    game_file: str | None
+    record: Record | None
+    options: ImportOptions
+    force: bool = False
+    brought: Brought = field(default_factory=Brought)
+
+    @property
+    def is_texture(self) -> bool:
+        """Whether it is a picture that models use."""
+        return self.record is not None and self.record.kind is Kind.TEXTURE
+
+
+@dataclass(frozen=True)
+class Edited:
+    """A model or a texture to write into the game.
+
+    Attributes:
+        source: the file that it is, or is in.
+        index: directory index of its entry; ``None``: a file of its own, or a new entry.
+        name: the name of a new entry.
+        data: its bytes; ``None``: only its companions change.
+        type_id: of a new entry.
+        attributes: attr1, attr2 and attr3 of a new entry.
+        is_new_file: it is a new file in the folder of an unpacked library.
+        model: name of the model's entry.
+        wear: material names by row, of a new entry.
+        companions: files of its name that change, too.
+        sizes: the directory's attr1 and attr2, where they change too.
+    """
+
+    source: str
+    index: int | None
+    name: bytes | None
+    data: bytes | None
+    wear: list[str] | None = None
+    model: bytes = b""
+    companions: tuple[Companion, ...] = ()
+    sizes: tuple[int | None, int | None] = (None, None)
+    type_id: int = MODEL_TYPE
+    attributes: tuple[int, int, int] = (0, 0, 0)
+    is_new_file: bool = False
+
+
+def import_item(task: ImportTask) -> Outcome:
+    """Import one model or texture; never raises. ``result`` is a :class:`Edited` if it changed."""
+    work = _import_texture if task.is_texture else _import_new if task.record is None else _import_known
+    return guarded(task.id, partial(work, task))
+
+
+def untouched_item(task: ImportTask) -> Outcome | None:
+    """The outcome of an item whose files are as they were written, or gone; ``None``: import it."""
+    return known_at_once(lambda: _as_written(task))
+
+
+def _as_written(task: ImportTask) -> Outcome | None:
+    started = perf_counter()
+    target = Path(task.out, *task.target.split("/"))
+    if task.record is None:
+        return None
+    if not target.is_file():
+        if not task.is_texture and target.with_suffix(".gltf").is_file():
+            return None
+        what = "picture" if task.is_texture else "glTF"
+        problem = f"its {what} is gone: kept as it is in the game"
+        return Outcome(task.id, "kept", problem, is_gone=True)
+    if (task.is_texture or _usual(task.options)) and _untouched(task, task.record):
+        return Outcome(task.id, "unchanged", seconds={"read": perf_counter() - started})
+    return None
+
+
+def _import_known(task: ImportTask) -> Outcome:
+    record = task.record
+    assert record is not None
+    if (done := _as_written(task)) is not None:
+        return done
+    started = perf_counter()
+    gltf = Path(task.out, *task.target.split("/"))
+    if not gltf.is_file():
+        gltf = gltf.with_suffix(".gltf")
+    options = task.options
+    if record.kind is not Kind.MODEL:  # nothing but its sidecar can make a map of it
+        options = replace(options, use_sidecar=True)
+    result = import_gltf(gltf, None, options)
+    if result.source_sha256 not in ("", record.sha256):
+        raise ConversionError(
+            "was made of another model",
+            file=str(gltf),
+            value=result.name,
+            expected=record.name,
+            hint="--add makes a new model of a copy under a name of its own; "
+            "gltf2msh FILE --into ARCHIVE --add --force replaces this one",
+        )
+    outcome = Outcome(
+        task.id,
+        "unchanged",
+        warnings=result.warnings,
+        facts={"changes": [str(change) for change in result.changes]},
+        seconds={"convert": perf_counter() - started},
+        not_applied=result.not_applied,
+        library=result.library,
+        new_materials=result.new_materials,
+    )
+    if result.not_applied:
+        outcome.status, outcome.detail = "kept", "as it is in the game, see not applied"
+    kept = result.kept_all or sha256(result.data) == record.sha256
+    if kept and not result.companions:
+        return outcome
+    if task.game_file is None:
+        raise ConversionError("is not in the game's directory", file=task.source)
+    needed, index = _target(task, record, result.data)
+    if not (needed or result.companions):
+        outcome.detail = "the game has it already"
+        return outcome
+    outcome.status, outcome.detail = "changed", ""
+    outcome.facts["items"] = [row for row in result.report if row["status"] != "kept"]
+    model = bytes.fromhex(record.raw_name or "")
+    data = result.data if needed and not kept else None
+    outcome.result = Edited(task.source, index, None, data, model=model, companions=tuple(result.companions))
+    return outcome
+
+
+def _usual(options: ImportOptions) -> bool:
+    """Whether an untouched file is the model that it was made of."""
+    usual = replace(options, verify=True, allow_delete=False, own_materials=False, like="", game=None, new_keys=())
+    return usual == ImportOptions()
+
+
+def _import_texture(task: ImportTask) -> Outcome:
+    """Import a picture into its library, if somebody edited it."""
+    from ..kinds.texture import edited_texture
+
+    record = task.record
+    assert record is not None
+    if (done := _as_written(task)) is not None:
+        return done
+    started = perf_counter()
+    picture = Path(task.out, *task.target.split("/"))
+    outcome = Outcome(task.id, "unchanged")
+    if task.game_file is None:
+        raise ConversionError("is not in the game's directory", file=task.source)
+    archive = _game_archive(task)
+    assert record.index is not None
+
+    def is_new(entry: Entry) -> bool:
+        new = edited_texture(picture, entry, task.source)
+        return new is None or entry.payload == new.data
+
+    index = entry_to_replace(
+        archive,
+        bytes.fromhex(record.raw_name or ""),
+        record.index,
+        known={record.sha256, *_written(task)},
+        is_new=is_new,
+        hint=HINT_OF_RUN,
+        force=task.force,
+    )
+    outcome.seconds = {"convert": perf_counter() - started}
+    if index is None:
+        outcome.detail = "the game has it already"
+        return outcome
+    new = edited_texture(picture, archive.entries[index], task.source)
+    if new is not None:
+        outcome.status, outcome.warnings = "changed", new.warnings
+        if Path(task.game_file).is_dir():
+            source = f"{task.source}/{archive.entries[index].name}"
+            outcome.result = Edited(source, None, None, new.data)
+        else:
+            sizes = (new.attr1, new.attr2)
+            outcome.result = Edited(task.source, index, None, new.data, sizes=sizes)
+    return outcome
+
+
+def _untouched(task: ImportTask, record: Record) -> bool:
+    """Whether the files are the very bytes that ``msh2gltf`` wrote."""
+    for output in record.outputs:
+        path = Path(task.out, *output.path.split("/"))
+        if not path.is_file() or sha256(read_file(path)) != output.sha256:
+            return False
+    return True
+
+
+def _game_archive(task: ImportTask) -> Archive:
+    assert task.game_file is not None
+    return archive_without(task.game_file, task.source, stamp(task.game_file), task.brought)
+
+
+def _game_file(task: ImportTask) -> bytes | None:
+    assert task.game_file is not None
+    if task.brought.layers:
+        return task.brought.was(task.source)
+    return bytes(read_file(Path(task.game_file)))
+
+
+def _written(task: ImportTask) -> set[str]:
+    """SHA-256 of all that earlier runs wrote for a task."""
+    record = task.record
+    assert record is not None
+    return task.brought.digests(task.source, record.name, record.raw_name or "")
+
+
+def _target(task: ImportTask, record: Record, data: bytes) -> tuple[bool, int | None]:
+    """Whether a model must be written, and the directory index of the entry that it replaces;
+    ``None`` for a file of its own.
+
+    Raises:
+        ConversionError: the game's model is not the one that was converted.
+    """
+    assert task.game_file is not None
+    if record.index is None:
+        now = _game_file(task)
+        if now == data:
+            return False, None
+        known = {record.sha256, *_written(task)}
+        if (now is None or sha256(now) not in known) and not task.force:
+            raise changed_since(task.source, None, HINT_OF_RUN)
+        return True, None
+    index = entry_to_replace(
+        _game_archive(task),
+        bytes.fromhex(record.raw_name or ""),
+        record.index,
+        known={record.sha256, *_written(task)},
+        is_new=lambda entry: entry.payload == data,
+        hint=HINT_OF_RUN,
+        force=task.force,
+    )
+    return index is not None, index
+
+
+def _import_new(task: ImportTask) -> Outcome:
+    started = perf_counter()
+    if task.game_file is None:
+        raise ConversionError("is not in the game's directory", file=task.source)
+    options = replace(task.options, new=True)
+    if options.dialect == "auto":
+        decision = archive_majority(task.game_file, task.source, stamp(task.game_file))
+        options = replace(options, dialect=decision.dialect if decision else Dialect.SPEC)
+    gltf = Path(task.out, *task.target.split("/"))
+    result = import_gltf(gltf, None, options)
+    name = entry_name(gltf.stem)
+    return Outcome(
+        task.id,
+        "added",
+        warnings=result.warnings,
+        facts={"dialect": result.dialect, "items": result.report, "wear": result.wear},
+        seconds={"convert": perf_counter() - started},
+        result=Edited(
+            task.source, None, name, result.data, result.wear, model=name, companions=tuple(result.own_companions)
+        ),
+        not_applied=result.not_applied,
+        new_materials=result.new_materials,
+    )

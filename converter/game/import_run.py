@@ -1,0 +1,234 @@
+"""Import a whole run: ``gltf2msh OUT_DIR -o NEW_GAME_DIR --game GAME_DIR``.
+
+Everything is converted before anything is written. The game's directory is read, never written,
+unless the user asks for it to be changed in place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+
+from .. import MANIFEST
+from ..errors import ConversionError
+from ..formats.names import readable, unescape
+from ..kinds.import_result import unapplied
+from ..locks import no_run
+from ..options import ImportOptions
+from ..storage import remove_temporary
+from .brought import JOIN, Brought, brought_by
+from .edits import GameEdits
+from .engine import Engine, Progress
+from .import_item import ImportTask, import_item, untouched_item
+from .library_edits import add_library_edits
+from .manifest import Manifest, read_manifest
+from .new_keys import NewKeys
+from .outcome import FAILED, Run
+from .pictures import stray_pictures
+from .vault import find_root
+from .walk import Skipped, Tree, text_of, tree
+from .write_game import GameWriter, Places
+
+#: A glTF file that the manifest does not know: its path, its archive or ``None``, its entry name.
+_New = tuple[str, str | None, str]
+Display = Callable[[str, int], contextlib.AbstractContextManager[Progress]]
+
+
+def import_run(
+    places: Places,
+    options: ImportOptions,
+    engine: Engine,
+    progress: Display,
+    *,
+    add: bool = False,
+    tag: str | None = None,
+    require_all: bool = False,
+    force: bool = False,
+    dry_run: bool = False,
+) -> Run:
+    """Write what changed into the game's archives.
+
+    Args:
+        places: where to read and write.
+        options: how glTF becomes a model.
+        engine: where the work is done.
+        progress: makes a progress display from a verb and a number of items.
+        add: make entries of new glTF files in archives' folders.
+        tag: what they are in the object registry, a key of ``TAGS``, which gets keys for them.
+        require_all: write nothing where a difference cannot be applied.
+        force: replace what is in the way.
+        dry_run: write nothing.
+
+    Raises:
+        ConversionError: no manifest, overlapping directories, or something is in the way.
+    """
+    started = perf_counter()
+    places.check()
+    with no_run(places.out):
+        manifest = read_manifest(places.out)
+        if manifest is None:
+            raise ConversionError(
+                f"has no {MANIFEST}", file=str(places.out), hint="give the directory that msh2gltf GAME -o DIR wrote"
+            )
+        beside = tree(places.out)
+        for broken in beside.unreadable:  # nobody knows what is new there
+            raise ConversionError(broken.reason, file=f"{places.out}/{broken.id}")
+        below = tree(places.game)
+        _require_sources(places, manifest, below)
+        door, prefix = _door(places, manifest, dry_run)
+        with door:
+            if not dry_run:
+                remove_temporary(places.new or places.game)
+            run = Run("gltf2msh")
+            brought = brought_by(door, prefix, {r.id: r for r in manifest.records.values()})
+            if door.messages:  # what a killed run left has been completed
+                below = tree(places.game)
+            run.unreadable = below.unreadable
+            keys = NewKeys(places.game, below.files, tag, brought)
+            added = _added(run, places.out, manifest, beside, brought, add)
+            names = ((f"{source}::{name}", unescape(name)) for _, source, name in added)
+            options = replace(options, new_keys=keys.names(names))
+            tasks = _tasks(places, manifest, added, below, brought, options=options, force=force)
+            if not tasks:
+                raise ConversionError("holds nothing to put back", file=str(places.out))
+            run.total = sum(not task.is_texture for task in tasks)
+            _import_all(run, tasks, engine, progress)
+            if not run.interrupted:
+                add_library_edits(
+                    run, places.game, places.out, manifest, brought=brought, like=options.like, force=force
+                )
+            refused = require_all and _refuse_unapplied(run)
+            if engine.fail_fast and run.failures and not (run.interrupted or refused):
+                run.notes.append("stopped at the first failure (--fail-fast): nothing was written")
+            elif not (run.interrupted or refused):
+                writer = GameWriter(places, below, run, door, brought, force, keys)
+                _write(writer, None if dry_run else progress)
+            run.notes = [*door.messages, *run.notes]
+        run.seconds = perf_counter() - started
+        return run
+
+
+def _door(places: Places, manifest: Manifest, dry_run: bool) -> tuple[GameEdits, str]:
+    """The transaction on the game, and the path of its directory from the folder with the vault."""
+    game, owner = places.game.absolute(), manifest.owner(places.out)
+    command = f"gltf2msh {places.out.name}"
+    root = find_root(game)
+    if places.new is None:
+        inside = game.relative_to(root).as_posix()
+        prefix = "" if inside == "." else f"{inside}/"
+        return GameEdits(root, f"{command} --in-place", owner, dry_run=dry_run), prefix
+    new = places.new.absolute()
+    return GameEdits(new, f"{command} -o {new.name}", owner, source=game, dry_run=dry_run), ""
+
+
+def _added(run: Run, out: Path, manifest: Manifest, beside: Tree, brought: Brought, add: bool) -> list[_New]:
+    """The new glTF files that become entries; what is not taken is noted as skipped."""
+    new = _new_files(out, manifest, beside.files)
+    before = {item for _, _, layer in brought.layers for item in layer.item.split(JOIN)}
+    added = [row for row in new if row[1] is not None and (add or f"{row[1]}::{row[2]}" in before)]
+    for target, source, name in new:
+        if source is None:
+            run.skipped.append(Skipped(target, "new, but not in an archive's folder"))
+        elif (target, source, name) not in added:
+            run.skipped.append(Skipped(target, "a new glTF; --add makes it an entry"))
+    for path in (path for path in beside.files if path.suffix.lower() == ".obj"):
+        run.skipped.append(Skipped(path.as_posix(), "an OBJ; --into ARCHIVE --add takes one"))
+    run.skipped += stray_pictures(out, manifest, beside.files)
+    return added
+
+
+def _refuse_unapplied(run: Run) -> bool:
+    """Whether a difference was not applied; each model that has one fails."""
+    partial = [outcome for outcome in run.everything if outcome.not_applied]
+    for outcome in partial:
+        outcome.status, outcome.result = FAILED, None
+        outcome.detail = str(unapplied(outcome.not_applied))
+    if partial:
+        run.notes.append("nothing was written (--require-all)")
+    return bool(partial)
+
+
+def _tasks(
+    places: Places,
+    manifest: Manifest,
+    added: list[_New],
+    below: Tree,
+    brought: Brought,
+    *,
+    options: ImportOptions,
+    force: bool,
+) -> list[ImportTask]:
+    # a library may be a folder that it was unpacked into
+    paths = [*below.directories, *below.files]
+    files = {text_of(path): str((places.game / path).absolute()) for path in paths}
+    rows = [(r.id, r.target, r.source, r) for r in manifest.in_order()]
+    new = [(f"{source}::{name}", target, source or "", None) for target, source, name in added]
+    return [
+        ImportTask(
+            id,
+            str(places.out.absolute()),
+            target=target,
+            source=source,
+            game_file=files.get(source),
+            record=record,
+            options=options,
+            force=force,
+            brought=brought.of(source),
+        )
+        for id, target, source, record in [*rows, *new]
+    ]
+
+
+def _require_sources(places: Places, manifest: Manifest, below: Tree) -> None:
+    """Refuse a directory that has none of the files that were converted.
+
+    The glTF directory itself has a folder for each archive, as an unpacked game has.
+    """
+    is_out = places.game.resolve() == places.out.resolve()
+    paths = below.files if is_out else [*below.files, *below.directories]
+    rows = [record.source for record in manifest.in_order()]
+    sources = [*rows, *(archive.source for archive in manifest.archives.values())]
+    if sources and not {text_of(path) for path in paths} & set(sources):
+        raise ConversionError(
+            "is the glTF directory" if is_out else "has none of the files that were converted",
+            file=str(places.game),
+            value=None if is_out else f"no {sources[0]}",
+            hint="give the directory that msh2gltf converted with --game",
+        )
+
+
+def _new_files(out: Path, manifest: Manifest, files: list[Path]) -> list[_New]:
+    """glTF files that the manifest does not know, of those in the output directory."""
+    known = {output.path for record in manifest.records.values() for output in record.outputs}
+    for target in manifest.records:  # a .glb that came back from Blender as .gltf
+        if not out.joinpath(*target.split("/")).exists():
+            known.add(f"{target.removesuffix('.glb')}.gltf")
+    folders = {archive.folder: archive.source for archive in manifest.archives.values()}
+    found = []
+    for path in files:
+        text = path.as_posix()
+        if path.suffix.lower() in (".glb", ".gltf") and text not in known:
+            source = folders.get(path.parent.as_posix())
+            found.append((text, source, f"{readable(path.stem)}.msh"))
+    return found
+
+
+def _import_all(run: Run, tasks: list[ImportTask], engine: Engine, progress: Display) -> None:
+    ids, sizes = [t.id for t in tasks], [t.record.size if t.record else 0 for t in tasks]
+    with progress("comparing", len(tasks)) as tick:
+        outcomes, run.interrupted = engine.gather(import_item, tasks, tick, ids=ids, sizes=sizes, known=untouched_item)
+    if run.interrupted:
+        run.notes.append("nothing was written")
+    run.outcomes = [outcome for i, outcome in outcomes.items() if not tasks[i].is_texture]
+    run.textures = [outcome for i, outcome in outcomes.items() if tasks[i].is_texture]
+
+
+def _write(writer: GameWriter, progress: Display | None) -> None:
+    """Plan what to write, and write it; ``progress``: ``None`` in a dry run."""
+    writer.plan()
+    if progress is not None:
+        with progress("writing", len(writer.jobs)) as tick:
+            writer.write(tick)

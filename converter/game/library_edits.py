@@ -1,0 +1,240 @@
+"""Write colours and pictures that models of a run show otherwise into the game's libraries."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from pathlib import Path
+
+from ..edits.new_materials import NewMaterial, contradiction
+from ..errors import ConversionError, plural, printable
+from ..findings import Change, NotApplied
+from ..formats.library import MATERIALS, TEXTURES, LibraryEdit
+from ..formats.names import encode_name, escape
+from ..formats.nres import Archive, Entry
+from ..formats.sidecar import SUFFIX, read_sidecar
+from ..input_files import read_file, stamp
+from ..kinds.library_edits import edited_entry, merged
+from ..kinds.new_entries import NewEntries, NewEntry, meant_message, no_library
+from ..kinds.open_files import find_library
+from .brought import Brought, archive_without
+from .import_item import Edited
+from .manifest import Manifest
+from .outcome import Outcome, Run, guarded
+from .replace_entry import HINT_OF_RUN, entry_to_replace
+from .walk import text_of
+
+
+def add_library_edits(
+    run: Run, game: Path, out: Path, manifest: Manifest, *, brought: Brought, like: str = "", force: bool = False
+) -> None:
+    """Join what the models of a run change in the game's libraries; an outcome for each entry.
+
+    Where two models change one entry in different ways, or one in another way than its picture in
+    ``textures/``, neither is applied.
+
+    Args:
+        run: its outcomes; textures are added, and ``not_applied`` grows.
+        game: the game's directory.
+        out: the directory that ``msh2gltf`` wrote.
+        manifest: what is in it.
+        brought: what earlier runs brought into the game.
+        like: the material that new ones are made like; empty: ``DEFAULT``.
+        force: replace entries that are not the ones that were converted.
+
+    Raises:
+        ConversionError: the game has no material ``like``.
+    """
+    found = [(outcome, edit) for outcome in run.outcomes for edit in outcome.library]
+    new = [(outcome, one) for outcome in run.outcomes for one in outcome.new_materials]
+    if not (found or new or like):
+        return
+    entries = _libraries(game, brought, like)
+    joined, _ = merged(edit for _, edit in found)
+    agreed = {edit.entry.key for edit in joined}
+    for outcome, edit in found:
+        if edit.entry.key not in agreed:
+            others = (
+                other.id
+                for other, theirs in found
+                if theirs.entry.key == edit.entry.key and theirs.values != edit.values
+            )
+            _refuse(outcome, edit, next(others, outcome.id))
+    users = _users(out, manifest)
+    pictures = [outcome for outcome in run.textures if isinstance(outcome.result, Edited)]
+    for shown in joined:
+        edit, texture = entries.with_picture(shown)
+        entry = edit.entry
+        id = f"{entry.library}::{entry.name}"
+        made = guarded(id, partial(_import_entry, id, edit, game, brought, force))
+        origins = [outcome.id for outcome, one in found if one.entry.key == entry.key]
+        painted = next((one for one in pictures if _same_place(one, made)), None)
+        made.origins = origins
+        if painted is not None:
+            painted.origins = [painted.id, *origins]
+        if painted is None:
+            if made.status == "changed" and users[entry.key] > 1:
+                title = f"{printable(entry.name)} of {entry.library}"
+                made.warnings.append(
+                    f"{title} is used by {plural(users[entry.key], 'model')} (--own-materials "
+                    "makes a copy for each model instead)"
+                )
+            run.textures.append(made)
+            if texture is not None and made.status == "changed":
+                run.textures.append(_added(game, texture, origins))
+        elif painted.result.data != made.result.data:
+            for outcome, one in found:
+                if one.entry.key == entry.key:
+                    _refuse(outcome, one, f"its picture in {out.name}")
+                    _refuse(painted, one, outcome.id)
+            painted.status, painted.result = "kept", None
+    _add_new_materials(run, new, entries, game)
+
+
+def _add_new_materials(run: Run, new: list[tuple[Outcome, NewMaterial]], entries: NewEntries, game: Path) -> None:
+    """Make the materials that the game does not have, each once."""
+    groups: dict[str, list[tuple[Outcome, NewMaterial]]] = {}
+    done = []
+    for outcome, one in new:
+        groups.setdefault(one.name.casefold(), []).append((outcome, one))
+    for group in groups.values():
+        first = group[0][1]
+        if entries.materials is None:
+            for outcome, one in group:
+                outcome.not_applied += no_library(one, str(game))
+            continue
+        if any(one.content != first.content for _, one in group) and not entries.has(first.name):
+            for outcome, one in group:
+                other = next(o.id for o, theirs in group if theirs.content != one.content)
+                outcome.not_applied.append(contradiction(one, other))
+            continue
+        for outcome, one in group:
+            made = entries.material(one)
+            outcome.not_applied += made.not_applied
+            done.append(made)
+            if one is first:
+                origins = [outcome.id for outcome, _ in group]
+                run.textures += [_added(game, entry, origins) for entry in made.entries]
+    run.notes += meant_message(done)
+
+
+def _added(game: Path, entry: NewEntry, origins: list[str]) -> Outcome:
+    """Return the outcome of an entry that is new in a library, and what it comes from."""
+    made = guarded(f"{entry.library}::{entry.name}", partial(_add_entry, game, entry))
+    made.origins = origins
+    return made
+
+
+def _add_entry(game: Path, entry: NewEntry) -> Outcome:
+    id = f"{entry.library}::{entry.name}"
+    path = _library(game, entry.library)
+    source = text_of(path.relative_to(game))
+    outcome = Outcome(id, "added", warnings=list(entry.warnings))
+    outcome.facts["changes"] = [str(Change(entry.where, entry.what))]
+    if path.is_dir():
+        outcome.result = Edited(f"{source}/{escape(entry.name)}", None, None, entry.data, is_new_file=True)
+        if entry.library == MATERIALS and entry.attributes[0]:
+            outcome.not_applied.append(_no_modes(entry.where, "has a draw mode"))
+    else:
+        outcome.result = Edited(
+            source, None, encode_name(entry.name), entry.data, type_id=entry.type_id, attributes=entry.attributes
+        )
+    return outcome
+
+
+def _libraries(game: Path, brought: Brought, like: str) -> NewEntries:
+    """The libraries as they were converted."""
+    found: list[Archive | None] = []
+    for library in (MATERIALS, TEXTURES):
+        path = find_library(game, library)
+        if path is not None:
+            source = text_of(path.relative_to(game))
+            found.append(archive_without(str(path), source, stamp(path), brought.of(source)))
+        else:
+            found.append(None)
+    return NewEntries(found[0], found[1], like)
+
+
+def _library(game: Path, library: str) -> Path:
+    path = find_library(game, library)
+    if path is None:
+        raise ConversionError(f"has no {library}", file=str(game), hint="give the whole game")
+    return path
+
+
+def _no_modes(where: str, what: str) -> NotApplied:
+    return NotApplied(
+        where=where,
+        what=what,
+        why="a folder of loose files has no draw modes",
+        instead="pack it into Material.lib again",
+    )
+
+
+def _refuse(outcome: Outcome, edit: LibraryEdit, other: str) -> None:
+    """Report an edit that contradicts another one."""
+    entry = edit.entry
+    outcome.not_applied.append(
+        NotApplied(
+            where=edit.where,
+            what=edit.what,
+            why=f"{other} changes {printable(entry.name)} of {entry.library} in another way",
+            instead="make both the same, or change only one of them",
+        )
+    )
+
+
+def _same_place(one: Outcome, other: Outcome) -> bool:
+    """Whether two outcomes write the same entry."""
+    mine, theirs = one.result, other.result
+    if not isinstance(theirs, Edited):
+        return False
+    return (mine.source, mine.index) == (theirs.source, theirs.index)
+
+
+def _users(out: Path, manifest: Manifest) -> Counter[tuple[str, str]]:
+    """How many models of a run show each entry."""
+    users: Counter[tuple[str, str]] = Counter()
+    for record in manifest.records.values():
+        for output in record.outputs:
+            path = out.joinpath(*output.path.split("/"))
+            if path.suffix == SUFFIX and path.is_file():
+                about = read_sidecar(read_file(path), str(path)).description
+                users.update({entry.key for entry in about.library})
+    return users
+
+
+def _import_entry(id: str, edit: LibraryEdit, game: Path, brought: Brought, force: bool) -> Outcome:
+    library = edit.entry.library
+    path = _library(game, library)
+    source = text_of(path.relative_to(game))
+    brought = brought.of(source)
+    archive = archive_without(str(path), source, stamp(path), brought)
+    raw = encode_name(edit.entry.name)
+
+    def is_new(entry: Entry) -> bool:
+        return edited_entry(edit, entry, source) is None
+
+    index = entry_to_replace(
+        archive,
+        raw,
+        -1,
+        known={edit.entry.digest, *brought.digests(source, edit.entry.name, raw.hex())},
+        is_new=is_new,
+        hint=HINT_OF_RUN,
+        force=force,
+    )
+    new = None if index is None else edited_entry(edit, archive.entries[index], source)
+    if index is None or new is None:
+        return Outcome(id, "unchanged", "the game has it already")
+    outcome = Outcome(id, "changed", warnings=new.warnings)
+    outcome.facts["changes"] = [str(Change(edit.where, edit.what))]
+    if not path.is_dir():
+        sizes = (new.attr1, new.attr2)
+        outcome.result = Edited(source, index, None, new.data, sizes=sizes)
+        return outcome
+    if library == MATERIALS and new.attr1 is not None:
+        outcome.not_applied.append(_no_modes(edit.where, "its draw mode changes"))
+    file = f"{source}/{archive.entries[index].name}"
+    outcome.result = Edited(file, None, None, new.data)
+    return outcome

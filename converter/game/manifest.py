@@ -1,0 +1,259 @@
+"""``manifest.json``: what an output directory holds, and where each file came from.
+
+It has the truth about names. While a run is at work, it keeps a journal beside it, which the next
+reader joins with the manifest; how a run resumes is in ``resume``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any, TypeVar
+
+from .. import MANIFEST
+from ..errors import ConversionError
+from ..formats.kinds import Kind
+from ..formats.sidecar import sha256
+from ..input_files import read_file
+from ..storage import TEMPORARY, read_json, require_no_link, write_outputs
+from .walk import Folder, Skipped
+
+FORMAT = 1
+#: The file of records that a run keeps until it writes the manifest.
+JOURNAL = f"{TEMPORARY}journal"
+
+
+@dataclass(frozen=True)
+class Output:
+    """A file that was written.
+
+    Attributes:
+        path: from the output directory, with ``/``.
+        size: bytes.
+        sha256: of its bytes, hex.
+    """
+
+    path: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """One model or texture: where it came from and what was made of it.
+
+    Attributes:
+        source: the file it is, or is in, from the game's root.
+        index: directory index of its entry; ``None`` where the file is the model.
+        name: entry or file name as text.
+        raw_name: the entry's name as hex; ``None`` for a file.
+        kind: as of :class:`~converter.game.walk.Item`.
+        modified: when the source file was last changed, UTC.
+        size, sha256: of the model's bytes.
+        key: digest of all that its outputs depend on: the model, its material names, the options,
+            the converter's version; of its archive too where that decided the dialect.
+        dialect, dialect_step, dialect_reason: how the ambiguous fields were read, and why
+            (``dialect.Decision``); empty for maps, which have none.
+        outputs: the glTF is the last.
+        findings: ``{"code", "severity", "text"}`` each, of errors also ``"left_out"``.
+        edits: the last transaction on the game that the outputs show (``game.edits``).
+    """
+
+    source: str
+    index: int | None
+    name: str
+    raw_name: str | None
+    kind: Kind
+    modified: str
+    size: int
+    sha256: str
+    key: str
+    dialect: str
+    dialect_step: str
+    dialect_reason: str
+    outputs: tuple[Output, ...]
+    findings: tuple[dict[str, str], ...]
+    edits: int = 0
+
+    @property
+    def target(self) -> str:
+        """Path of the glTF, which tells records apart."""
+        return self.outputs[-1].path
+
+    @property
+    def id(self) -> str:
+        """``path::entry``, or the path alone."""
+        return self.source if self.index is None else f"{self.source}::{self.name}"
+
+
+@dataclass
+class Manifest:
+    """The content of ``manifest.json``.
+
+    Attributes:
+        converter: version that wrote it.
+        records: by target.
+        archives: every archive and the folder of its models, by source.
+        skipped, unreadable: what the last run skipped or could not read.
+        failed: what it could not convert.
+        id: what the history of a game calls the output directory; random.
+    """
+
+    converter: str
+    records: dict[str, Record] = field(default_factory=dict)
+    archives: dict[str, Folder] = field(default_factory=dict)
+    skipped: list[Skipped] = field(default_factory=list)
+    unreadable: list[Skipped] = field(default_factory=list)
+    failed: list[Skipped] = field(default_factory=list)
+    id: str = ""
+
+    def owner(self, out: Path) -> str:
+        """Return what the history of a game calls the directory; older manifests have no id."""
+        return f"out:{self.id or sha256(str(out.resolve()).encode())[:16]}"
+
+    def put(self, record: Record) -> None:
+        """Add a record, or replace the one of its target."""
+        self.records[record.target] = record
+
+    def in_order(self) -> list[Record]:
+        """The records by source, then by directory index."""
+        return sorted(self.records.values(), key=lambda r: (r.source, -1 if r.index is None else r.index, r.target))
+
+
+def read_manifest(directory: Path) -> Manifest | None:
+    """The manifest of an output directory, with the journal of a run that was killed.
+
+    Returns:
+        ``None`` where there is none.
+
+    Raises:
+        ConversionError: it cannot be read, is of a newer converter, or one of the two is a link.
+    """
+    path, journal = directory / MANIFEST, directory / JOURNAL
+    require_no_link(path)
+    require_no_link(journal)
+    manifest = None
+    if path.is_file():
+        manifest = _parse(bytes(read_file(path)), path)
+    if journal.is_file():
+        manifest = manifest or Manifest("")
+        for line in bytes(read_file(journal)).split(b"\n"):
+            try:
+                facts = read_json(line)
+                if "folder" in facts:
+                    manifest.archives[facts["source"]] = _made(Folder, facts)
+                else:
+                    manifest.put(_record(facts))
+            except (ValueError, KeyError, TypeError, AttributeError):
+                continue  # the line that was being written when the run was killed
+    return manifest
+
+
+def is_written(directory: Path) -> bool:
+    """Whether there is a manifest that no journal adds to."""
+    return (directory / MANIFEST).is_file() and not has_journal(directory)
+
+
+def has_journal(directory: Path) -> bool:
+    """Whether a run was killed there."""
+    return (directory / JOURNAL).is_file()
+
+
+def _parse(data: bytes, path: Path) -> Manifest:
+    try:
+        facts = read_json(data)
+        if facts["format"] != FORMAT:
+            raise ConversionError(
+                "manifest version is not known", file=str(path), value=facts["format"], expected=FORMAT
+            )
+        manifest = Manifest(str(facts["converter"]), id=str(facts.get("id", ""))[:64])
+        for row in [*facts["models"], *facts.get("textures", ())]:
+            manifest.put(_record(row))
+        manifest.archives = {row["source"]: _made(Folder, row) for row in facts["archives"]}
+        manifest.skipped = [_made(Skipped, row) for row in facts["skipped"]]
+        manifest.unreadable = [_made(Skipped, row) for row in facts["unreadable"]]
+        manifest.failed = [_made(Skipped, row) for row in facts["failed"]]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ConversionError(
+            "manifest cannot be read", file=str(path), value=repr(error), hint="delete it and convert again"
+        ) from None
+    return manifest
+
+
+def _record(facts: dict[str, Any]) -> Record:
+    outputs = tuple(_made(Output, output) for output in facts.pop("outputs"))
+    findings = tuple(facts.pop("findings"))
+    if not outputs or not all(isinstance(finding, dict) for finding in findings):
+        raise ValueError("no outputs, or findings that are none")
+    kind = Kind(facts.pop("kind"))
+    return _made(Record, {**facts, "kind": kind, "outputs": outputs, "findings": findings})
+
+
+_TYPES: dict[Any, Any] = {
+    "str": str,
+    "int": int,
+    "str | None": (str, type(None)),
+    "int | None": (int, type(None)),
+    "dict[str, int]": dict,
+}
+_Row = TypeVar("_Row", Output, Record, Folder, Skipped)
+#: Without one of these, and a slash at its start, no path leads out of a directory.
+_SUSPECT = ("..", "\\", ":", "\0")
+
+
+def _made(kind: type[_Row], facts: dict[str, Any]) -> _Row:
+    """A row of the manifest: every field of its type, no path that leads out of the directory.
+
+    Raises:
+        TypeError, ValueError: it is none.
+    """
+    row = kind(**facts)
+    for about in fields(kind):
+        value = getattr(row, about.name)
+        if about.type in _TYPES and not isinstance(value, _TYPES[about.type]):
+            raise TypeError(f"{about.name} is {value!r}")
+        if about.name in ("path", "folder") and _leads_out(value):
+            raise ValueError(f"{about.name} leads out of the directory: {value!r}")
+        if about.name == "path" and not PurePosixPath(value).name:
+            raise ValueError(f"path is not a file's: {value!r}")
+    return row
+
+
+def _leads_out(path: str) -> bool:
+    """Whether a path from a directory may lead elsewhere, on this system or another."""
+    if path[:1] != "/" and not any(part in path for part in _SUSPECT):
+        return False  # most paths: a manifest has thousands
+    return any(
+        bool(read.anchor) or ".." in read.parts or "\0" in path for read in (PurePosixPath(path), PureWindowsPath(path))
+    )
+
+
+def as_row(record: Record) -> dict[str, Any]:
+    """Return a record as JSON data; ``asdict`` would copy every value."""
+    return {**vars(record), "outputs": [vars(output) for output in record.outputs]}
+
+
+def write_manifest(directory: Path, manifest: Manifest) -> None:
+    """Write ``manifest.json``, the same bytes for the same content; the journal goes.
+
+    Raises:
+        ConversionError: it cannot be written.
+    """
+    records = manifest.in_order()
+    facts = {
+        "format": FORMAT,
+        "converter": manifest.converter,
+        "id": manifest.id,
+        "models": [as_row(record) for record in records if record.kind is not Kind.TEXTURE],
+        "textures": [as_row(record) for record in records if record.kind is Kind.TEXTURE],
+        "archives": [asdict(manifest.archives[name]) for name in sorted(manifest.archives)],
+        "skipped": [asdict(passed) for passed in manifest.skipped],
+        "unreadable": [asdict(passed) for passed in manifest.unreadable],
+        "failed": [asdict(passed) for passed in manifest.failed],
+    }
+    data = json.dumps(facts, ensure_ascii=False, indent=1).encode("utf-8", "replace") + b"\n"
+    write_outputs([(directory / MANIFEST, data)], force=True)
+    with contextlib.suppress(OSError):  # its records are in the manifest now: read twice, no harm
+        (directory / JOURNAL).unlink(missing_ok=True)

@@ -1,0 +1,399 @@
+"""What lies in a game directory: every model, and every file that is skipped, with the reason.
+
+Containers are recognised by content, never by name. Symbolic links to directories are not
+followed (a loop ends nowhere); links to files are read like files.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+
+from .. import MANIFEST
+from ..errors import ConversionError, printable, with_article
+from ..formats.kinds import MODEL_TYPE, Kind, assembly_kind, entry_kind, file_kind
+from ..formats.names import Names, escape, file_stem, readable, stem
+from ..formats.nres import Archive, is_nres
+from ..formats.sidecar import SUFFIX
+from ..kinds.open_files import open_nres
+from ..scene.appearance import PICTURES
+from ..storage import TEMPORARY, walk_files
+
+#: Backups of versions before the vault.
+BACKUP = ".bak"
+#: The gallery's page and folder (``--thumbnails``).
+PAGE, GALLERY = "index.html", "gallery"
+
+
+@dataclass(frozen=True)
+class Item:
+    """One model, terrain, areal map, unit, mission or texture to convert.
+
+    Attributes:
+        path: the file that it is, or is in; absolute.
+        source: that file's path from the root, as text with ``/``.
+        index: directory index of its entry; ``None`` where the file is the model.
+        name: entry or file name as text.
+        kind: one of ``SCENE_KINDS``, or a texture.
+        size: its bytes.
+        target: the glTF's or picture's path from the output directory, with ``/``.
+    """
+
+    path: str
+    source: str
+    index: int | None
+    name: str
+    kind: Kind
+    size: int
+    target: str
+
+    @property
+    def id(self) -> str:
+        """``path::entry``, or the path alone; what ``--include`` is matched with."""
+        return self.source if self.index is None else f"{self.source}::{self.name}"
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A file or entry that is skipped.
+
+    Attributes:
+        id: ``path`` or ``path::entry``.
+        reason: why.
+    """
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Folder:
+    """An archive and the folder of its models: ``--add`` looks there for new ones.
+
+    Attributes:
+        source: the archive's path from the root.
+        folder: the folder's path from the output directory.
+        entries: how many entries it has, by type.
+    """
+
+    source: str
+    folder: str
+    entries: dict[str, int]
+
+
+@dataclass
+class Found:
+    """Everything that a walk met, in the order of sorted paths and directory entries."""
+
+    items: list[Item] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    unreadable: list[Skipped] = field(default_factory=list)
+    archives: list[Folder] = field(default_factory=list)
+
+
+@dataclass
+class Tree:
+    """The directory entries below a root, as paths from it; sorted."""
+
+    files: list[Path] = field(default_factory=list)
+    directories: list[Path] = field(default_factory=list)
+    directory_links: list[Path] = field(default_factory=list)
+    unreadable: list[Skipped] = field(default_factory=list)
+
+
+def common_root(inputs: Sequence[Path]) -> Path:
+    """The directory that sources are named from: the only directory given, else the parent of all.
+
+    Raises:
+        ConversionError: the inputs have no common directory.
+    """
+    paths = [Path(os.path.abspath(path)) for path in inputs]
+    try:
+        return Path(os.path.commonpath([p if p.is_dir() else p.parent for p in paths]))
+    except ValueError:
+        raise ConversionError(
+            "inputs on different drives have no common directory", hint="convert them one by one"
+        ) from None
+
+
+def text_of(path: Path) -> str:
+    """A path from the root as text with ``/``; bytes that are not UTF-8 are read as CP1251."""
+    return readable(path.as_posix())
+
+
+def _parts(path: Path) -> tuple[str, ...]:
+    """Sort key of paths: the same order everywhere, while Windows' own ignores case."""
+    return path.parts
+
+
+def tree(root: Path, *, leave_out: Path | None = None) -> Tree:
+    """Everything below a directory.
+
+    Args:
+        root: where to look.
+        leave_out: a directory that is not looked into.
+    """
+    out = Tree()
+    hidden = None if leave_out is None else leave_out.resolve()
+
+    def refused(error: OSError) -> None:
+        where = Path(error.filename or here).relative_to(root)  # of a disk that fails: no name
+        out.unreadable.append(Skipped(text_of(where), f"cannot be read ({error.strerror})"))
+
+    here = str(root)
+    for base, directories, files in walk_files(root, onerror=refused):
+        here = str(base)
+        for name in list(directories):
+            path = base / name
+            if path.is_symlink():
+                out.directory_links.append(path.relative_to(root))
+                directories.remove(name)
+            elif hidden is not None and path.resolve() == hidden:
+                directories.remove(name)
+            else:
+                out.directories.append(path.relative_to(root))
+        out.files += [(base / name).relative_to(root) for name in files]
+    out.files.sort(key=_parts)
+    return out
+
+
+@dataclass
+class Files:
+    """The files below what a user named.
+
+    Attributes:
+        root: the directory that sources are named from.
+        opened: ``(source, path)`` of the files worth opening, and why others are not.
+        found: what else was met.
+    """
+
+    root: Path
+    opened: list[tuple[str, Path, str | None]]
+    found: Found
+
+
+def files_below(inputs: Sequence[Path], leave_out: Path | None = None) -> Files:
+    """Every file that is named, or below a directory that is.
+
+    Args:
+        inputs: what the user named.
+        leave_out: a directory that is not looked into: the output's.
+
+    Raises:
+        ConversionError: an input is not there.
+    """
+    for path in inputs:
+        if not path.exists():
+            raise ConversionError("cannot be read (No such file or directory)", file=str(path))
+    root = common_root(inputs)
+    found = Found()
+    files: dict[Path, None] = {}
+    for given in inputs:
+        path = Path(os.path.abspath(given))
+        if not path.is_dir():
+            files[path.relative_to(root)] = None
+            continue
+        base, below = path.relative_to(root), tree(path, leave_out=leave_out)
+        files.update(dict.fromkeys(base / file for file in below.files))
+        found.unreadable += below.unreadable
+        found.skipped += [
+            Skipped(text_of(base / link), "a link to a directory is not followed") for link in below.directory_links
+        ]
+    opened: dict[str, tuple[str, Path, str | None]] = {}
+    for file in sorted(files, key=_parts):
+        source = text_of(file)
+        if source in opened:
+            found.unreadable.append(Skipped(source, "two files have this name, as UTF-8 and as CP1251"))
+            continue
+        opened[source] = source, root / file, _reason_to_skip(root, file, files)
+    return Files(root, list(opened.values()), found)
+
+
+def walk(
+    inputs: Sequence[Path], leave_out: Path | None = None, *, in_game: bool = False, longer: bool = False
+) -> tuple[Path, Found]:
+    """Look through files, archives and directories.
+
+    Args:
+        inputs: what the user named.
+        leave_out: a directory that is not looked into: the output's.
+        in_game: whether units and missions have a game wherever they are: the user named it.
+        longer: whether files with bytes after their directory are looked into.
+
+    Returns:
+        The root that sources are named from, and what was found.
+
+    Raises:
+        ConversionError: an input is not there.
+    """
+    below = files_below(inputs, leave_out)
+    targets = _Targets()
+    _in_game.cache_clear()
+    for source, path, reason in below.opened:
+        kind = None if reason else placed_kind(path)
+        if kind is not None and not (in_game or _in_game(path.parent)):
+            reason = f"{with_article(kind)}, and no directory above it has objects.rlb"
+        if reason := reason or (None if kind is not None else foreign(path)):
+            below.found.skipped.append(Skipped(source, reason))
+        elif kind is not None:
+            below.found.items.append(_placed_item(kind, path, source, targets))
+        else:
+            _look_into(path, source, targets, below.found, longer)
+    return below.root, below.found
+
+
+def _reason_to_skip(root: Path, file: Path, files: Iterable[Path]) -> str | None:
+    """Why a file is not even opened."""
+    path = root / file
+    if file.name.startswith(TEMPORARY):
+        return "left by a run that was killed"
+    if file.suffix.lower() == BACKUP and file.with_suffix("") in files:
+        return "the backup of a file beside it"
+    try:
+        return None if stat.S_ISREG(path.stat().st_mode) else "not a regular file"
+    except OSError:
+        # a link that leads nowhere is skipped, a file that refuses is worth an error
+        return "a link that leads nowhere" if path.is_symlink() else None
+
+
+def placed_kind(path: Path) -> Kind | None:
+    """Tell whether a file is a unit or a mission, by its first bytes and its name."""
+    try:
+        with path.open("rb") as opened:
+            return assembly_kind(path.name, opened.read(4))
+    except OSError:
+        return None  # opening it again says what is wrong
+
+
+@lru_cache(maxsize=1024)
+def _in_game(folder: Path) -> bool:
+    from ..kinds.game import find_game  # only units and missions need it
+
+    return find_game(folder) is not None
+
+
+def _placed_item(kind: Kind, path: Path, source: str, targets: _Targets) -> Item:
+    """A unit or a mission; its glTF is called like the file, without its ending."""
+    name = PurePosixPath(source).name
+    target = targets.file(source, escape(stem(name)))
+    size = path.stat().st_size
+    return Item(str(path), source, index=None, name=name, kind=kind, size=size, target=target)
+
+
+def foreign(path: Path) -> str | None:
+    """Why a file is no NRes file, by its first bytes; ``None``: it is one, or cannot be read."""
+    try:
+        with path.open("rb") as opened:
+            head = opened.read(4)
+    except OSError:
+        return None  # opening it says what is wrong
+    if is_nres(head):
+        return None
+    return "RsLi, a container of another kind" if head[:3] == b"NL\0" else "not an NRes file"
+
+
+def _look_into(path: Path, source: str, targets: _Targets, found: Found, longer: bool) -> None:
+    try:
+        archive = open_nres(path, source, longer=longer)
+        kind = file_kind(archive)
+    except ConversionError as error:
+        found.unreadable.append(Skipped(source, _without_file(error)))
+        return
+    if kind is not Kind.ARCHIVE:
+        name = PurePosixPath(source).name
+        target = targets.file(source, file_stem(name))
+        found.items.append(
+            Item(
+                str(path),
+                source,
+                index=None,
+                name=name,
+                kind=kind,
+                size=archive.total_size + archive.trailing,
+                target=target,
+            )
+        )
+    else:
+        folder = targets.folder(source)
+        types = Counter(printable(entry.type_text) for entry in archive.entries)
+        found.archives.append(Folder(source, folder, dict(sorted(types.items()))))
+        try:
+            _look_at_entries(path, source, archive, folder, found)
+        except ConversionError as error:  # the file has changed meanwhile
+            found.unreadable.append(Skipped(source, _without_file(error)))
+
+
+def _look_at_entries(path: Path, source: str, archive: Archive, folder: str, found: Found) -> None:
+    names = Names()
+    for index, entry in enumerate(archive.entries):
+        id = f"{source}::{entry.name}"
+        if not is_nres(entry.start(4)):  # the rest may be large
+            if entry.type_id == MODEL_TYPE:
+                found.skipped.append(Skipped(id, "called a model (MESH), but not an NRes file"))
+            continue
+        try:
+            kind = entry_kind(entry, source)
+        except ConversionError:
+            kind = Kind.MODEL  # its conversion says what is wrong
+        if kind is Kind.ARCHIVE:
+            found.skipped.append(Skipped(id, "an archive in an archive is not looked into"))
+        else:
+            target = f"{folder}/{names.take(file_stem(entry.name), index)}.glb"
+            found.items.append(
+                Item(str(path), source, index=index, name=entry.name, kind=kind, size=entry.size, target=target)
+            )
+
+
+def _without_file(error: ConversionError) -> str:
+    error.file = None
+    return str(error)
+
+
+class _Targets:
+    """Output paths: escaped, and unique in any case on every level."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, Names] = {"": Names(MANIFEST, PICTURES, PAGE, GALLERY)}
+        self._folders: dict[str, str] = {"": ""}
+
+    def folder(self, source: str) -> str:
+        """The output folder of a directory or an archive, the same whenever it is asked for."""
+        if source not in self._folders:
+            parent, name = self._split(source)
+            taken = self._names.setdefault(parent, Names()).take(escape(name), 2)
+            self._folders[source] = f"{parent}/{taken}" if parent else taken
+        return self._folders[source]
+
+    def file(self, source: str, stem: str) -> str:
+        """The glTF of a model that is a file of its own; its sidecar has the same stem."""
+        parent, _ = self._split(source)
+        name = self._names.setdefault(parent, Names()).take(stem, 2, ".glb", SUFFIX)
+        return f"{parent}/{name}" if parent else name
+
+    def _split(self, source: str) -> tuple[str, str]:
+        path = PurePosixPath(source)
+        parent = path.parent.as_posix()
+        return ("" if parent == "." else self.folder(parent)), path.name
+
+
+def select(items: Sequence[Item], include: Sequence[str], exclude: Sequence[str]) -> list[Item]:
+    """The items that ``--include`` and ``--exclude`` leave, in the same order."""
+    return [
+        item
+        for item in items
+        if (not include or any(_matches(item, glob) for glob in include))
+        and not any(_matches(item, glob) for glob in exclude)
+    ]
+
+
+def _matches(item: Item, glob: str) -> bool:
+    """Whether a glob fits ``path::entry``, or, without ``::``, the path alone. Case is nothing."""
+    glob = glob.casefold()
+    ids = [item.id] if "::" in glob else [item.id, item.source]
+    return any(fnmatchcase(id.casefold(), glob) for id in ids)

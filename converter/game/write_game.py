@@ -1,0 +1,385 @@
+"""Write what changed into a game: everything is planned before the first byte."""
+
+from __future__ import annotations
+
+import contextlib
+import filecmp
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import ConversionError
+from ..formats.names import decode_text, encode_name, stem
+from ..formats.nres import Archive, read_nres, write_nres
+from ..formats.nres_edits import replace_entry
+from ..formats.wear import WEAR_ENDING
+from ..input_files import read_file
+from ..kinds.companions import shows_same_points, with_wear
+from ..storage import copy_output, require_inside
+from .brought import JOIN, Brought
+from .edits import GameEdits
+from .engine import Progress
+from .import_item import Edited
+from .layers import Layer
+from .new_keys import NewKeys
+from .outcome import FAILED, Outcome, Run
+from .replace_entry import HINT_OF_RUN, changed_since, may_replace, with_companions, with_new_entry
+from .walk import Skipped, Tree, text_of
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a run reads and writes.
+
+    Attributes:
+        out: the directory that ``msh2gltf`` wrote.
+        game: the game's directory.
+        new: the new game directory; ``None``: in place.
+    """
+
+    out: Path
+    game: Path
+    new: Path | None
+
+    def check(self) -> None:
+        """Stop where two of them overlap, or are not there.
+
+        Raises:
+            ConversionError: they are not three separate directories.
+        """
+        if not self.game.is_dir():
+            raise ConversionError("is not a directory", file=str(self.game))
+        if self.new is None:
+            return
+        game, new, out = (path.resolve() for path in (self.game, self.new, self.out))
+        for other, what in ((game, "the game's directory"), (out, "the glTF directory")):
+            if new == other or new.is_relative_to(other) or other.is_relative_to(new):
+                raise ConversionError(
+                    f"the new game directory overlaps {what}",
+                    file=str(self.new),
+                    value=str(other),
+                    hint="name a directory of its own (or change the game with --in-place)",
+                )
+
+
+class GameWriter:
+    """What to write where; planned as a whole before the first byte.
+
+    Args:
+        places: where to read and write.
+        below: what is in the game's directory.
+        run: its outcomes; what is written, restored or fails is noted there.
+        door: the transaction on the game.
+        brought: what earlier runs brought into the game with these glTF files.
+        force: replace what is in the way.
+        keys: the object keys of new models.
+    """
+
+    def __init__(
+        self, places: Places, below: Tree, run: Run, door: GameEdits, brought: Brought, force: bool, keys: NewKeys
+    ) -> None:
+        self._places = places
+        self._tree = below
+        self._run = run
+        self._door = door
+        self._brought = brought
+        self._force = force
+        self._keys = keys
+        self._items = {outcome.id: outcome for outcome in run.everything}
+        #: Changes that runs with these glTF files may take back now.
+        self._mine = {layer for _, _, layer in brought.layers if not self._is_undecided(layer)}
+        self._undecided = {layer for _, _, layer in brought.layers} - self._mine
+        #: Files that only a copy of the game needs written.
+        self.copies: list[Path] = []
+        #: Files that are written or removed, from the folder with the vault.
+        self.jobs: dict[str, bytes | None] = {}
+
+    def plan(self) -> None:
+        """Make the changed files' bytes and see that nothing is in the way.
+
+        Raises:
+            ConversionError: an output exists.
+        """
+        edits: dict[str, list[Outcome]] = {}
+        for outcome in self._run.everything:
+            if isinstance(outcome.result, Edited) and outcome.result.is_new_file:
+                self._new_file(outcome)
+            elif isinstance(outcome.result, Edited):
+                edits.setdefault(outcome.result.source, []).append(outcome)
+        # the registry last: it names entries of the others
+        files = sorted(self._tree.files, key=lambda path: path == self._keys.path)
+        for path in files:
+            if text_of(path) in edits or (path == self._keys.path and self._keys):
+                self._edited(path, edits.get(text_of(path), []))
+        for path in files:
+            if self._brought.has(text_of(path)) and not self._door.is_planned(self._file(path)):
+                self._edited(path, [])
+        self.jobs = self._door.planned()
+        if self._undecided:
+            gone = sorted({item for one in self._undecided for item in one.item.split(JOIN)})
+            self._run.notes.append(
+                f"kept in the game as it was written: what came from {', '.join(gone[:3])}"
+                + (f" and {len(gone) - 3} more" if len(gone) > 3 else "")
+            )
+        if self._places.new is None:
+            return
+        changed = self._door.changed()
+        self.copies = [path for path in files if self._file(path) not in changed]
+        jobs = {self._path(file): data for file, data in self.jobs.items()}
+        everything = {**dict.fromkeys(self.copies), **jobs}
+        blocked = [path for path, data in everything.items() if self._in_the_way(path, data)]
+        if blocked and not self._force:
+            more = f", and {len(blocked) - 1} more" if len(blocked) > 1 else ""
+            raise ConversionError(
+                f"output exists already{more}",
+                file=str(self._places.new / blocked[0]),
+                hint="name another directory, or --force replaces it",
+            )
+
+    def _file(self, path: Path) -> str:
+        """What the door calls a file."""
+        return f"{self._brought.prefix}{path.as_posix()}"
+
+    def _path(self, file: str) -> Path:
+        """A file's path from the game's directory."""
+        return Path(file[len(self._brought.prefix) :])
+
+    def _in_the_way(self, path: Path, data: bytes | None) -> bool:
+        assert self._places.new is not None
+        target, source = self._places.new / path, self._places.game / path
+        if not os.path.lexists(target):
+            return False
+        if not target.is_file() or target.is_symlink():
+            return not (target.is_symlink() and source.is_symlink())
+        if data is not None and read_file(target) == data:
+            return False
+        # what the game has as well is not lost
+        return not (source.is_file() and filecmp.cmp(source, target, shallow=False))
+
+    def _was(self, path: Path) -> bytes | None:
+        """A file without what is taken back."""
+        return self._door.was(self._file(path), self._mine.__contains__)
+
+    def _put(self, path: Path, data: bytes | None, items: Mapping[bytes, str], item: str = "") -> None:
+        self._door.put(self._file(path), data, self._mine.__contains__, items, item)
+
+    def _edited(self, path: Path, outcomes: list[Outcome]) -> None:
+        """Plan a changed file; an edit that does not fit fails, the others stay.
+
+        What earlier runs wrote and this one does not is taken back.
+        """
+        before = self._was(path)
+        own = [layer for file, _, layer in self._brought.layers if file == text_of(path)]
+        if (
+            before is None
+            or any(not layer.slot.name for layer in own)
+            or any(_is_file(outcome.result) for outcome in outcomes)
+        ):
+            self._edited_file(path, outcomes, before)
+            return
+        archive, items = read_nres(before, text_of(path)), dict[bytes, str]()
+        for outcome in outcomes:
+            try:
+                archive, names = self._with_edit(archive, outcome)
+            except ConversionError as error:
+                outcome.status, outcome.detail, outcome.result = FAILED, str(error), None
+            else:
+                items |= dict.fromkeys(names, _origins(outcome))
+        if path == self._keys.path:
+            there = read_nres(bytes(read_file(self._places.game / path)), text_of(path))
+            archive, keys = self._keys.applied(archive, there)
+            items |= keys
+        self._put(path, write_nres(archive), items)
+        self._report(path, outcomes, [path])
+
+    def _with_edit(self, archive: Archive, outcome: Outcome) -> tuple[Archive, list[bytes]]:
+        """An archive with one edit in it, and the names of its entries.
+
+        Raises:
+            ConversionError: it does not fit.
+        """
+        edited: Edited = outcome.result
+        names = []
+        if edited.name is not None:
+            assert edited.data is not None
+            archive, there = with_new_entry(
+                archive, edited.name, edited.type_id, edited.data, edited.attributes, force=self._force
+            )
+            if there:
+                outcome.status, outcome.detail = there
+            archive, messages = with_wear(archive, edited.name, edited.wear)
+            outcome.warnings += messages
+            names += [edited.name, encode_name(f"{stem(decode_text(edited.name))}{WEAR_ENDING}")]
+        elif edited.data is not None:
+            assert edited.index is not None
+            width, height = edited.sizes
+            names.append(archive.entries[edited.index].name_bytes)
+            archive = replace_entry(archive, edited.index, edited.data, attr1=width, attr2=height)
+        archive = with_companions(archive, edited.model, edited.companions, HINT_OF_RUN, force=self._force)
+        self._keys.add(archive, edited, outcome)
+        model = stem(decode_text(edited.model))
+        return archive, [*names, *(encode_name(f"{model}{c.ending}") for c in edited.companions)]
+
+    def _edited_file(self, path: Path, outcomes: list[Outcome], before: bytes | None) -> None:
+        """The same of a file that is a model, or of an unpacked library."""
+        data, item, files = before, "", [path]
+        for outcome in outcomes:
+            try:
+                files += self._beside(path, outcome)
+            except ConversionError as error:
+                outcome.status, outcome.detail, outcome.result = FAILED, str(error), None
+                continue
+            data, item = outcome.result.data or before, _origins(outcome)
+        self._put(path, data, {}, item)
+        self._report(path, outcomes, files)
+
+    def _beside(self, path: Path, outcome: Outcome) -> list[Path]:
+        """Plan the files that change with a model that is a file of its own; return them.
+
+        Raises:
+            ConversionError: one of them is not the one that was converted.
+        """
+        here = {text_of(other).lower(): other for other in self._tree.files}
+        files = []
+        for one in outcome.result.companions:
+            wanted = path.with_name(f"{path.stem}{one.ending}")
+            other = here.get(text_of(wanted).lower(), wanted)
+            was = self._was(other)
+            if was is not None:
+                same = was == one.data or shows_same_points(one, was)
+                if not (same or self._force or may_replace(one, was)):
+                    raise changed_since(text_of(other), None, HINT_OF_RUN, one)
+                if same and was != one.data:
+                    continue
+            self._put(other, one.data, {}, _origins(outcome))
+            files.append(other)
+        return files
+
+    def _new_file(self, outcome: Outcome) -> None:
+        """Plan a file that is new in the folder of an unpacked library."""
+        edited: Edited = outcome.result
+        assert edited.data is not None
+        path = Path(*edited.source.split("/"))
+        was = self._was(path)
+        if was not in (None, edited.data) and not self._force:
+            raise ConversionError(
+                "is there already, and another one",
+                file=str(self._places.game / path),
+                hint="give the new file another name",
+            )
+        self._put(path, edited.data, {}, _origins(outcome))
+        self._report(path, [outcome], [path])
+
+    def _is_undecided(self, layer: Layer) -> bool:
+        """Whether nothing is known of what a glTF that a change came from shows now."""
+        origins = [self._items.get(item) for item in layer.item.split(JOIN)]
+        return any(outcome is not None and outcome.is_undecided for outcome in origins)
+
+    def _report(self, path: Path, outcomes: list[Outcome], files: list[Path]) -> None:
+        """Note what is restored, and which items the game has already.
+
+        Args:
+            path: the file.
+            outcomes: what changes it.
+            files: the file, and those that change with it.
+        """
+        opened = self._door.open(self._file(path))
+        slots = {layer.slot for layer in opened.wanted if layer not in self._undecided}
+        for layer in opened.layers:
+            if layer in self._mine and layer.slot not in slots:
+                self._restored(path, layer)
+        new = {
+            item
+            for file in files
+            for layer in self._door.open(self._file(file)).wanted
+            if layer.number == self._door.number
+            for item in layer.item.split(JOIN)
+        }
+        for outcome in outcomes:
+            done = outcome.result is not None and outcome.status in ("changed", "added")
+            if done and outcome.id not in new and _origins(outcome).split(JOIN)[0] not in new:
+                outcome.status, outcome.detail = "unchanged", "the game has it already"
+
+    def _restored(self, path: Path, layer: Layer) -> None:
+        """Note that an edit of an earlier run is undone."""
+        file, item = text_of(path), layer.item.split(JOIN)[0]
+        if item.partition("::")[0] != file:  # an entry of a library, which models changed
+            item = f"{file}::{layer.slot.text}" if layer.slot.name else file
+        outcome = self._items.get(item)
+        if outcome is None:
+            outcome = self._items[item] = Outcome(item, "restored")
+            is_model = item.lower().endswith(".msh")
+            (self._run.outcomes if is_model else self._run.textures).append(outcome)
+        if outcome.status in ("unchanged", "kept"):
+            outcome.status, outcome.detail = "restored", "as it was converted"
+
+    def write(self, progress: Progress) -> None:
+        """Write the plan: copies one by one, changes all or none."""
+        done, total = 0, len(self.copies) + len(self.jobs)
+        try:
+            if (new := self._places.new) is not None:
+                self._make_directories(new)
+                for file in self.jobs:
+                    require_inside(new, new / self._path(file), self._places.game)
+            for path in self.copies:
+                outcome = self._copy(path)
+                done += 1
+                if outcome.status == FAILED:
+                    self._run.unreadable.append(Skipped(outcome.id, outcome.detail))
+                progress(outcome, done, total)
+            for file in self._door.commit():
+                done += 1
+                progress(Outcome(text_of(self._path(file)), "written"), done, total)
+        except KeyboardInterrupt:
+            self._run.interrupted = True
+            self._run.notes.append(f"{done} of {total} files are written")
+
+    def _copy(self, path: Path) -> Outcome:
+        assert self._places.new is not None
+        id, target, source = text_of(path), self._places.new / path, self._places.game / path
+        try:
+            require_inside(self._places.new, target, self._places.game)
+            if source.is_symlink() and not source.is_file():
+                _copy_link(source, target, self._places.game)
+            elif not os.path.lexists(source):
+                return Outcome(id, FAILED, "was there when the run began, and is gone")
+            elif not source.is_file():
+                return Outcome(id, "skipped")  # a pipe or a device: found_in has named it
+            elif not (target.is_file() and filecmp.cmp(source, target, shallow=False)):
+                copy_output(source, target)
+            return Outcome(id, "copied")
+        except ConversionError as error:
+            return Outcome(id, FAILED, str(error))
+        except OSError as error:
+            return Outcome(id, FAILED, f"cannot be written ({error.strerror or error})")
+
+    def _make_directories(self, new: Path) -> None:
+        for path in self._tree.directories:
+            with contextlib.suppress(OSError):  # writing a file there says what is wrong
+                (new / path).mkdir(parents=True, exist_ok=True)
+        for path in self._tree.directory_links:
+            with contextlib.suppress(OSError):
+                _copy_link(self._places.game / path, new / path, self._places.game)
+
+
+def _origins(outcome: Outcome) -> str:
+    """The models that a change comes from, as the history has them."""
+    return JOIN.join(outcome.origins or [outcome.id])
+
+
+def _is_file(edited: object) -> bool:
+    """Whether an edit replaces a file, not an entry of one."""
+    if not isinstance(edited, Edited) or edited.model:
+        return False
+    return edited.index is None and edited.name is None
+
+
+def _copy_link(source: Path, target: Path, game: Path) -> None:
+    """Make the same link; one that leads out of the game leads to the same place."""
+    if os.path.lexists(target):
+        return
+    text, real = os.readlink(source), os.path.realpath(source)
+    inside = Path(real).is_relative_to(os.path.realpath(game))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    os.symlink(text if inside and not os.path.isabs(text) else real, target)

@@ -1,0 +1,286 @@
+"""Two registries, units or missions compared record by record, in words.
+
+Equal records are matched first; of the others those of one name, then those that stand in the same
+place. What is said is which record differs, and in which fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ConversionError, printable
+from ..formats.controller import ACTION_DTYPE, CHANNELS, GROUPS, PARTS, STATES, Controller
+from ..formats.mission import LODES, OBJECTS, ROUTES, Clan, Mission, PlacedObject, Route
+from ..formats.names import decode_text
+from ..formats.registry import Registry
+from ..formats.unit import COMPONENTS, Unit
+from ..numeric.arrays import Records
+from .assembly_files import read_assembly
+from .inspect_controller import controller_at
+
+Json = dict[str, Any]
+
+
+class Field(NamedTuple):
+    """The bytes of a field, which are compared, and its text."""
+
+    raw: bytes
+    text: str
+
+
+class Record(NamedTuple):
+    """A record to compare.
+
+    Attributes:
+        title: what messages call it.
+        name: what it is matched by; unequal names are different records.
+        fields: by name.
+    """
+
+    title: str
+    name: str
+    fields: dict[str, Field]
+
+
+def diff_assemblies(a: Path, b: Path) -> list[Json] | None:
+    """Differences of two files; ``None`` where neither is a registry, a unit or a mission.
+
+    Raises:
+        ConversionError: a file cannot be read, or they are of two kinds.
+    """
+    one, other = read_assembly(a), read_assembly(b)
+    if isinstance(one, Mission) and isinstance(other, Mission):
+        return diff_missions(one, other)
+    if isinstance(one, Unit) and isinstance(other, Unit):
+        return diff_units(one, other)
+    if isinstance(one, Registry) and isinstance(other, Registry):
+        return diff_registries(one, other)
+    if one is None and other is None:
+        return None
+    raise ConversionError("is not of the kind of the other file", file=str(b), hint="compare two of one kind")
+
+
+def diff_controller_files(a: Path, b: Path, entry: str | None) -> list[Json] | None:
+    """Differences of two controllers; ``None`` where neither is one.
+
+    Args:
+        a, b: their files or archives.
+        entry: of archives, the entry's name or directory index.
+
+    Raises:
+        ConversionError: a file cannot be read, or they are of two kinds.
+    """
+    one, other = (controller_at(path, entry) for path in (a, b))
+    if one is None and other is None:
+        return None
+    if one is None or other is None:
+        raise ConversionError("is not of the kind of the other file", file=str(b), hint="compare two of one kind")
+    return diff_controllers(one[0], other[0])
+
+
+def diff_controllers(a: Controller, b: Controller) -> list[Json]:
+    """Differences of two controllers; as of :func:`pipeline.inspect_diff.diff_models`."""
+    return [
+        *_diff("header", *([Record("", "", _words(one.header[0]))] for one in (a, b))),
+        *_diff(STATES, *([_state(one, row) for row in range(len(one.states))] for one in (a, b))),
+        *_diff(CHANNELS, *(_rows(one.channels) for one in (a, b))),
+        *_diff(PARTS, *([_part(one, row) for row in range(len(one.parts))] for one in (a, b))),
+        *_diff("events", *([Record("", "", {"groups": _array(one.events)})] for one in (a, b))),
+        *(
+            difference
+            for row in range(max(len(a.groups), len(b.groups)))
+            for difference in _diff(f"{GROUPS}, group {row}", *(_rows(_group(one, row)) for one in (a, b)))
+        ),
+    ]
+
+
+def _group(controller: Controller, row: int) -> Records:
+    return controller.groups[row] if row < len(controller.groups) else np.zeros(0, ACTION_DTYPE)
+
+
+def _state(controller: Controller, row: int) -> Record:
+    contacts = {f"contact {i}": _whole(one) for i, one in enumerate(controller.contacts[row])}
+    costs = {f"cost from {i}": _array(np.asarray(cost)) for i, cost in enumerate(controller.costs[row])}
+    return Record("", str(row), {**_words(controller.states[row]), **contacts, **costs})
+
+
+def _part(controller: Controller, row: int) -> Record:
+    fields = _words(controller.parts[row])
+    fields |= {"channels": _array(controller.part_channels[row]), "label": _text(controller.labels[row])}
+    return Record(controller.part_name(row), str(row), fields)
+
+
+def diff_missions(a: Mission, b: Mission) -> list[Json]:
+    """Differences of two missions; as of :func:`kinds.inspect_diff.diff_models`."""
+    return [
+        *_diff("mission", [_mission(a)], [_mission(b)]),
+        *_diff(ROUTES, [_route(r) for r in a.routes], [_route(r) for r in b.routes]),
+        *_diff("clans", [_clan(c) for c in a.clans], [_clan(c) for c in b.clans]),
+        *_diff(OBJECTS, [_object(o) for o in a.objects], [_object(o) for o in b.objects]),
+        *_diff(LODES, _rows(a.lodes), _rows(b.lodes)),
+    ]
+
+
+def diff_units(a: Unit, b: Unit) -> list[Json]:
+    """Differences of two units; as of :func:`kinds.inspect_diff.diff_models`."""
+    heads = [[Record("", "", {"type": _number(unit.type)})] for unit in (a, b)]
+    rows = [[_component(unit, row) for row in range(len(unit))] for unit in (a, b)]
+    return [*_diff("unit", *heads), *_diff(COMPONENTS, *rows)]
+
+
+def diff_registries(a: Registry, b: Registry) -> list[Json]:
+    """Differences of two registries; as of :func:`kinds.inspect_diff.diff_models`."""
+    return _diff("keys", *([_key(one, row) for row in range(len(one.rows))] for one in (a, b)))
+
+
+def _mission(mission: Mission) -> Record:
+    numbers = {
+        name: _number(getattr(mission, name))
+        for name in ("version", "clan_version", "object_version", "lode_version", "word")
+    }
+    texts = {"map path": _text(mission.map_path), "description": _text(mission.description)}
+    return Record("", "", numbers | texts)
+
+
+def _route(route: Route) -> Record:
+    points = {f"point {i}": _array(point) for i, point in enumerate(route.points)}
+    return Record(f"route {route.id}", str(route.id), {"id": _number(route.id), **points})
+
+
+def _clan(clan: Clan) -> Record:
+    fields = {
+        "name": _text(clan.name),
+        **_words(clan.record),
+        "script": _text(clan.script),
+        "zone groups": _array(np.array(clan.zone_counts, np.int64)),
+        **{f"zone {i}": _whole(zone) for i, zone in enumerate(clan.zones)},
+        "behaviour tree": _text(clan.tree),
+        "minds": _number(clan.minds),
+        **{f"relation to {printable(decode_text(to))}": _number(number) for to, number in clan.relations},
+    }
+    return Record(clan.title, clan.title, fields)
+
+
+def _object(placed: PlacedObject) -> Record:
+    fields = {"path": _text(placed.path), "name": _text(placed.name), **_words(placed.record)}
+    for i, each in enumerate(placed.properties):
+        words = np.array([each.type, each.value, each.minimum, each.maximum], np.uint32)
+        raw = words.tobytes() + each.name
+        fields[f"property {i} ({each.title})"] = Field(raw, f"{each.title} = {each.number}")
+    number = placed.logical_id
+    title = placed.title or placed.reference
+    return Record(title, f"{placed.reference.lower()}\n{number}", fields)
+
+
+def _component(unit: Unit, row: int) -> Record:
+    fields = _words(unit.records[row])
+    for name in ("archive", "key", "label"):
+        fields[name] = _text(unit.records[name][row].tobytes())
+    return Record(unit.key(row), f"{unit.key(row).lower()}\n{unit.attach(row)}", fields)
+
+
+def _key(registry: Registry, row: int) -> Record:
+    entry = registry.archive.entries[row]
+    fields = {"type": Field(entry.type_id.to_bytes(4, "little"), entry.type_text)}
+    for i, (record, member) in enumerate(zip(registry.rows[row], registry.members(row), strict=True)):
+        fields[f"row {i}"] = Field(record.tobytes(), str(member))
+    fields["tail"] = Field(registry.tails[row], f"{len(registry.tails[row])} bytes")
+    return Record(entry.name, entry.name.lower(), fields)
+
+
+def _rows(records: Records) -> list[Record]:
+    return [Record("", str(row), _words(record)) for row, record in enumerate(records)]
+
+
+def _words(record: np.void) -> dict[str, Field]:
+    names = record.dtype.names or ()
+    return {name: _array(np.asarray(record[name])) for name in names}
+
+
+def _number(number: int) -> Field:
+    return Field(str(number).encode(), str(number))
+
+
+def _array(values: NDArray[Any]) -> Field:
+    shown = np.array2string(values, separator=", ", max_line_width=200, threshold=8)
+    return Field(values.tobytes(), shown)
+
+
+def _whole(record: np.void) -> Field:
+    return Field(record.tobytes(), str(record))
+
+
+def _text(raw: bytes) -> Field:
+    shown = decode_text(raw.partition(b"\0")[0])
+    return Field(raw, repr(printable(shown)))
+
+
+# ------------------------------------------------------------------ matching
+
+
+def _diff(table: str, a: Sequence[Record], b: Sequence[Record]) -> list[Json]:
+    matcher = SequenceMatcher(None, _contents(a), _contents(b), autojunk=False)
+    gone: list[int] = []
+    new: list[int] = []
+    pairs: list[tuple[int, int]] = []
+    for kind, i1, i2, j1, j2 in matcher.get_opcodes():
+        if kind == "equal":
+            continue
+        left, right = list(range(i1, i2)), list(range(j1, j2))
+        pairs += _take_pairs(left, right, a, b)
+        if len(left) == len(right):  # renamed in place
+            pairs += zip(left, right, strict=True)
+        else:
+            gone += left
+            new += right
+    pairs += _take_pairs(gone, new, a, b)  # those that moved to another place of the table
+    out = [_changed(table, i, j, a[i], b[j]) for i, j in pairs]
+    out += [_only(table, i, a[i], "is only in the first") for i in gone]
+    out += [_only(table, j, b[j], "is only in the second") for j in new]
+    return sorted(out, key=lambda item: item["rows"])
+
+
+def _contents(records: Sequence[Record]) -> list[tuple[tuple[str, bytes], ...]]:
+    """What is equal in equal records."""
+    return [tuple((n, field.raw) for n, field in record.fields.items()) for record in records]
+
+
+def _take_pairs(left: list[int], right: list[int], a: Sequence[Record], b: Sequence[Record]) -> list[tuple[int, int]]:
+    """Rows of one name on both sides, in order; they are taken out of the lists."""
+    waiting: dict[str, list[int]] = {}
+    for j in right:
+        waiting.setdefault(b[j].name, []).append(j)
+    pairs = [(i, waiting[a[i].name].pop(0)) for i in left if waiting.get(a[i].name)]
+    taken_left, taken_right = {i for i, _ in pairs}, {j for _, j in pairs}
+    left[:] = [i for i in left if i not in taken_left]
+    right[:] = [j for j in right if j not in taken_right]
+    return pairs
+
+
+def _changed(table: str, i: int, j: int, a: Record, b: Record) -> Json:
+    nothing = Field(b"", "nothing")
+    names = [name for name in dict.fromkeys([*a.fields, *b.fields]) if a.fields.get(name) != b.fields.get(name)]
+    examples = []
+    for name in names:
+        one, other = a.fields.get(name, nothing), b.fields.get(name, nothing)
+        same = one.text == other.text
+        became = "has the same text, other bytes" if same else f"{one.text} became {other.text}"
+        examples.append(f"{name}{' ' if same else ': '}{became}")
+    moved = "" if i == j else f", now row {j}"
+    what = f"{_name(a)}differs{moved}" if names else f"{_name(a)}is row {j} now"
+    return {"table": table, "what": what, "rows": [i], "fields": names, "examples": examples}
+
+
+def _only(table: str, row: int, record: Record, what: str) -> Json:
+    text = f"{_name(record)}{what}"
+    return {"table": table, "what": text, "rows": [row], "fields": [], "examples": []}
+
+
+def _name(record: Record) -> str:
+    return f"{printable(record.title)!r} " if record.title else ""

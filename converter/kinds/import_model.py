@@ -1,0 +1,319 @@
+"""Import a model: merge an edited file with its sidecar, or rebuild it from the file alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..checks.recover import checked_model, put_back, refuse_edit
+from ..edits.clips import choose_clip
+from ..edits.compare_materials import (
+    report_colours_without_table,
+    report_faces_without_material,
+    report_new_faces_without_material,
+)
+from ..edits.compare_surfaces import UNRECORDED, SurfaceEdits, compare_surfaces
+from ..edits.export_options import refuse_draco, refuse_turned_model, report_left_out
+from ..edits.lost_without_sidecar import lost_without_sidecar, refuse_legacy
+from ..edits.material_rows import WearEdit, settle_materials
+from ..edits.model import compare_model, report_label
+from ..edits.new_materials import (
+    materials_in_use,
+    materials_of_model,
+    report_looks_without_a_name,
+    report_one_name_two_looks,
+)
+from ..edits.nodes import Identified, identify, item_of, leave_out_hidden
+from ..edits.own_materials import own_materials
+from ..edits.place_parts import place_parts
+from ..edits.plan import Plan
+from ..edits.poses import compare_poses, report_moved_though_animated
+from ..errors import ConversionError, printable, with_article
+from ..findings import Mode
+from ..formats.kinds import Kind
+from ..formats.model import MshModel, read_model, write_model
+from ..formats.names import readable, stem
+from ..formats.nres import read_nres
+from ..formats.sidecar import SUFFIX, Description, Sidecar
+from ..formats.tables import LOD_COUNT
+from ..options import ImportOptions
+from ..scene.decode import decode
+from ..scene.dialect import Dialect
+from ..scene.scene import ImportedScene, Scene
+from .import_companions import import_new_points, import_points, import_wear, why_locked
+from .import_result import ImportResult
+from .library_edits import add_surface_edits
+
+if TYPE_CHECKING:
+    from ..rebuild.workspace import Rebuilt
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """The model of a sidecar.
+
+    Attributes:
+        path: the sidecar.
+        about: its description.
+        data: the model's bytes.
+        whole: its tables.
+        model: the same without what a tolerant reader leaves out.
+        scene: ``model``, decoded.
+    """
+
+    path: Path
+    about: Description
+    data: memoryview | bytes
+    whole: MshModel
+    model: MshModel
+    scene: Scene
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect that it is written in."""
+        return Dialect(self.about.dialect)
+
+
+def stored_model(kept: Sidecar, path: Path, *, of_obj: bool = False) -> StoredModel:
+    """Read and decode the model of a sidecar.
+
+    Args:
+        kept: the sidecar; of a model.
+        path: where it is.
+        of_obj: an OBJ is imported: what materials of a glTF showed does not count, nor vice versa.
+
+    Raises:
+        ConversionError: its source cannot be read.
+    """
+    about = kept.description
+    if about.shown_in_obj != of_obj:
+        about = replace(about, shown=[])
+    container = read_nres(kept.source, str(path), longer=about.tolerant)
+    whole = read_model(container, about.source, cut=about.tolerant)
+    model, _ = checked_model(whole, about.mode)
+    scene = decode(
+        model, Dialect(about.dialect), stem(about.source), wear=about.materials, stored_keys=about.clip == "keys"
+    )
+    return StoredModel(path, about, kept.source, whole, model, scene)
+
+
+def import_edited(
+    gltf: Path, imported: ImportedScene, stored: StoredModel, options: ImportOptions, *, only_shown: bool = False
+) -> ImportResult:
+    """Apply what a file changed to the model of its sidecar.
+
+    Args:
+        gltf: the glTF or OBJ file, for messages and files beside it.
+        imported: what it holds.
+        stored: the sidecar's model.
+        options: as in :class:`ImportOptions`.
+        only_shown: the file never had more than what the default scene shows.
+
+    Raises:
+        ConversionError: the edit cannot be kept.
+    """
+    about, model, scene, dialect = stored.about, stored.model, stored.scene, stored.dialect
+    shown = imported.info.get("lod", about.lod), imported.info.get("group", about.group)
+    refuse_draco(imported)
+    report_left_out(imported, scene)
+    if scene.streams.colours is None:
+        report_colours_without_table(imported)
+    leave_out_hidden(imported, item_of(scene))
+    identified = identify(imported, scene, shown)
+    timing = choose_clip(identified, scene, options)
+    report_faces_without_material(identified, scene, about.materials)
+    wear = settle_materials(identified, scene, about.materials, dialect=dialect, locked=why_locked(about))
+    poses = compare_poses(identified, scene)
+    place_parts(identified, scene, poses.nodes)
+    _add_lods(identified, scene, options, dialect)
+    retail, has_strings = dialect is Dialect.RETAIL, model.strings is not None
+    plan = compare_model(
+        identified,
+        scene,
+        poses,
+        lightmap=retail,
+        has_names=model.node_names is not None or (has_strings and not retail),
+        has_labels=has_strings and retail,
+        only_shown=only_shown or about.visible_only or options.scene is not None,
+        options=options,
+    )
+    edited = bool(imported.report.changes)
+    if edited:
+        refuse_turned_model(imported, scene)
+    surfaces = _compare_surfaces(imported, plan, stored, wear, options)
+    out = ImportResult(
+        about.source, bytes(stored.data), dialect.value, imported.report, timing=timing, kept_all=not edited
+    )
+    rows: Mapping[int, int] = identified.stored_of
+    if edited:
+        rows = _rebuild(out, plan, stored, options)
+    import_wear(out, wear, about)
+    if "up" not in imported.info:  # an OBJ has no control points
+        import_points(out, identified, about, scene, rows, options)
+    add_surface_edits(out, surfaces, options)
+    if _moves_triangles(plan) and any(path.with_suffix(".bas").is_file() for path in (gltf, stored.path)):
+        imported.report.warnings.append("triangles may be renumbered: check the model's .bas, which names them")
+    return out
+
+
+def _rebuild(out: ImportResult, plan: Plan, stored: StoredModel, options: ImportOptions) -> Mapping[int, int]:
+    """Fill in the model with a plan's changes; return the row of each node of the file."""
+    from ..rebuild.model import edited_model
+    from ..rebuild.workspace import RebuildOptions
+
+    built = edited_model(
+        plan, stored.model, stored=stored.scene, dialect=stored.dialect, options=RebuildOptions(options.reduce)
+    )
+    if stored.about.tolerant:
+        if (with_broken := put_back(built.model, stored.whole)) is None:
+            raise refuse_edit(plan.report.changes, str(stored.path))
+        built.model = with_broken
+        plan.report.warnings.append("what is broken was kept as it is, as --tolerant left it out")
+    _write(out, built, plan.identified, options, before=stored.model, mode=stored.about.mode)
+    return built.rows
+
+
+def _compare_surfaces(
+    imported: ImportedScene, plan: Plan, stored: StoredModel, wear: WearEdit, options: ImportOptions
+) -> SurfaceEdits:
+    """Find materials that do not show what they showed."""
+    scene, about = plan.identified.scene, stored.about
+    meshes = [scene.meshes[part.mesh] for part in scene.parts]
+    used = {p.material for mesh in meshes for p in mesh.primitives if p.material >= 0}
+    if used and imported.surfaces and not about.shown:
+        imported.report.warnings.append(UNRECORDED)
+    rows = [material.row for material in stored.scene.materials]
+    surfaces = compare_surfaces(
+        [material.name for material in scene.materials],
+        imported.surfaces,
+        about.shown,
+        plan.materials,
+        used=used,
+        entries=about.library,
+        created=wear.created,
+        rows=[material.name for material in stored.scene.materials],
+    )
+    if options.own_materials and not why_locked(about):
+        own_materials(
+            surfaces,
+            wear,
+            model=stem(about.source),
+            names=about.materials,
+            rows=rows,
+            shown=about.shown,
+            entries=about.library,
+        )
+    return surfaces
+
+
+def _moves_triangles(plan: Plan) -> bool:
+    gone = plan.deleted_parts or plan.replaced_parts
+    return any(not part.unchanged for part in plan.parts) or bool(gone)
+
+
+def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> ImportResult:
+    """Rebuild a model from nothing but a file; arguments as of :func:`import_edited`.
+
+    Raises:
+        ConversionError: nothing to make a model of, or beyond the format's limits.
+    """
+    from ..rebuild.materials import wear_rows
+    from ..rebuild.model import new_model
+    from ..rebuild.workspace import RebuildOptions
+
+    if (kind := imported.info.get("kind", "model")) != Kind.MODEL.in_extras:
+        raise ConversionError(
+            f"is {with_article(kind.replace('_', ' '))}, which needs its sidecar to be rebuilt",
+            hint="keep the .msh-sidecar beside it, or give it with --sidecar PATH",
+        )
+    refuse_legacy(imported)
+    stated = imported.info.get("dialect", "spec")
+    dialect = Dialect(stated if options.dialect == "auto" else options.dialect)
+    name = imported.info.get("source") or f"{stem(readable(gltf.name))}.msh"
+    missed = options.use_sidecar and not options.new
+    others = sorted(gltf.parent.glob(f"*{SUFFIX}")) if missed else []
+    if others:
+        imported.report.warnings.append(
+            f"no sidecar of this file was found, though {printable(others[0].name)} lies beside "
+            "it: everything is rebuilt (--sidecar PATH keeps what glTF cannot hold)"
+        )
+    leave_out_hidden(imported, lambda _: False)
+    identified = identify(imported, None, imported.shown)
+    timing = choose_clip(identified, None, options)
+    report_moved_though_animated(imported.report, identified, None)
+    place_parts(identified, None, set())
+    if options.lod_ratios and options.dialect == "auto" and "dialect" not in imported.info:
+        raise ConversionError(
+            "nothing says where the game keeps levels of detail of this model",
+            hint="--generate-lods of a new model needs --dialect retail (the game's models) or --dialect spec",
+        )
+    _add_lods(identified, None, options, dialect)
+    if not identified.scene.nodes:
+        raise ConversionError(
+            "has no nodes to make a model of",
+            hint="export at least one object (in Blender: check Limit to in its glTF exporter)",
+        )
+    if dialect is Dialect.SPEC:
+        for node in identified.scene.nodes:
+            if node.label:
+                report_label(imported.report, node)
+    lost = lost_without_sidecar(imported)
+    built = new_model(identified, name, dialect, RebuildOptions(options.reduce))
+    out = ImportResult(name, b"", dialect.value, imported.report, rebuilt=True, timing=timing)
+    _write(out, built, identified, options)
+    import_new_points(out, identified, built.rows)
+    out.wear = wear_rows(identified.scene, imported.report)
+    add_surface_edits(out, SurfaceEdits(new=materials_of_model(imported, identified.scene)), options)
+    imported.report.not_applied += lost
+    if identified.scene.materials:
+        report_new_faces_without_material(identified, out.wear)
+    else:
+        imported.report.warnings.append(f"no materials in the file: its faces have row 0 ({out.wear[0]})")
+    known, used = identified.scene.materials, materials_in_use(identified.scene)
+    if dialect is Dialect.RETAIL:
+        report_colours_without_table(imported)
+    report_one_name_two_looks(imported.report, known, imported.surfaces)
+    report_looks_without_a_name(imported.report, known, imported.surfaces, used)
+    return out
+
+
+def _add_lods(identified: Identified, stored: Scene | None, options: ImportOptions, dialect: Dialect) -> None:
+    """Add the levels of ``--generate-lods``.
+
+    Raises:
+        ConversionError: more than the dialect has.
+    """
+    if not options.lod_ratios:
+        return
+    if dialect is Dialect.SPEC and len(options.lod_ratios) >= LOD_COUNT:
+        raise ConversionError(
+            "--generate-lods asks for more levels than a model of the dialect spec has",
+            value=len(options.lod_ratios),
+            expected=f"at most {LOD_COUNT - 1}",
+        )
+    from ..rebuild.lods import generate_lods
+
+    node_of = {k: i for i, k in identified.stored_of.items()}
+    parts = stored.parts if stored is not None else []
+    taken = {(node_of[p.node], p.lod, p.group) for p in parts if p.node in node_of}
+    generate_lods(identified.scene, options.lod_ratios, taken, identified.report, dialect)
+
+
+def _write(
+    out: ImportResult,
+    built: Rebuilt,
+    identified: Identified,
+    options: ImportOptions,
+    *,
+    before: MshModel | None = None,
+    mode: Mode = "default",
+) -> None:
+    """Fill in the bytes and the report, and compare the bytes with the file they came from."""
+    out.data, out.report = write_model(built.model), built.statuses
+    if options.verify:
+        from .verify import verify
+
+        again, _ = checked_model(read_model(read_nres(out.data, out.name), out.name), mode)
+        verify(again, identified, built.rows, Dialect(out.dialect), before, shifted=built.shifted)

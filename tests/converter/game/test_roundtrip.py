@@ -1,0 +1,89 @@
+"""``msh-inspect --roundtrip``: a verdict for every model, and nothing written beside it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from msh_gltf.converter.game import roundtrip
+from msh_gltf.converter.game.roundtrip import DIFFERENT, IDENTICAL, RoundTripTask, roundtrip_item
+from msh_gltf.converter.game.walk import walk
+from msh_gltf.converter.kinds.dispatch import import_gltf
+from msh_gltf.converter.kinds.import_result import ImportResult
+from tests.support.corpus import DATA
+from tests.support.game import make_game, snapshot
+from tests.support.runs import run
+
+
+def test_a_whole_game(tmp_path: Path) -> None:
+    game = make_game(tmp_path / "game")
+    before = snapshot(tmp_path)
+    result = run("msh-inspect", "--roundtrip", game)
+    assert snapshot(tmp_path) == before
+    _, found = walk([game])
+    lines = result.stdout.splitlines()
+    for item in found.items:
+        assert f"identical {item.id}" in lines
+    assert lines[-1] == f"{len(found.items)} of {len(found.items)} models: byte-identical"
+    # files that cannot be read are no models, and no success
+    assert result.returncode == (1 if found.unreadable else 0)
+    quiet = run("msh-inspect", "--roundtrip", game, "-q", "-j", "1")
+    assert not quiet.stdout
+    assert quiet.returncode == result.returncode
+
+
+def test_models_that_do_not_convert(tmp_path: Path) -> None:
+    good = DATA / "retail__system__R_H_002.msh"
+    (tmp_path / "good.msh").write_bytes(good.read_bytes())
+    data = bytearray(good.read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 200] = b"\xff" * 200
+    (tmp_path / "bad.msh").write_bytes(data)
+    result = run("msh-inspect", "--roundtrip", tmp_path, "--json")
+    facts = json.loads(result.stdout)
+    verdicts = {model["id"]: model["verdict"] for model in facts["models"]}
+    assert verdicts["good.msh"] == "identical"
+    assert result.returncode == (0 if verdicts["bad.msh"] == "identical" else 1)
+    assert sum(facts["counts"].values()) == 2
+    (tmp_path / "cut.msh").write_bytes(good.read_bytes()[:100])
+    cut = run("msh-inspect", "--roundtrip", tmp_path / "cut.msh", tmp_path / "good.msh")
+    assert cut.returncode == 1
+    assert "Traceback" not in cut.stderr
+    assert "cut.msh" in cut.stdout
+
+
+@pytest.mark.parametrize(("at", "said"), [(-1, "bytes instead of"), (60, "byte 60: "), (None, "Res")])
+def test_a_difference_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, at: int | None, said: str) -> None:
+    """No model is known that comes back different: here the import is made to err."""
+    kind = "spec__AutoMAP_00" if at is not None else ""
+    path = DATA / "maps" / kind / "Land.map" if kind else DATA / "retail__odd__s_rock_009.msh"
+    _, found = walk([path])
+    task = RoundTripTask(found.items[0], str(tmp_path))
+    assert roundtrip_item(task).status == IDENTICAL
+
+    def wrong(target: Path) -> ImportResult:
+        back = import_gltf(target)
+        data = bytearray(back.data)
+        if at == -1:
+            del data[-1]
+        else:
+            data[at if at is not None else len(data) // 2] ^= 1
+        return replace(back, data=bytes(data))
+
+    monkeypatch.setattr(roundtrip, "import_gltf", wrong)
+    outcome = roundtrip_item(task)
+    assert outcome.status == DIFFERENT
+    assert said in outcome.detail
+
+
+def test_entries_and_options(tmp_path: Path) -> None:
+    game = make_game(tmp_path / "game")
+    one = run("msh-inspect", "--roundtrip", game / "static.rlb", "--entry", "r_h_002.msh")
+    assert one.stdout.splitlines()[-1] == "1 of 1 model: byte-identical"
+    none = run("msh-inspect", "--roundtrip", game / "static.rlb", "--entry", "nothing")
+    assert none.returncode == 2
+    assert "has no such model: nothing (expected one of i_room_006.msh, " in none.stderr
+    for extra in ("--check", "--diff", "--strict", "-v"):
+        assert run("msh-inspect", "--roundtrip", game, extra).returncode == 2

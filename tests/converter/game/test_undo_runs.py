@@ -1,0 +1,337 @@
+"""Edits in place, again and undone: a run recognises what it wrote itself, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from msh_gltf.converter import cli
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.control_points import POINTS_TYPE
+from msh_gltf.converter.formats.names import encode_name
+from msh_gltf.converter.formats.nres import read_nres, write_nres
+from msh_gltf.converter.formats.nres_edits import add_entry, remove_entry, replace_entry
+from msh_gltf.converter.formats.sidecar import sha256
+from msh_gltf.converter.game.games import Games
+from msh_gltf.converter.game.replace_entry import Origin, replace_model
+from msh_gltf.converter.input_files import read_file
+from msh_gltf.converter.kinds.import_result import Companion
+from tests.converter.game.test_import_run import move
+from tests.converter.game.test_library_edits import TURRETS, Edit, colour, made
+from tests.support.game import LOOSE, MESH, WEAR, archive, entry, make_game, model, snapshot, write
+from tests.support.gltf_edit import Editable
+from tests.support.runs import call
+from tests.support.vault import original, originals
+
+__all__ = ["made"]
+ROCK = "static.rlb/s_rock_057.glb"
+
+
+class Place:
+    """A game, its glTF, and both as they were."""
+
+    def __init__(self, game: Path, out: Path) -> None:
+        self.game, self.out, self.before = game, out, snapshot(game)
+        self.kept = shutil.copytree(out, out.with_name("kept"))
+
+    def back(self, *options: str, code: int = 0) -> dict[str, list[str]]:
+        """Items by status, of all that is not unchanged."""
+        report = self.out.with_name("report.json")
+        where = ("--game", self.game, "--in-place", "-j", "1", "-q", "--report", report)
+        assert call(cli.gltf2msh, self.out, *where, *options) == code
+        facts = json.loads(report.read_text("utf-8"))
+        found: dict[str, list[str]] = {}
+        for row in [*facts["items"], *facts["textures"]]:
+            if row["status"] != "unchanged":
+                found.setdefault(row["status"], []).append(row["id"])
+        self.notes, self.items = facts["notes"], facts["items"]
+        return found
+
+    def restore(self, name: str) -> None:
+        shutil.copy(self.kept / name, self.out / name)
+
+    def differing(self) -> set[str]:
+        """Files that are not as they were; what the vault has aside."""
+        now = snapshot(self.game)
+        names = now.keys() | self.before.keys()
+        return {name for name in names if now.get(name) != self.before.get(name)}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    game, out = make_game(tmp_path / "game"), tmp_path / "out"
+    assert call(cli.msh2gltf, game, "-o", out, "-q", "-j", "1") == 0
+    return Place(game, out)
+
+
+def rename_material(path: Path, name: str) -> None:
+    """Rename a material, so that the ``.wea`` gets a row."""
+    document = Editable(path)
+    document.json["materials"][0]["name"] = name
+    document.save(path)
+
+
+def test_a_second_edit_arrives_and_undo_restores_the_archive(place: Place) -> None:
+    """The archive has forgotten bytes after its last entry: no copy of it may grow."""
+    move(place.out / ROCK)
+    assert place.back() == {"changed": ["static.rlb::s_rock_057.msh"]}
+    first = (place.game / "static.rlb").read_bytes()
+    move(place.out / ROCK)
+    assert place.back() == {"changed": ["static.rlb::s_rock_057.msh"]}
+    assert (place.game / "static.rlb").read_bytes() != first
+    assert place.back() == {}
+    place.restore(ROCK)
+    assert place.back() == {"restored": ["static.rlb::s_rock_057.msh"]}
+    assert place.differing() == set()
+    assert place.back() == {}
+
+
+def test_an_entry_that_an_edit_made_goes_again(tmp_path: Path) -> None:
+    """A model without ``.wea`` and ``.cpt``, in an archive and as a file."""
+    game, out = tmp_path / "game", tmp_path / "out"
+    rock = model("mixed__odd__s_rock_057")
+    write(game / "a.rlb", archive([entry(MESH, b"rock.msh", rock)], forgotten=b"\1forgotten\xff"))
+    write(game / "b.rlb", archive([entry(WEAR, b"other.wea", b"1\r\n0 x\r\n")]))
+    write(game / "rock.msh", rock)
+    assert call(cli.msh2gltf, game, "-o", out, "-q", "-j", "1") == 0
+    place = Place(game, out)
+    for name in ("a.rlb/rock.glb", "rock.glb"):
+        document = Editable(out / name)
+        node = document.json["nodes"][0]["name"]
+        point = {"name": f"{node}.muzzle.point", "translation": [1, 2, 3]}
+        point["extras"] = {"msh": {"kind": "point", "point": "muzzle"}}
+        document.json["nodes"].append(point)
+        document.json["nodes"][0].setdefault("children", []).append(len(document.json["nodes"]) - 1)
+        document.save(out / name)
+    assert len(place.back()["changed"]) == 2
+    assert place.differing() == {"a.rlb", "rock.cpt"}
+    assert read_nres(read_file(game / "a.rlb"), "a").entries[-1].name == "rock.cpt"
+    for name in ("a.rlb/rock.glb", "rock.glb"):
+        place.restore(name)
+    assert len(place.back()["restored"]) == 2
+    assert place.differing() == set()
+
+
+def test_libraries_come_back(made: Path, tmp_path: Path) -> None:
+    edit = Edit(made, tmp_path)
+    place = Place(shutil.copytree(edit.game, tmp_path / "GAME"), edit.out)
+    edit.material(TURRETS[0], "armour", colour(1, 0, 0, 1))
+    edit.repaint(TURRETS[0], "armour.0", (255, 0, 0))
+    place.back()
+    assert place.differing() == {"Material.lib", "Textures.lib"}
+    first = snapshot(place.game)
+    edit.material(TURRETS[0], "armour", colour(0, 1, 0, 1))
+    assert place.back() == {"changed": ["Material.lib::armour"]}
+    assert snapshot(place.game)["Material.lib"] != first["Material.lib"]
+    assert snapshot(place.game)["Textures.lib"] == first["Textures.lib"]
+    place.restore(TURRETS[0])
+    restored = place.back()["restored"]
+    assert {"Material.lib::armour", "Textures.lib::armour.0"} <= set(restored)
+    assert place.differing() == set()
+
+
+def test_what_somebody_else_changed_stays(place: Place) -> None:
+    move(place.out / ROCK)
+    place.back()
+    path = place.game / "static.rlb"
+    theirs = read_nres(bytes(read_file(path)), "x")
+    path.write_bytes(write_nres(replace_entry(theirs, 1, b"0 their material")))
+    move(place.out / ROCK)
+    assert place.back() == {"changed": ["static.rlb::s_rock_057.msh"]}
+    now = read_nres(bytes(read_file(path)), "x")
+    assert bytes(now.entries[1].payload) == b"0 their material"
+    place.restore(ROCK)
+    assert place.back() == {"restored": ["static.rlb::s_rock_057.msh"]}
+    now = read_nres(bytes(read_file(path)), "x")
+    assert bytes(now.entries[1].payload) == b"0 their material"
+    old = read_nres(original(place.game, "static.rlb"), "x")
+    assert [e.payload for e in now.entries[2:]] == [e.payload for e in old.entries[2:]]
+
+    # the same entry: it is theirs now
+    path.write_bytes(write_nres(replace_entry(now, 4, b"their model")))
+    kept = snapshot(place.game)
+    assert place.back() == {}
+    move(place.out / ROCK)
+    assert place.back(code=1) == {"failed": ["static.rlb::s_rock_057.msh"]}
+    assert snapshot(place.game) == kept
+
+
+def test_without_an_original_nothing_is_written(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    """One that is gone or damaged; the edit stays in the game, and is not taken for another."""
+    move(place.out / ROCK)
+    place.back()
+    kept = next((place.game / ".msh-gltf/originals").iterdir())
+    data, before = kept.read_bytes(), snapshot(place.game)
+    move(place.out / ROCK)
+    for damage in (lambda: kept.write_bytes(data[:-1]), kept.unlink):
+        damage()
+        where = ("--game", place.game, "--in-place", "-j", "1", "-q")
+        assert call(cli.gltf2msh, place.out, *where) in (1, 2)
+        said = capsys.readouterr().err
+        assert f"originals/{kept.name}" in said, said
+        assert snapshot(place.game) == before
+    kept.write_bytes(data)
+    assert place.back() == {"changed": ["static.rlb::s_rock_057.msh"]}
+    place.restore(ROCK)
+    assert place.back() == {"restored": ["static.rlb::s_rock_057.msh"]}
+    assert place.differing() == set()
+
+
+def test_without_the_vault_an_edit_counts_as_somebody_elses(place: Place) -> None:
+    move(place.out / ROCK)
+    place.back()
+    shutil.rmtree(place.game / ".msh-gltf")
+    kept = snapshot(place.game)
+    move(place.out / ROCK)
+    assert place.back(code=1) == {"failed": ["static.rlb::s_rock_057.msh"]}
+    place.restore(ROCK)
+    assert place.back() == {}
+    assert snapshot(place.game) == kept
+
+
+def test_what_cannot_be_read_any_more_stays_as_it_was_written(place: Place) -> None:
+    """A glTF that is gone or broken says nothing of its model; others are undone."""
+    other = "static.rlb/i_room_006.glb"
+    for name in (ROCK, other):
+        move(place.out / name)
+    place.back()
+    with_both = read_nres(bytes(read_file(place.game / "static.rlb")), "x")
+    (place.out / ROCK).unlink()
+    place.restore(other)
+    assert place.back()["restored"] == ["static.rlb::i_room_006.msh"]
+    now = read_nres(read_file(place.game / "static.rlb"), "x")
+    old = read_nres(original(place.game, "static.rlb"), "x")
+    assert now.entries[4].payload == with_both.entries[4].payload
+    assert now.entries[0].payload == old.entries[0].payload
+    (place.out / ROCK).write_bytes(b"broken")
+    kept = snapshot(place.game)
+    assert place.back(code=1) == {"failed": ["static.rlb::s_rock_057.msh"]}
+    assert snapshot(place.game) == kept
+    place.restore(ROCK)
+    place.back()
+    assert place.differing() == set()
+
+
+def test_an_added_model_stays_without_add_and_goes_with_its_file(place: Place) -> None:
+    new = place.out / "static.rlb/new_rock.glb"
+    shutil.copy(place.out / ROCK, new)
+    shutil.copy((place.out / ROCK).with_suffix(".msh-sidecar"), new.with_suffix(".msh-sidecar"))
+    assert place.back("--add") == {"added": ["static.rlb::new_rock.msh"]}
+    assert place.back() == {}
+    move(place.out / ROCK)
+    place.back()
+    assert read_nres(read_file(place.game / "static.rlb"), "x").find("new_rock.msh") is not None
+    new.unlink()
+    place.restore(ROCK)
+    assert "static.rlb::new_rock.msh" in place.back()["restored"]
+    assert place.differing() == set()
+
+
+def test_a_new_conversion_starts_from_the_game_as_it_is(place: Place) -> None:
+    move(place.out / ROCK)
+    place.back()
+    edited = (place.game / "static.rlb").read_bytes()
+    assert call(cli.msh2gltf, place.game, "-o", place.out, "-q", "-j", "1", "--force") == 0
+    assert place.back() == {}
+    assert (place.game / "static.rlb").read_bytes() == edited
+
+
+def test_a_loose_model_comes_back(place: Place) -> None:
+    name = str(Path(LOOSE).with_suffix(".glb"))
+    move(place.out / name)
+    assert place.back() == {"changed": [LOOSE]}
+    move(place.out / name)
+    assert place.back() == {"changed": [LOOSE]}
+    place.restore(name)
+    assert place.back() == {"restored": [LOOSE]}
+    assert place.differing() == set()
+
+
+# ------------------------------------------------------------------ Put Back, and the parts
+
+
+def put_back(origin: Origin, data: bytes, known: set[str], companions: list[Companion], owner: str = "scene") -> bool:
+    """*Put Back* of a scene: what it wrote before is taken back first."""
+    with Games("put back", owner, lambda layer: layer.owner == owner) as games:
+        replace_model(games, origin, data, known, companions)
+        games.take_back_rest(origin.path)
+        return bool(games.commit())
+
+
+def test_put_back_restores_the_archive(tmp_path: Path) -> None:
+    rock = model("mixed__odd__s_rock_057")
+    path = tmp_path / "a.rlb"
+    path.write_bytes(archive([entry(MESH, b"rock.msh", rock)], forgotten=b"\1forgotten\xff"))
+    before, origin = path.read_bytes(), Origin(path, 0, b"rock.msh")
+    points = [Companion(".cpt", POINTS_TYPE, b"points", b"")]
+    for data in (rock[:-5], rock + b"longer"):
+        assert put_back(origin, data, {sha256(rock)}, points)
+    assert [e.name for e in read_nres(path.read_bytes(), "x").entries] == ["rock.msh", "rock.cpt"]
+    with pytest.raises(ConversionError, match="has changed since"):  # another scene's model
+        put_back(origin, b"new", {sha256(b"other")}, [], owner="another")
+    assert put_back(origin, rock, {sha256(rock)}, [])
+    assert path.read_bytes() == before
+    with pytest.raises(ConversionError, match="has changed since"):
+        put_back(origin, b"new", {sha256(b"other")}, [])
+
+
+def test_put_back_removes_a_file_that_an_edit_made(tmp_path: Path) -> None:
+    path, wea = tmp_path / "a.msh", tmp_path / "a.wea"
+    path.write_bytes(b"model")
+    edit = Companion(".wea", WEAR, b"new", b"")
+    assert put_back(Origin(path), b"other", {sha256(b"model")}, [edit])
+    assert wea.read_bytes() == b"new"
+    assert originals(tmp_path) == {"a.msh": b"model", "a.wea": None}
+    assert put_back(Origin(path), b"model", {sha256(b"model")}, [])
+    assert (path.read_bytes(), wea.exists()) == (b"model", False)
+
+
+def test_put_back_keeps_a_file_that_an_edit_made_and_somebody_changed(tmp_path: Path) -> None:
+    path, wea = tmp_path / "a.msh", tmp_path / "a.wea"
+    path.write_bytes(b"model")
+    edit = Companion(".wea", WEAR, b"new", b"")
+    assert put_back(Origin(path), b"other", {sha256(b"model")}, [edit])
+    wea.write_bytes(b"theirs")
+    assert put_back(Origin(path), b"model", {sha256(b"model")}, [])
+    assert (path.read_bytes(), wea.read_bytes()) == (b"model", b"theirs")
+
+
+@pytest.mark.parametrize("name", [b"aaa.cpt", b"zzz.cpt", encode_name("ёж.cpt")])
+@pytest.mark.parametrize("payload", [b"", b"12345", b"12345678"])
+def test_removing_an_added_entry_leaves_no_trace(name: bytes, payload: bytes) -> None:
+    before = archive([entry(MESH, b"b.msh", b"123"), entry(MESH, b"a.msh", b"45678")])
+    with_entry = add_entry(read_nres(before, "x"), name, POINTS_TYPE, payload)
+    again = read_nres(write_nres(with_entry), "x")
+    assert write_nres(remove_entry(again, len(again.entries) - 1)) == before
+    inner = remove_entry(again, 0)
+    assert [e.name_bytes for e in read_nres(write_nres(inner), "x").entries] == [b"a.msh", name]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]\n",
+        "{}\n",
+        "half a line\n",
+        '{"number": 1, "files": {"a": [1]}}\n',
+        "[" * 20_000 + "\n",
+        '{"number": ' + "9" * 5000 + "}\n",
+        "\0\xff\n",
+    ],
+)
+def test_a_broken_history_is_named(text: str, place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    """In one line; nothing is written."""
+    move(place.out / ROCK)
+    place.back()
+    (place.game / ".msh-gltf/edits.jsonl").write_text(text, "latin-1")
+    before = snapshot(place.game)
+    capsys.readouterr()
+    where = ("--game", place.game, "--in-place", "-j", "1", "-q")
+    assert call(cli.gltf2msh, place.out, *where) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "edits.jsonl: the history of changes is damaged" in said
+    assert snapshot(place.game) == before

@@ -1,0 +1,167 @@
+"""Every edit is shown by the next export, or the report names it: no third outcome.
+
+Random edits (``tests.support.random_edits``), imported and exported again; what two files show is
+compared by ``tests.support.gltf_compared``. Neither knows anything of the importer.
+``MSH_GLTF_EXAMPLES`` multiplies the number of examples.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import zlib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.kinds.dispatch import gltf_files, import_gltf, load_file
+from msh_gltf.converter.kinds.import_result import ImportResult
+from msh_gltf.converter.options import ExportOptions, ImportOptions
+from tests.support.corpus import SAMPLES
+from tests.support.gltf_compared import Comparison, Difference
+from tests.support.gltf_edit import Editable, drop_extras
+from tests.support.gltf_shown import Shown
+from tests.support.random_edits import EDITS, Edited, NotHere
+
+TIMES = int(os.environ.get("MSH_GLTF_EXAMPLES", "1"))
+EXAMPLES, SEQUENCES = 5 * TIMES, 80 * TIMES
+MODELS = [s.path for s in SAMPLES if s.entry is None and not s.truth["legacy"]]
+MODELS += sorted((Path(__file__).parents[3] / "examples").glob("*.msh"))
+#: With the sidecar; with it, but without custom properties, as Blender's defaults export; alone.
+MODES = ("sidecar", "no extras", "alone")
+#: Edits that change nothing that a file shows.
+HARMLESS = ("put all into the first scene", "split vertices", "step interpolation")
+
+
+@cache
+def exported(model: Path) -> tuple[Path, TemporaryDirectory[str]]:
+    """A model's glTF, its sidecar and its .wea in a folder."""
+    folder = TemporaryDirectory()
+    return export(model, Path(folder.name) / "first.glb", "auto"), folder
+
+
+def export(model: Path, target: Path, dialect: str) -> Path:
+    options = ExportOptions(dialect=dialect)
+    for path, data in gltf_files(load_file(model, None, options), target, options):
+        path.write_bytes(data)
+    return target
+
+
+def messages(back: ImportResult) -> list[str]:
+    return [*back.warnings, *(str(edit) for edit in back.not_applied)]
+
+
+def edited(model: Path, kinds: list[str], seed: int, mode: str) -> tuple[Edited, list[str]]:
+    """A model's glTF after edits, and what they touched.
+
+    Raises:
+        NotHere: it has no place for them.
+    """
+    document = Edited(exported(model)[0])
+    if mode == "no extras":
+        drop_extras(document)
+    chance = np.random.default_rng(seed)
+    return document, [name for kind in kinds for name in EDITS[kind](document, chance)]
+
+
+def third_outcomes(model: Path, kinds: list[str], seed: int, mode: str) -> list[Difference]:
+    """Differences that neither the next export shows nor the report names.
+
+    Raises:
+        NotHere: the model has no place for the edits.
+    """
+    document, touched = edited(model, kinds, seed, mode)
+    first = exported(model)[0]
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        given = document.save(folder / "first.glb")
+        shutil.copy(first.with_suffix(".msh-sidecar"), folder)
+        try:
+            back = import_gltf(given, None, ImportOptions(use_sidecar=mode != "alone", libraries=False))
+        except ConversionError as error:
+            refused = Difference(f"refused: {error}", frozenset(touched))
+            return [] if refused.is_named([str(error)], touched) else [refused]
+        if set(kinds) <= set(HARMLESS) and mode != "alone":
+            assert back.changes == []
+            assert messages(back) == []
+            assert back.data == model.read_bytes()
+        second = again(model, back, folder)
+        before = Shown(Editable(first))
+        former = {before.names[k]: i for i, k in document.origin.items() if k in before.nodes}
+        shown = Shown(Editable(given), former, document.renamed)
+        found = Comparison(before, shown, second, document.origin).differences()
+    if found and back.unchanged:
+        return found
+    return [d for d in found if not d.is_named(messages(back), touched)]
+
+
+def again(model: Path, back: ImportResult, folder: Path) -> Shown:
+    """The export of an imported model."""
+    made = folder / "second.msh"
+    made.write_bytes(back.data)
+    wear = next((one.data for one in back.companions if one.ending == ".wea"), None)
+    if wear is not None:
+        made.with_suffix(".wea").write_bytes(wear)
+    elif back.wear is not None:
+        rows = "\n".join(f"{i} {name}" for i, name in enumerate(back.wear))
+        made.with_suffix(".wea").write_bytes(f"{len(back.wear)}\n{rows}\n".encode("cp1251"))
+    elif model.with_suffix(".wea").is_file():
+        shutil.copy(model.with_suffix(".wea"), made.with_suffix(".wea"))
+    return Shown(Editable(export(made, folder / "second.glb", back.dialect)))
+
+
+def require_no_third_outcome(model: Path, kinds: list[str], seed: int, mode: str) -> None:
+    left = third_outcomes(model, kinds, seed, mode)
+    assert [d.what for d in left] == [], (model.stem, kinds, seed, mode, left)
+
+
+def examples(kind: str) -> Iterator[tuple[Path, int, str]]:
+    """Models, seeds and modes that have a place for an edit."""
+    chance = np.random.default_rng(zlib.crc32(kind.encode()))
+    found = 0
+    for _ in range(40):
+        for at in chance.permutation(len(MODELS) * len(MODES)).tolist():
+            place = MODELS[at // len(MODES)], int(chance.integers(2**32)), MODES[at % len(MODES)]
+            try:
+                edited(place[0], [kind], *place[1:])
+            except NotHere:
+                continue
+            yield place
+            found += 1
+            if found == EXAMPLES:
+                return
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("model", MODELS, ids=lambda path: path.stem)
+def test_nothing_edited_is_nothing_reported(model: Path, mode: str) -> None:
+    require_no_third_outcome(model, [], 0, mode)
+
+
+@pytest.mark.parametrize("kind", EDITS)
+def test_an_edit_is_shown_or_named(kind: str) -> None:
+    places = list(examples(kind))
+    assert places
+    for model, seed, mode in places:
+        require_no_third_outcome(model, [kind], seed, mode)
+
+
+@settings(derandomize=True, database=None, max_examples=SEQUENCES)
+@given(
+    model=st.sampled_from(MODELS),
+    kinds=st.lists(st.sampled_from(list(EDITS)), min_size=2, max_size=4),
+    seed=st.integers(0, 2**32 - 1),
+    mode=st.sampled_from(MODES),
+)
+def test_edits_in_a_row_are_shown_or_named(model: Path, kinds: list[str], seed: int, mode: str) -> None:
+    try:
+        require_no_third_outcome(model, kinds, seed, mode)
+    except NotHere:
+        return

@@ -1,0 +1,135 @@
+"""The game's directory: object keys to models, and paths that stay inside."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.registry import Member
+from msh_gltf.converter.kinds.game import Game, find_game
+from tests.support import assembly as make
+from tests.support.corpus import CORPUS
+from tests.support.game import MESH, archive, entry, model, write
+
+MODEL = "retail__static__i_room_006"
+
+
+@pytest.fixture
+def game(tmp_path: Path) -> Game:
+    """A game of one model, with files beside its directory."""
+    objects = {
+        "room": ("STAT", [("STATIC.RLB", "ROOM.msh")]),
+        "far": ("STAT", [("..\\secret.rlb", "room.msh")]),
+        "lost": ("STAT", [("nowhere.rlb", "room.msh"), ("static.rlb", "room.msh")]),
+        "gone": ("STAT", [("static.rlb", "gone.msh")]),
+        "text": ("STAT", [("readme.txt", "room.msh")]),
+        "sun": ("SUNO", [("", "")]),
+    }
+    data = archive([entry(MESH, b"room.msh", model(MODEL))])
+    root = tmp_path / "game"
+    write(root / "Objects.RLB", make.registry(objects))
+    write(root / "static.rlb", data)
+    write(root / "readme.txt", b"text")
+    write(root / "UNITS/Дома/Base.dat", b"1")
+    write(tmp_path / "secret.rlb", data)
+    return Game(root)
+
+
+def test_a_key_leads_to_its_model(game: Game) -> None:
+    found = game.object("Room")
+    assert found.model is not None
+    assert found.problem == ""
+    assert found.model.entry.name == "room.msh"
+    assert len(game.model(found.model).nodes)
+    assert game.object("ROOM") is found
+
+
+@pytest.mark.parametrize(
+    ("key", "problem"),
+    [
+        ("far", "game has no such archive: ..\\secret.rlb"),
+        ("lost", "game has no such archive: nowhere.rlb"),
+        ("gone", "archive has no such entry: gone.msh"),
+        ("text", "not an NRes file"),
+    ],
+)
+def test_a_missing_model_says_what_is_missing(game: Game, key: str, problem: str) -> None:
+    """The first ``.msh`` row decides: a later one is not tried."""
+    found = game.object(key)
+    assert found.resolved is not None
+    assert found.model is None
+    assert problem in found.problem
+
+
+def test_keys_without_a_model_are_no_problem(game: Game) -> None:
+    assert (game.object("sun").model, game.object("sun").problem) == (None, "")
+    assert game.object("nobody").resolved is None
+
+
+def test_paths_are_found_in_any_case(game: Game) -> None:
+    wanted = game.root / "UNITS/Дома/Base.dat"
+    for path in ("units\\ДОМА\\BASE.DAT", "Units/дома/base.dat", ".\\units\\\\дома\\base.dat"):
+        assert game.file(path) == wanted
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        ".",
+        "..",
+        "..\\secret.rlb",
+        "units/../../secret.rlb",
+        "C:\\secret.rlb",
+        "a\0b",
+        "link.rlb",
+        "loop",
+        "readme.txt/x",
+        "units/дома/nothing",
+    ],
+)
+def test_no_path_leaves_the_game(game: Game, path: str) -> None:
+    try:
+        os.symlink("../secret.rlb", game.root / "link.rlb")
+        os.symlink("loop", game.root / "loop")
+    except OSError:
+        if path in ("link.rlb", "loop"):
+            pytest.skip("links cannot be made here")
+    assert game.file(path) is None
+    with pytest.raises(ConversionError):
+        game.open(Member(path, "room.msh"))
+
+
+def test_an_absolute_path_is_one_inside(game: Game) -> None:
+    assert game.file(str(game.root.parent / "secret.rlb")) is None
+    assert game.file("/static.rlb") == game.root / "static.rlb"
+
+
+def test_the_game_is_found_from_below(game: Game, tmp_path: Path) -> None:
+    assert find_game(game.root / "UNITS/Дома/Base.dat") == game.root
+    assert find_game(game.root) == game.root
+    assert find_game(tmp_path / "secret.rlb") is None
+
+
+@pytest.mark.skipif(not CORPUS, reason="MSH_GLTF_CORPUS is not set")
+def test_objects_of_the_corpus_lead_to_the_recorded_models() -> None:
+    root = Path(CORPUS or "") / "missions"
+    game = Game(root / "game")
+    reasons = {
+        "": "",
+        "no model": "",
+        "cycle": "",
+        "archive missing": "game has no such archive",
+        "member missing": "archive has no such entry",
+    }
+    for truth in json.loads((root / "truth/objects.json").read_text("utf-8"))["keys"]:
+        found = game.object(truth["key"])
+        model = found.model
+        name = None if model is None else f"{model.path.name}::{model.entry.name}"
+        assert name == truth["model"]
+        assert reasons[truth["why"]] in found.problem
+        assert bool(found.problem) == bool(reasons[truth["why"]])

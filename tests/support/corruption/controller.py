@@ -1,0 +1,136 @@
+"""Broken controllers, beside the model and the control points that they name."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.assembled_game import ROOM
+from tests.support.controller import walker
+from tests.support.corruption.base import NAN, kinds
+from tests.support.game import MESH, archive, entry, model
+
+#: Of the walker: its states with two contacts each, transitions, channel, and component.
+STATES, SIZE, COUNT = 128, 156 + 2 * 16, 4
+COSTS = STATES + COUNT * SIZE
+CHANNEL = COSTS + 4 * COUNT * COUNT
+PART = CHANNEL + 36
+#: The model's nodes.
+NODES = 12
+
+
+@dataclass(frozen=True)
+class Made:
+    """A valid controller of a model of 12 nodes, with two control points."""
+
+    id: str
+    data: bytes
+
+
+def _write(folder: Path, sample: Made, change: Callable[[bytearray], None]) -> Path:
+    data = bytearray(sample.data)
+    change(data)
+    points = struct.pack("<I", 2) + bytes(2 * 68)
+    rows = [
+        (MESH, b"room.msh", model(ROOM)),
+        (int.from_bytes(b"CTPT", "little"), b"room.cpt", points),
+        (int.from_bytes(b"CTLD", "little"), b"ROOM.CTL", bytes(data)),
+    ]
+    path = folder / "game.rlb"
+    path.write_bytes(archive([entry(*row) for row in rows]))
+    return path
+
+
+def _controllers() -> list[Made]:
+    return [Made("walker", walker(1, node=NODES - 1))]
+
+
+of_controller = kinds("controller", _controllers, _write)
+
+
+@of_controller("controller-size")
+def controller_cut(data: bytearray) -> None:
+    del data[-1]
+
+
+@of_controller("controller-size")
+def controller_of_many_channels(data: bytearray) -> None:
+    struct.pack_into("<i", data, 8, 0x7FFFFFFF)
+
+
+@of_controller("controller-size")
+def controller_of_fewer_than_no_states(data: bytearray) -> None:
+    struct.pack_into("<i", data, 0, -1)
+
+
+@of_controller("controller-numbers")
+def controller_with_frames_that_are_no_numbers(data: bytearray) -> None:
+    struct.pack_into("<f", data, STATES + 12, NAN)
+
+
+@of_controller("controller-numbers")
+def controller_with_a_step_of_less_than_no_time(data: bytearray) -> None:
+    struct.pack_into("<f", data, STATES + SIZE + 32, -5.0)
+
+
+@of_controller("controller-numbers")
+def controller_with_an_unknown_cost(data: bytearray) -> None:
+    struct.pack_into("<f", data, COSTS, NAN)
+
+
+@of_controller("controller-frame")
+def controller_beyond_the_clip(data: bytearray) -> None:
+    struct.pack_into("<f", data, STATES + 2 * SIZE + 24, 4000.0)
+
+
+@of_controller("controller-frame")
+def controller_with_a_channel_beyond_the_clip(data: bytearray) -> None:
+    struct.pack_into("<f", data, CHANNEL + 8, 4000.0)
+
+
+@of_controller("controller-node")
+def controller_of_a_node_that_is_not_there(data: bytearray) -> None:
+    struct.pack_into("<i", data, CHANNEL, NODES)
+
+
+@of_controller("controller-node")
+def controller_with_a_part_on_no_node(data: bytearray) -> None:
+    struct.pack_into("<i", data, PART + 4, 4000)
+
+
+@of_controller("controller-point")
+def controller_of_a_point_that_is_not_there(data: bytearray) -> None:
+    for row in range(COUNT):
+        struct.pack_into("<i", data, STATES + row * SIZE + 156, 2)
+
+
+@of_controller("controller-point")
+def controller_with_a_channel_of_no_point(data: bytearray) -> None:
+    struct.pack_into("<i", data, CHANNEL + 20, 99)
+
+
+@of_controller("controller-contact")
+def controller_with_other_feet_in_a_state(data: bytearray) -> None:
+    struct.pack_into("<i", data, STATES + 3 * SIZE + 156, 1)
+
+
+@of_controller("controller-group")
+def controller_with_a_group_that_is_not_there(data: bytearray) -> None:
+    struct.pack_into("<i", data, STATES + 0x90, 2)
+
+
+@of_controller("controller-channel")
+def controller_with_a_part_of_no_channel(data: bytearray) -> None:
+    struct.pack_into("<i", data, PART + 176, 7)
+
+
+@of_controller("controller-class")
+def controller_with_a_part_of_no_class(data: bytearray) -> None:
+    struct.pack_into("<i", data, PART, 31)
+
+
+@of_controller("controller-transition")
+def controller_that_jumps(data: bytearray) -> None:
+    struct.pack_into("<2f", data, STATES + SIZE + 20, 0.0, 0.25)
