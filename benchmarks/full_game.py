@@ -13,12 +13,12 @@ import numpy as np
 
 from benchmarks import game
 from examples.make_textures import Paint, material_entry
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.areal_map import AREAL_DTYPE, AREAL_LINK_DTYPE, ArealMap, areal_payload
 from msh_gltf.converter.formats.kinds import AREAL_MAP_TYPE
 from msh_gltf.converter.formats.nres import Entry, read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import name_field, new_archive
 from msh_gltf.converter.formats.texture import new_texm, write_texm
-from msh_gltf.converter.input_files import read_file
 
 TEXTURES, TEXTURE_SIZE = 500, 64
 #: Areals of a map: columns and rows of a jittered grid; cells in each direction.

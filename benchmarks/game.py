@@ -16,11 +16,11 @@ import numpy as np
 
 from msh_gltf.converter.edits.clips import choose_clip
 from msh_gltf.converter.edits.nodes import identify
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.kinds import models_in
 from msh_gltf.converter.formats.model import model_at, write_model
 from msh_gltf.converter.formats.nres import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE, Entry, read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import name_field, new_archive
-from msh_gltf.converter.input_files import read_file
 from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.rebuild.model import new_model
 from msh_gltf.converter.rebuild.workspace import RebuildOptions

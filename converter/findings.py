@@ -1,7 +1,7 @@
 """Findings: what a check reports about a file, and the rules that it checks; what an import reports.
 
 A rule is declared beside the check that finds where it is broken: in ``converter.checks``, or where
-reading finds it, in ``converter.formats`` and ``converter.input_files``. ``checks.all_rules`` lists
+reading finds it, in ``converter.formats`` and ``converter.files``. ``checks.all_rules`` lists
 them.
 """
 

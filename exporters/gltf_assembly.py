@@ -19,8 +19,8 @@ from ..converter.scene.appearance import Appearance
 from ..converter.scene.assembly import AssembledModel, Assembly, Marker, Placement, Pose, closed_sides, unique_label
 from ..converter.scene.extras import SceneExtras, SourceExtras, to_extras
 from ..converter.scene.scene import Part, Primitive, Scene, Streams
+from .gltf import add_levels
 from .gltf_file import Builder, Document, json_text
-from .gltf_level import add_levels
 from .gltf_nodes import (
     Pictures,
     add_clip,

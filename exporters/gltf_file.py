@@ -1,4 +1,4 @@
-"""JSON text of glTF objects, fast where there are thousands that are alike.
+"""JSON text of glTF objects, fast where there are thousands that are alike; pictures as PNG.
 
 Of a game's glTF files most of the text is accessors and primitives that differ in a few numbers.
 :func:`json_rows` writes such objects by filling a template, which costs a tenth of encoding each.
@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import chain
 from json.encoder import encode_basestring
 from typing import Any, NamedTuple
@@ -20,8 +21,18 @@ from numpy.typing import NDArray
 
 from ..converter import __version__
 from ..converter.errors import ConversionError, plural
-from ..converter.formats.gltf import DTYPES, REPEAT, RESTART16, WIDTHS, Json, Target
-from ..converter.formats.surface import ShownPicture, Surface, short_digest, surface_of
+from ..converter.formats.gltf import (
+    DTYPES,
+    REPEAT,
+    RESTART16,
+    WIDTHS,
+    Json,
+    ShownPicture,
+    Surface,
+    Target,
+    short_digest,
+    surface_of,
+)
 from ..converter.numeric.quantize import colour_of_row
 from ..converter.scene.extras import BufferExtras, to_extras
 
@@ -288,3 +299,18 @@ def gltf_bytes(document: Document, buffer_name: str) -> bytes:
 def row_colour(row: int) -> Json:
     """Return ``pbrMetallicRoughness`` without textures: a stable, distinct colour per row."""
     return {"baseColorFactor": [*colour_of_row(row), 1.0], "metallicFactor": 0.0, "roughnessFactor": 0.9}
+
+
+def png_bytes(rgba: NDArray[np.uint8]) -> bytes:
+    """A PNG of some pixels; without alpha where every pixel is opaque.
+
+    Args:
+        rgba: (H, W, 4) uint8.
+    """
+    from PIL import Image
+
+    opaque = bool((rgba[..., 3] == 255).all())
+    pixels = np.ascontiguousarray(rgba[..., :3] if opaque else rgba)
+    out = BytesIO()
+    Image.fromarray(pixels).save(out, "PNG", optimize=False)
+    return out.getvalue()

@@ -11,16 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..converter.formats.control_points import ControlPoint
-from ..converter.formats.gltf import RESTART16, ComponentType, Json, Target
-from ..converter.formats.surface import pixel_digest
+from ..converter.formats.gltf import RESTART16, ComponentType, Json, Target, pixel_digest
 from ..converter.numeric.axes import game_to_gltf, rotation_to_gltf
 from ..converter.numeric.quantize import to_linear
 from ..converter.scene.appearance import Appearance, MaterialAppearance, Picture
+from ..converter.scene.decode import length_of, rotation_of
 from ..converter.scene.extras import MaterialExtras, MeshExtras, NodeExtras, to_extras
-from ..converter.scene.points import length_of, rotation_of
 from ..converter.scene.scene import Channel, Material, Mesh, Node, Primitive, Streams, Track
-from .gltf_file import Builder, Text, json_rows, numbers_text, quoted, row_colour
-from .png import png_bytes
+from .gltf_file import Builder, Text, json_rows, numbers_text, png_bytes, quoted, row_colour
 
 #: Light goes through the lightmap by its own UV set.
 _LIGHTMAP_UV = 1

@@ -20,13 +20,12 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from ..converter.errors import ConversionError, plural, printable
+from ..converter.errors import ConversionError, needed_for, plural, printable
+from ..converter.files import read_file
 from ..converter.findings import Report
 from ..converter.formats.gltf import DTYPES, WIDTHS, Json
 from ..converter.formats.names import is_device
-from ..converter.input_files import read_file
 from ..converter.numeric.arrays import NONE16
-from ..converter.requirements import needed_for
 from ..converter.scene.extras import raw_extras
 from ..converter.storage import read_json
 from .gltf_schema import require_valid

@@ -18,18 +18,17 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..converter.errors import ConversionError, printable
+from ..converter.errors import ConversionError, needed_for, printable
+from ..converter.files import read_file
 from ..converter.findings import Report
+from ..converter.formats.gltf import FilePicture, Surface
 from ..converter.formats.names import decode_text, readable, stem
-from ..converter.formats.surface import FilePicture, Surface
 from ..converter.formats.tables import GROUP_COUNT, LOD_COUNT
-from ..converter.input_files import read_file
 from ..converter.numeric.arrays import Floats, Ints, cross_products
 from ..converter.numeric.axes import gltf_to_game
 from ..converter.numeric.polygons import triangulate_flat
 from ..converter.numeric.quantize import normalise
 from ..converter.numeric.surfaces import position_ids
-from ..converter.requirements import needed_for
 from ..converter.scene.extras import FileInfo
 from ..converter.scene.scene import ImportedNode, ImportedScene, Material, Mesh, Primitive, Streams, require_in_range
 from .materials import read_mtl

@@ -49,9 +49,8 @@ if TYPE_CHECKING:
     from .converter.kinds.import_result import ImportResult
     from .converter.kinds.level import Level, load_level
     from .converter.options import ExportOptions, ImportOptions
-    from .converter.queries.areal_map import areal_at, shortest_path
+    from .converter.queries.level import TerrainQueries, areal_at, shortest_path
     from .converter.queries.model import neighbours, pick, posed_matrices, slot_for, walk_triangles, world_bounds
-    from .converter.queries.terrain import TerrainQueries
     from .converter.scene.dialect import Decision, Dialect, decide
 
 #: Ranked: what most users need comes first.
@@ -112,7 +111,6 @@ _DEFINED_IN = {
     "converter.findings": "Change Finding NotApplied",
     "converter.formats.nres": "Archive Entry",
     "converter.formats.areal_map": "ArealMap",
-    "converter.queries.areal_map": "areal_at shortest_path",
     "converter.formats.model": "MshModel",
     "converter.formats.terrain": "Terrain",
     "converter.kinds.check": "Checked",
@@ -120,7 +118,7 @@ _DEFINED_IN = {
     "converter.kinds.import_result": "ImportResult",
     "converter.options": "ExportOptions ImportOptions",
     "converter.queries.model": "neighbours pick posed_matrices slot_for walk_triangles world_bounds",
-    "converter.queries.terrain": "TerrainQueries",
+    "converter.queries.level": "TerrainQueries areal_at shortest_path",
     "converter.scene.dialect": "Decision Dialect decide",
 }
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .converter.errors import ConversionError, machine_errors
+from .converter.files import read_file
 from .converter.findings import Finding
 from .converter.formats import areal_map, terrain
 from .converter.formats.areal_map import ArealMap, write_areal_map
@@ -29,7 +30,6 @@ from .converter.game.outcome import Outcome, Run
 from .converter.game.put_libraries import plan_libraries
 from .converter.game.walk import select, walk
 from .converter.game.write_game import Places
-from .converter.input_files import read_file
 from .converter.kinds import dispatch, open_files
 from .converter.kinds.check import Checked, check_file
 from .converter.kinds.companions import companions_beside, wear_beside

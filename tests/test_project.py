@@ -24,9 +24,8 @@ PACKAGES = ("converter", "importers", "exporters")
 LAYERS = """
 converter
 converter.errors
-converter.requirements
 converter.findings converter.storage
-converter.input_files converter.locks converter.options
+converter.files converter.options
 converter.numeric
 converter.formats
 converter.scene

@@ -4,18 +4,30 @@ The extension calls the converter's library and Blender's own glTF importer and 
 knows of its own is how a model lives in a .blend: a scene per model, which carries its sidecar.
 """
 
-from . import assets, export_msh, game, import_msh, new_model, originals, panel, session, state
+import bpy
 
-_PARTS = (state, session, import_msh, export_msh, new_model, assets, game, originals, panel)
+from . import assets, export_msh, game, import_msh, panel, state
+
+_PARTS = (state, import_msh, export_msh, assets, game, panel)
+_MENUS = (*import_msh.MENUS, *export_msh.MENUS, *assets.MENUS, *game.MENUS)
 
 
 def register() -> None:
     """Called by Blender when the extension is switched on."""
     for part in _PARTS:
-        part.register()
+        for each in part.CLASSES:
+            bpy.utils.register_class(each)
+    for menu, line in _MENUS:
+        getattr(bpy.types, menu).append(line)
+    state.start()
 
 
 def unregister() -> None:
     """Called by Blender when the extension is switched off."""
+    state.stop()
+    game.stop()
+    for menu, line in reversed(_MENUS):
+        getattr(bpy.types, menu).remove(line)
     for part in reversed(_PARTS):
-        part.unregister()
+        for each in reversed(part.CLASSES):
+            bpy.utils.unregister_class(each)

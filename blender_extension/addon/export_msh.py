@@ -1,4 +1,6 @@
-"""File > Export > Parkan MSH: to a file, or back into the game."""
+"""File > Export > Parkan MSH: to a file, or back into the game; *Put Into the Game*: a model made in Blender."""
+
+from __future__ import annotations
 
 import contextlib
 import os
@@ -7,20 +9,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import bpy
-from bpy.props import BoolProperty, StringProperty
+from bpy.props import BoolProperty, EnumProperty, StringProperty
 from bpy_extras.io_utils import ExportHelper
 
-from .areals import numbered
 from .converter.errors import ConversionError
 from .converter.formats.kinds import ASSEMBLY_KINDS, Kind
-from .converter.formats.names import file_stem, stem
+from .converter.formats.names import entry_name, escape, file_stem, stem
+from .converter.formats.registry import TAGS
 from .converter.game.games import Games
 from .converter.game.put_libraries import plan_libraries
-from .converter.game.replace_entry import replace_model
+from .converter.game.put_models import add_model, dialect_of, find_destination
+from .converter.game.replace_entry import replace_model, replace_placed
 from .converter.kinds.appearance import with_libraries_around
-from .converter.kinds.companions import companions_beside, wear_beside
+from .converter.kinds.companions import companions_beside, placed_beside, wear_beside
 from .converter.kinds.dispatch import import_gltf
-from .converter.kinds.game import find_game
+from .converter.kinds.game import find_game, model_archives
 from .converter.kinds.import_result import ImportResult
 from .converter.kinds.library_edits import files_beside
 from .converter.kinds.new_entries import NewEntries, entries_of_game
@@ -28,10 +31,8 @@ from .converter.kinds.sidecars import sidecar_path
 from .converter.options import ExportOptions, ImportOptions
 from .converter.storage import write_outputs
 from .game import find_again, refresh, require_file
-from .guard import guarded
-from .missions import game_of_file
-from .session import recorded
-from .state import DIALECTS, MshState, commit, game_folders, put_back, show_report, sidecar_bytes
+from .levels import game_of_file, named_game, numbered
+from .state import DIALECTS, MshState, commit, game_folders, guarded, put_back, recorded, show_report, sidecar_bytes
 
 #: What leaves Blender: every property that says what is what, this scene alone. Modifiers are
 #: applied, because the game has none.
@@ -213,7 +214,7 @@ class MSH_OT_export(bpy.types.Operator, ExportHelper):
             if not path.name:
                 raise ConversionError("no file is named")
             result = export_model(context, stem(path.name), self.dialect, self.rebuild)
-            files = [(path, result.data), *companions_beside(path, result.companions)]
+            files = [(path, result.data), *companions_beside(path, result.companions), *placed_beside(path, result)]
             beside = files_beside(path, result, _game(context))
             there = [file for file in beside.files if file[0].is_file()]
             result.differences.not_applied += beside.not_applied
@@ -286,6 +287,7 @@ class MSH_OT_put_back(bpy.types.Operator):
             with put_back(state, f"Blender: put back {state.source}") as games:
                 plan = plan_libraries(games, _library_folders(context), result)
                 replace_model(games, state.origin, result.data, {state.digest}, companions)
+                result.differences.not_applied += replace_placed(games, result)
                 plan.put()
                 games.take_back_rest(state.origin.path)
                 wrote, messages = commit(state, games)
@@ -305,18 +307,91 @@ def _menu(menu, context):
     menu.layout.operator(MSH_OT_export.bl_idname, text="Parkan MSH (.msh)")
 
 
-_CLASSES = (MSH_OT_export, MSH_OT_put_back)
+_NO_KEY = "NONE"
+_HINT = "choose another name"
 
 
-def register() -> None:
-    """Operators and the menu's line."""
-    for one in _CLASSES:
-        bpy.utils.register_class(one)
-    bpy.types.TOPBAR_MT_file_export.append(_menu)
+def _archives(operator, context, typed):
+    """The archives of the game that have models, for the list below the field."""
+    try:
+        return model_archives(named_game(context, operator.game))
+    except (ConversionError, OSError):
+        return []  # putting it there says what is wrong
 
 
-def unregister() -> None:
-    """Take them away again."""
-    bpy.types.TOPBAR_MT_file_export.remove(_menu)
-    for one in reversed(_CLASSES):
-        bpy.utils.unregister_class(one)
+class MSH_OT_put_new(bpy.types.Operator):
+    """Put this new model, its materials and textures into the game; undo is in the panel"""
+
+    bl_idname = "export_scene.msh_put_new"
+    bl_label = "Put Into the Game"
+    bl_options = {"REGISTER"}
+
+    archive: StringProperty(
+        name="Archive", description="The archive of the game that gets the model, such as static.rlb", search=_archives
+    )
+    model: StringProperty(name="Name", description="What the model is called there")
+    tag: EnumProperty(
+        name="Object Key",
+        description="What missions and units can place it as, by its name",
+        items=(
+            *((tag, f"{what.capitalize()} ({tag})", "") for tag, what in TAGS.items()),
+            (_NO_KEY, "None", "Missions and units cannot place it"),
+        ),
+    )
+    dialect: DIALECTS
+    game: StringProperty(
+        name="Game Folder",
+        description="The folder with objects.rlb; empty: that of the preferences",
+        subtype="DIR_PATH",
+        options={"SKIP_SAVE"},
+    )
+
+    @classmethod
+    def poll(cls, context):
+        """What was imported has a place already."""
+        return not context.scene.msh_gltf.source
+
+    def invoke(self, context, event):
+        """Ask where to; as the last time."""
+        state = context.scene.msh_gltf
+        self.archive, self.tag = state.archive, state.tag or _NO_KEY
+        self.model = state.model or context.scene.name
+        return context.window_manager.invoke_props_dialog(self)
+
+    def execute(self, context):
+        """Write the model's entry, what goes with it, and its key."""
+
+        def work() -> None:
+            with recorded(context.scene) as state:
+                write(state)
+
+        def write(state: MshState) -> None:
+            game = named_game(context, self.game)
+            if not self.archive:
+                raise ConversionError("no archive is named", hint="choose one of the game")
+            name = self.model or context.scene.name
+            name = stem(name) if name.lower().endswith(".msh") else name
+            tag = None if self.tag == _NO_KEY else self.tag
+            to = find_destination(game / self.archive, entry_name(escape(name)), tag, game)
+            dialect = dialect_of(to.archive) if self.dialect == "auto" else self.dialect
+            result = export_model(context, name, dialect, False)
+            with put_back(state, f"Blender: put {name} into {self.archive}") as games:
+                plan = plan_libraries(games, to.folders, result)
+                add_model(plan, to, result, hint=_HINT)
+                plan.put()
+                wrote, messages = commit(state, games)
+            result.differences.not_applied += plan.not_applied
+            result.differences.warnings += [*plan.messages, *messages]
+            state.archive, state.model, state.tag = self.archive, name, self.tag
+            show_report(state, result)
+            report_result(self, result, state)
+            with contextlib.suppress(ConversionError):
+                refresh(context)
+            place = f"{to.archive.name} has {name}"
+            self.report({"INFO"}, f"{place} now" if wrote else f"{place} already")
+
+        return guarded(self, work)
+
+
+CLASSES = (MSH_OT_export, MSH_OT_put_back, MSH_OT_put_new)
+MENUS = (("TOPBAR_MT_file_export", _menu),)

@@ -1,22 +1,24 @@
 """The game that a scene's model is in: where it is now, what was changed in it, and undo.
 
 The history lies in the game, with its originals (``converter.game``). Blender's own undo does not
-touch it.
+touch it. File > Export > Parkan: a copy of the .blend without the game's original bytes, to give away.
 """
 
+from __future__ import annotations
+
 import contextlib
+from collections.abc import Iterator
 from pathlib import Path, PureWindowsPath
 
 import bpy
 from bpy.props import IntProperty, StringProperty
+from bpy_extras.io_utils import ExportHelper
 
 from .converter.errors import ConversionError, plural, printable
 from .converter.game.edits import GameEdits
 from .converter.game.undo import Status, status, undo
 from .converter.game.vault import find_root
-from .guard import guarded
-from .session import remember
-from .state import clear_report, game_folders, show_warnings
+from .state import clear_report, game_folders, guarded, is_sidecar, remember, show_warnings
 
 _MOST = 12  # lines of the list that are shown
 
@@ -249,17 +251,69 @@ def _command(record: dict[str, object] | None) -> str:
     return printable(str((record or {}).get("command", "")))
 
 
-_CLASSES = (MSH_OT_status, MSH_OT_undo, MSH_OT_find_game, MSH_PT_game)
+@contextlib.contextmanager
+def without_sidecars() -> Iterator[int]:
+    """Take every sidecar out of the open file; they come back. Yields how many there are."""
+    scenes = {scene: scene.msh_gltf.sidecar for scene in bpy.data.scenes}
+    used = {text.name for text in scenes.values() if text is not None}
+    kept = [(text.name, text.as_string()) for text in bpy.data.texts if _is_own(text)]
+    kept += [(name, bpy.data.texts[name].as_string()) for name in used - {name for name, _ in kept}]
+    places = {scene: text.name for scene, text in scenes.items() if text is not None}
+    for name, _ in kept:
+        bpy.data.texts.remove(bpy.data.texts[name])
+    try:
+        yield len(kept)
+    finally:
+        made = {}
+        for name, content in kept:
+            text = made[name] = bpy.data.texts.new(name)
+            text.write(content)
+            text.current_line_index = 0
+        for scene, name in places.items():
+            scene.msh_gltf.sidecar = made[name]
 
 
-def register() -> None:
-    """Operators and the panel."""
-    for one in _CLASSES:
-        bpy.utils.register_class(one)
+def _is_own(text: bpy.types.Text) -> bool:
+    return text.library is None and is_sidecar(text)
 
 
-def unregister() -> None:
-    """Take them away again."""
-    for one in reversed(_CLASSES):
-        bpy.utils.unregister_class(one)
+class MSH_OT_save_without_originals(bpy.types.Operator, ExportHelper):
+    """Save a copy without the sidecars, which hold the original bytes of the game's models.
+
+    What was imported cannot be put back from that copy."""
+
+    bl_idname = "wm.msh_save_without_originals"
+    bl_label = "Save a Copy Without Originals"
+
+    filename_ext = ".blend"
+    filter_glob: StringProperty(default="*.blend", options={"HIDDEN"})
+
+    def execute(self, context):
+        """Save the copy; the open file keeps everything."""
+
+        def work() -> None:
+            path = Path(bpy.path.abspath(self.filepath))
+            if bpy.data.filepath and path.resolve() == Path(bpy.data.filepath).resolve():
+                raise ConversionError(
+                    "is the open file, which needs its sidecars",
+                    file=str(path),
+                    hint="choose another name for the copy",
+                )
+            with without_sidecars() as count:
+                bpy.ops.wm.save_as_mainfile(filepath=str(path), copy=True)
+            self.report({"INFO"}, f"{path.name} is saved without {plural(count, 'sidecar')}")
+
+        return guarded(self, work)
+
+
+def _menu(menu, context):
+    menu.layout.operator(MSH_OT_save_without_originals.bl_idname, text="Blend Without the Game's Originals (.blend)")
+
+
+CLASSES = (MSH_OT_status, MSH_OT_undo, MSH_OT_find_game, MSH_PT_game, MSH_OT_save_without_originals)
+MENUS = (("TOPBAR_MT_file_export", _menu),)
+
+
+def stop() -> None:
+    """Forget what the panel showed."""
     _shown.clear()

@@ -9,25 +9,22 @@ import bpy
 from bpy.props import CollectionProperty, EnumProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
-from .areals import join_areals
 from .converter.errors import ConversionError, printable
+from .converter.files import read_file
 from .converter.findings import messages
 from .converter.formats.kinds import ASSEMBLY_KINDS, Kind, archive_kind, assembly_kind, find_model, kind_at, models_in
 from .converter.formats.names import stem, without_number
 from .converter.formats.nres import Archive, read_nres
 from .converter.formats.sidecar import sha256
-from .converter.input_files import read_file
 from .converter.kinds.dispatch import gltf_files, load, load_assembly
 from .converter.kinds.export_model import LoadedModel
 from .converter.kinds.loaded import LoadedScene
 from .converter.kinds.open_files import mission_in
 from .converter.kinds.sidecars import sidecar_path
 from .converter.options import ExportOptions
-from .ground import split_blend
-from .guard import guarded
 from .importers.gltf_file import open_gltf
-from .missions import game_of_file, sort_by_kind
-from .state import DIALECTS, TEXTURES, clear_report, game_folders, keep_sidecar, new_owner, show_warnings
+from .levels import game_of_file, join_areals, sort_by_kind, split_blend
+from .state import DIALECTS, TEXTURES, clear_report, game_folders, guarded, keep_sidecar, new_owner, show_warnings
 
 _FILES = "*.msh;*.rlb;*.lib;*.map;*.dat;*.tma"
 
@@ -310,18 +307,5 @@ def _menu(menu, context):
     menu.layout.operator(MSH_OT_import.bl_idname, text="Parkan MSH (.msh, .rlb, .map, .dat, .tma)")
 
 
-_CLASSES = (MSH_OT_import, MSH_OT_import_entry, MSH_FH_import)
-
-
-def register() -> None:
-    """Operators, drag and drop, the menu's line."""
-    for one in _CLASSES:
-        bpy.utils.register_class(one)
-    bpy.types.TOPBAR_MT_file_import.append(_menu)
-
-
-def unregister() -> None:
-    """Take them away again."""
-    bpy.types.TOPBAR_MT_file_import.remove(_menu)
-    for one in reversed(_CLASSES):
-        bpy.utils.unregister_class(one)
+CLASSES = (MSH_OT_import, MSH_OT_import_entry, MSH_FH_import)
+MENUS = (("TOPBAR_MT_file_import", _menu),)

@@ -6,9 +6,8 @@ from collections import Counter
 import bpy
 
 from .assets import MSH_OT_assets
-from .export_msh import MSH_OT_export, MSH_OT_put_back
+from .export_msh import MSH_OT_export, MSH_OT_put_back, MSH_OT_put_new
 from .import_msh import MSH_OT_import
-from .new_model import MSH_OT_put_new
 
 _ICONS = {"kept": "CHECKMARK", "rebuilt": "MODIFIER", "new": "ADD", "deleted": "TRASH"}
 _WIDTH = 44  # letters that fit a panel of the usual width
@@ -96,16 +95,4 @@ def _lines(layout, text: str, icon: str = "NONE") -> None:
         layout.label(text=line, icon="BLANK1" if number and icon != "NONE" else icon)
 
 
-_CLASSES = (MSH_UL_rows, MSH_PT_model, MSH_PT_report)
-
-
-def register() -> None:
-    """The panel."""
-    for one in _CLASSES:
-        bpy.utils.register_class(one)
-
-
-def unregister() -> None:
-    """Take it away again."""
-    for one in reversed(_CLASSES):
-        bpy.utils.unregister_class(one)
+CLASSES = (MSH_UL_rows, MSH_PT_model, MSH_PT_report)

@@ -1,20 +1,35 @@
-"""What a .blend remembers of a model: where it came from, its sidecar, the last report.
+"""What a .blend remembers of a model, and what was written in this session of Blender.
 
-A scene per model. The sidecar is a text datablock (base64), which Blender saves, copies and appends
-like everything else; the scene points to it.
+A scene per model: where it came from, its sidecar, the last report. The sidecar is a text datablock (base64),
+which Blender saves, copies and appends like everything else; the scene points to it.
+
+What was written is in the game's history, which Blender's undo does not touch: it takes back scenes, but no
+files. The scene has what the history calls it, and the last report. Undo and redo put older values in their
+place, so the session remembers both, and gives them back: the panel shows what was written last.
+
+What goes wrong is one line in Blender's status bar, never a traceback.
 """
+
+from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
+import os
 import secrets
 import textwrap
+import traceback
+import uuid
 import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import bpy
+from bpy.app.handlers import persistent
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, PointerProperty, StringProperty
 
-from .converter.errors import ConversionError, printable
+from .converter.errors import ConversionError, MissingPackage, printable
 from .converter.formats.names import stem
 from .converter.formats.sidecar import SUFFIX
 from .converter.game.games import Games
@@ -231,18 +246,136 @@ def show_report(state: MshState, result: ImportResult) -> None:
     show_warnings(state, [*(one.line for one in result.not_applied), *result.warnings])
 
 
-_CLASSES = (MshRow, MshState, MshPreferences)
+_VALUES = ("owner", "written", "archive", "model", "tag", "outcome", "recorded")
+_ROW = ("what", "name", "status", "reason")
 
 
-def register() -> None:
-    """Scenes know of models."""
-    for one in _CLASSES:
-        bpy.utils.register_class(one)
+@dataclass(frozen=True)
+class _Record:
+    """What a scene knew after an export; ``recorded`` among its values tells records apart."""
+
+    values: dict[str, str]
+    rows: list[tuple[str, ...]]
+    warnings: list[tuple[str, ...]]
+
+
+#: By scene and the model in it: undo may leave another one in the same scene.
+_records: dict[tuple, _Record] = {}
+
+
+def _key(scene: bpy.types.Scene) -> tuple:
+    state = scene.msh_gltf
+    # the same over undo, renames and redo, and never another scene's; Blender 4.2 has names only
+    number = getattr(scene, "session_uid", scene.name)
+    return number, state.source, state.index, state.raw_name, state.digest
+
+
+@contextlib.contextmanager
+def recorded(scene: bpy.types.Scene) -> Iterator[MshState]:
+    """Export a scene: its report is of this export, shown when it is done, and outlives undo.
+
+    Where an error stops it, the panel says so.
+    """
+    _bring_back(scene)
+    state = scene.msh_gltf
+    clear_report(state)
+    try:
+        yield state
+    except Exception as error:
+        clear_report(state)
+        state.outcome = FAILED
+        state.warnings.add().reason = message_of(error)
+        raise
+    finally:
+        remember(scene)
+
+
+def remember(scene: bpy.types.Scene) -> None:
+    """Keep what a scene knows now over Blender's undo and redo."""
+    state = scene.msh_gltf
+    state.recorded = uuid.uuid4().hex
+    _records[_key(scene)] = _Record(
+        {name: getattr(state, name) for name in _VALUES},
+        [tuple(getattr(row, name) for name in _ROW) for row in state.rows],
+        [tuple(getattr(row, name) for name in _ROW) for row in state.warnings],
+    )
+
+
+def _bring_back(scene: bpy.types.Scene) -> None:
+    """Give a scene what it knew after its last export."""
+    state = scene.msh_gltf
+    record = _records.get(_key(scene))
+    if record is None or record.values["recorded"] == state.recorded:
+        return
+    for name, value in record.values.items():
+        setattr(state, name, value)
+    for there, rows in ((state.rows, record.rows), (state.warnings, record.warnings)):
+        there.clear()
+        for row in rows:
+            new = there.add()
+            for name, value in zip(_ROW, row, strict=True):
+                setattr(new, name, value)
+
+
+@persistent
+def _after_undo(*_: object) -> None:
+    for scene in bpy.data.scenes:
+        _bring_back(scene)
+
+
+@persistent
+def _after_load(*_: object) -> None:
+    _records.clear()  # another file; Blender 4.2 may call a scene of it the same
+
+
+_HANDLERS = {"undo_post": _after_undo, "redo_post": _after_undo, "load_post": _after_load}
+
+
+CLASSES = (MshRow, MshState, MshPreferences)
+
+
+def start() -> None:
+    """Scenes know of models; Blender calls after every undo and redo, and after a file is opened."""
     bpy.types.Scene.msh_gltf = PointerProperty(type=MshState)
+    for name, handler in _HANDLERS.items():
+        getattr(bpy.app.handlers, name).append(handler)
 
 
-def unregister() -> None:
+def stop() -> None:
     """Scenes keep what they have, but nobody reads it."""
+    for name, handler in _HANDLERS.items():
+        getattr(bpy.app.handlers, name).remove(handler)
+    _records.clear()
     del bpy.types.Scene.msh_gltf
-    for one in reversed(_CLASSES):
-        bpy.utils.unregister_class(one)
+
+
+def guarded(operator: bpy.types.Operator, work: Callable[[], None]) -> set[str]:
+    """Do an operator's work; returns what its ``execute`` returns."""
+    try:
+        work()
+    except Exception as error:
+        if os.environ.get("MSH_GLTF_TRACEBACK") and not isinstance(error, ConversionError):
+            traceback.print_exc()
+        operator.report({"ERROR"}, message_of(error))
+        return {"CANCELLED"}
+    return {"FINISHED"}
+
+
+def message_of(error: Exception) -> str:
+    """What is shown of an error: a line."""
+    if isinstance(error, MissingPackage):
+        return _not_here(error)
+    if isinstance(error, ConversionError):
+        return in_blender(str(error))
+    message = " ".join(str(error).split())
+    return f"internal error, please report it: {type(error).__name__}: {message}"
+
+
+def _not_here(error: MissingPackage) -> str:
+    """What a package that is not in the zip was needed for."""
+    if error.extra == "materials":
+        return (
+            "a new material is called like several of the model's: use one of those, or call it "
+            "material_ROW, after its row of the .wea"
+        )
+    return f"{error.problem}, which is not part of the extension"

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from .. import formats, input_files
+from .. import files, formats
 from ..findings import Rule
 from .rules import Check
 
@@ -42,13 +42,13 @@ FORMATS = (
 def all_rules() -> dict[str, Rule]:
     """Return every rule by its code, in the order in which they are listed.
 
-    Looks into ``input_files`` and every module of ``formats``, where reading the bytes finds what is wrong, and then of
+    Looks into ``files`` and every module of ``formats``, where reading the bytes finds what is wrong, and then of
     this package; those of one format stay in the order of the modules' names.
     """
     rules: dict[str, Rule] = {}
     packages = (import_module(name) for name in (formats.__name__, __name__))
     names = [f"{package.__name__}.{module.name}" for package in packages for module in iter_modules(package.__path__)]
-    for module in map(import_module, [input_files.__name__, *names]):
+    for module in map(import_module, [files.__name__, *names]):
         for value in vars(module).values():
             if isinstance(value, Check) and value.function.__module__ == module.__name__:
                 rules.setdefault(value.rule.code, value.rule)

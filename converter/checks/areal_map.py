@@ -23,9 +23,9 @@ from ..formats.areal_map import (
     ArealMap,
     game_xy,
 )
-from ..formats.areal_polygons import anchor_inside, link_targets, points_inside, signed_areas
 from ..formats.kinds import AREAL_MAP_TYPE
 from ..numeric.arrays import Bools, Floats, Ints
+from ..scene.level import anchor_inside, link_targets, points_inside, signed_areas
 from ..scene.scene import MAX_COORDINATE, in_range
 from .rules import DIRECTORY, Rules, areal_offsets, why
 

@@ -26,14 +26,17 @@ from .model_bounds import (
     slot_unused,
     vertices_by_slot,
 )
-from .model_names import check_graph, check_names, check_strings, string_nul
-from .model_triangles import (
+from .model_tables import (
     batch_tile,
     batch_window,
     batch_window_end,
     check_batches,
     check_descriptors,
+    check_graph,
+    check_names,
     check_normals,
+    check_strings,
+    string_nul,
     triangle_link,
     triangle_mutual,
 )

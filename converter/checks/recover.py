@@ -17,17 +17,15 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError
 from ..findings import Finding, Mode, Rule, without_errors
-from ..formats.key_pool import KEY_DTYPE
 from ..formats.model import TABLE_STRIDE, MshModel, StreamType, StringTable, largest_indices
-from ..formats.tables import TableFile
+from ..formats.tables import KEY_DTYPE, TableFile
 from ..numeric.arrays import NONE16, Records, beyond, covered, fill_non_finite, ranges
 from ..numeric.surfaces import NO_EDGE
 from ..scene.scene import in_range
 from .animation import key_finite, node_fallback, node_map
 from .model import check_model, entry_name, node_cycle, node_parent, node_slot, vertex_count, vertex_finite
 from .model_bounds import slot_batches, slot_triangles
-from .model_names import string_run
-from .model_triangles import batch_indices, batch_vertices, triangle_link
+from .model_tables import batch_indices, batch_vertices, string_run, triangle_link
 
 BATCH_OVERLAP = Rule(
     "core model",

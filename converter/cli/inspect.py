@@ -95,9 +95,9 @@ _OF_ROUNDTRIP = {"tolerant", "jobs", "quiet"}
 
 
 def _inspect(given: ToInspect) -> None:
+    from ..files import read_file
     from ..formats.kinds import Kind, archive_kind, models_in
     from ..formats.nres import is_nres, read_nres
-    from ..input_files import read_file
     from ..kinds import dispatch
     from ..kinds import inspect as overview
     from ..kinds.assembly_files import assembly_facts

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import plural
+from ..errors import plural, printable
+from ..findings import NotApplied
 from .common import (
     SETTINGS,
     STDOUT,
@@ -124,7 +125,7 @@ def command(context: click.Context, /, **_: object) -> None:
 
 def _import_one(given: ToMsh, options: ImportOptions) -> None:
     from ..game.games import write_files
-    from ..kinds.companions import companions_beside, wear_beside
+    from ..kinds.companions import companions_beside, placed_beside, wear_beside
     from ..kinds.import_result import unapplied
     from ..kinds.library_edits import files_beside, refused, refused_materials
     from ..kinds.new_entries import entries_of_game
@@ -147,6 +148,7 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
         files += wear
     if target is not None:
         files += companions_beside(target, result.companions)
+        files += placed_beside(target, result)
         game = entries_of_game(given.game, options.like) if given.game or options.like else None
         beside = files_beside(target, result, game)
         files += beside.files
@@ -154,6 +156,15 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
         result.differences.warnings += beside.messages
     else:
         result.differences.not_applied += refused(result.library) + refused_materials(result.new_materials)
+        result.differences.not_applied += [
+            NotApplied(
+                where=f"model {printable(placed.result.name)!r}",
+                what="is edited",
+                why="only one file goes to the standard output",
+                instead="name a directory with -o",
+            )
+            for placed in result.placed
+        ]
     if given.report is not None:
         files.append((given.report, _report_bytes(result)))
     refuse_existing(files, given.force)
@@ -400,8 +411,8 @@ def _is_entry_file(path: Path) -> bool:
 
 def _import_entry(given: ToMsh) -> None:
     """Put a file that is an entry into a library."""
+    from ..files import read_file
     from ..formats.texture import read_texm
-    from ..input_files import read_file
     from ..kinds.library_edits import MATERIAL_ENDING, add_or_replace_material
     from ..kinds.texture import add_or_replace_texture, texture_summary
 

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from ..errors import ConversionError, plural, printable
 from ..findings import Report
 from ..formats.areal_map import ArealMap
-from ..formats.areal_polygons import link_targets
 from ..formats.names import without_number
 from ..numeric.arrays import Floats, Ints, ranges, row_ids
 from ..numeric.polygons import triangulate
 from ..numeric.surfaces import shared_area
 from ..options import ImportOptions
+from ..scene.level import link_targets
 from ..scene.scene import ImportedNode, ImportedScene, Part, Scene
 from .areal_map import MATCH_DISTANCE, NewAreal
 from .areal_polygons import (

@@ -29,9 +29,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ConversionError
 from ..formats.areal_map import AREAL_DTYPE, AREAL_LINK_DTYPE, AREALS, CELL_LIMIT, CELLS, ArealMap, require_areal
-from ..formats.areal_polygons import anchor_inside, link_targets, signed_areas
 from ..numeric.arrays import Bools, Floats, Ints, near_pairs
 from ..numeric.polygons import cells_under
+from ..scene.level import anchor_inside, link_targets, signed_areas
 from .areal_polygons import inner_point, refused, require_polygon, vertices_of
 
 _Kind = TypeVar("_Kind", bound=np.generic)

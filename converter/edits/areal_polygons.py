@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ConversionError, plural, printable
 from ..formats.areal_map import AREALS, ArealMap
-from ..formats.areal_polygons import points_inside
 from ..formats.names import without_number
 from ..numeric.arrays import Floats, Ints
 from ..numeric.surfaces import position_ids
+from ..scene.level import points_inside
 from ..scene.scene import ImportedNode, ImportedScene, Part, Scene
 from .nodes import world_matrices
 from .triangles import concatenate, triangle_list

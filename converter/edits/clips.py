@@ -17,7 +17,7 @@ from ..options import ImportOptions
 from ..scene.scene import Channel, Clip, ImportedScene, Scene, Track
 from .frame_rate import DEFAULT_FPS, FrameRate, TimedClip, Timing
 from .nodes import Identified
-from .rigid_transforms import rigid_track
+from .transforms import rigid_track
 
 _ACTIONS = "export with Animation > Animation Mode: Actions"
 
@@ -40,17 +40,23 @@ def choose_clip(identified: Identified, stored: Scene | None, options: ImportOpt
     if options.fps is not None and not 0 < options.fps < np.inf:
         raise ConversionError("fps is not positive", value=options.fps)
     _animated_parts(identified)
-    timed = None
+    timed, hidden = None, stored is not None and imported.placed is not None and not imported.placed.moves
     if not imported.tracks:  # an OBJ has those of the sidecar
         timed = _read(identified, stored, options)
         if timed is not None:
             imported.tracks = timed.tracks
+            if hidden:
+                assert stored is not None
+                still = set(identified.node_of) - {track.node for track in timed.tracks}
+                imported.tracks = [*timed.tracks, *_stored_tracks(identified, stored, still)]
         elif stored is not None and stored.tracks:
             _missing_clip(identified, stored, options)
     _place(identified)
     length = None if timed is None else timed.frame_count
     if timed is None and imported.tracks and stored is not None:
         length = stored.frame_count
+    if hidden and length is not None and stored is not None:
+        length = max(length, stored.frame_count)
     if length is not None:
         identified.scene.frame_count = length
     return None if timed is None else timed.timing
@@ -273,11 +279,12 @@ def _stored_tracks(identified: Identified, stored: Scene, items: set[int], fps: 
 
 def _missing_clip(identified: Identified, stored: Scene, options: ImportOptions) -> None:
     """Keep the stored clip where the file has none, unless it may be deleted."""
-    if options.allow_delete:
-        return
     imported = identified.imported
+    hidden = imported.placed is not None and not imported.placed.moves
+    if options.allow_delete and not hidden:
+        return
     imported.tracks = _stored_tracks(identified, stored, set(identified.node_of))
-    if imported.tracks:
+    if imported.tracks and not hidden:
         imported.report.skipped(
             f"animation {printable(stored.name)!r}",
             "is missing",

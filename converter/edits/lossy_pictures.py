@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..errors import plural, printable
 from ..findings import NotApplied
-from ..formats.surface import FilePicture, ShownPicture, Surface, same_picture
+from ..formats.gltf import FilePicture, ShownPicture, Surface, same_picture
 
 
 def without_loss(

@@ -13,7 +13,7 @@ from ..formats.names import stem, without_number
 from ..numeric.pose import F64, multiply, rotation_matrix
 from ..scene.assembly import Pose, object_label, property_labels, property_values, stored_pose
 from ..scene.extras import NodeExtras
-from .compare_materials import listed
+from .materials import listed
 from .placed_nodes import (
     TURN_NOISE,
     Asset,

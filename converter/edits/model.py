@@ -12,8 +12,7 @@ from ..formats.names import without_number
 from ..options import ImportOptions
 from ..scene.scene import Node, Scene
 from .nodes import Identified
-from .parts import compare_parts
-from .plan import Plan
+from .plan import Plan, compare_parts
 from .poses import PoseChanges
 
 

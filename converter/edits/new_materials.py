@@ -14,10 +14,10 @@ from urllib.parse import unquote
 
 from ..errors import ConversionError, printable
 from ..findings import NotApplied, Report
+from ..formats.gltf import FilePicture, Surface, pixel_digest
 from ..formats.library import TEXTURE_NAME_ROOM, LibraryEntry, NewPicture
 from ..formats.material import DEFAULT_MATERIAL, MaterialKind
 from ..formats.names import encode_name, unescape, without_number
-from ..formats.surface import FilePicture, Surface, pixel_digest
 from ..formats.wear import is_material_name
 from ..numeric.quantize import to_bytes
 from ..scene.scene import ImportedScene, Material, Scene

@@ -14,8 +14,7 @@ import numpy as np
 
 from ..errors import printable
 from ..formats.names import without_number
-from ..scene.decode import part_name
-from ..scene.points import is_point
+from ..scene.decode import is_point, part_name
 from ..scene.scene import ImportedNode, ImportedScene, Mesh, Scene
 
 _PART_NAME = re.compile(r"(?P<node>.*)\.lod(?P<lod>[0-2])(?:\.group(?P<group>[0-4]))?(?:#\d+)*")

@@ -23,13 +23,15 @@ from ..numeric.pose import multiply, parents_first, rotate, rotation_matrix
 from ..scene.decode import rest_pose
 from ..scene.scene import ImportedNode, ImportedScene, Node, Part, Scene, Track
 from .node_roles import NodeRoles, Role, StoredMeshes
-from .rigid_transforms import frame_in, rigid_part
+from .transforms import frame_in, rigid_part
 
 F64 = NDArray[np.float64]
 
 #: Poses drift by this much of the model's size on their way through Blender (measured: 4e-7).
 POSE_NOISE = 2e-6
 ROTATION_NOISE = 1e-6
+#: The same of nodes below others that are turned: matrices round more.
+PLACED_TURN_NOISE = 1e-5
 #: Rows of the node table: their numbers are 16 bits, 0xFFFF being none.
 MOST_NODES = 0xFFFF
 
@@ -82,7 +84,7 @@ class Identified:
 
 def identify(imported: ImportedScene, stored: Scene | None, shown: tuple[int, int] = (0, 0)) -> Identified:
     """Identify the nodes of a file; its clip is put on them by ``edits.clips``, and parts
-    that are objects of their own into their frames by ``edits.place_parts``.
+    that are objects of their own into their frames by ``edits.poses``.
 
     Args:
         imported: the file.
@@ -93,7 +95,7 @@ def identify(imported: ImportedScene, stored: Scene | None, shown: tuple[int, in
         ConversionError: more nodes than a model has rows for, or a transform that rigid nodes
             cannot have.
     """
-    size = model_size(stored) if stored else 1.0
+    size, placed = model_size(stored) if stored else 1.0, imported.placed
     roles = NodeRoles(imported, stored, POSE_NOISE * size).run()
     count = sum(role is not None and not role.is_part for role in roles)
     if count > MOST_NODES:
@@ -112,6 +114,8 @@ def identify(imported: ImportedScene, stored: Scene | None, shown: tuple[int, in
     out.frames = builder.add_nodes(order)
     if stored is None:
         out.size = model_size(scene)
+    if placed is not None:
+        out.size, out.turn_noise = max(out.size, placed.reach), PLACED_TURN_NOISE
     builder.add_parts()
     builder.report_flags()
     out.part_items = {i for i, role in enumerate(roles) if role is not None and role.is_part}

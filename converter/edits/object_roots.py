@@ -17,10 +17,10 @@ from ..numeric.pose import F64, rotation_matrix
 from ..scene.assembly import Pose
 from ..scene.inside import component_text, object_key
 from ..scene.scene import ImportedScene, require_in_range
-from .compare_inside import Shown
-from .compare_placed import ShownModel
 from .nodes import POSE_NOISE, keep_nodes, local_matrix, world_matrices
 from .placed_nodes import TURN_NOISE, row_of, same_linear
+from .placed_scene import ShownModel
+from .placements import Shown
 
 
 def settle_objects(imported: ImportedScene, stored: Mission, shown: Shown) -> None:
@@ -123,7 +123,7 @@ class _Roots:
             if self._kind(item) is None and (number := self.nodes[item].extras.get("node")) in roots
         }
         numbers = {self.nodes[item].extras["node"] for item in root_items}
-        moving = {model.scene.nodes[track.node].index for track in model.scene.tracks}
+        moving = {model.scene.nodes[track.node].index for track in model.scene.tracks if model.moves}
         if (
             len(root_items) == len(roots) == len(numbers)
             and not moving & numbers

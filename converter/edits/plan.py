@@ -1,13 +1,23 @@
-"""The plan of an import: what of a file to keep, to rebuild and to delete."""
+"""The plan of an import: what of a file to keep, to rebuild and to delete, first of all its parts.
+
+A part is compared with the stored part that its triangles come from, which may be of another cell
+(node, LOD, group): then it was moved, or copied, and shows the same slot.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import needed_for, plural, printable
 from ..findings import Report
-from ..scene.scene import Part
+from ..options import ImportOptions
+from ..scene.scene import Part, Scene
+from .node_roles import StoredMeshes
 from .nodes import Identified
-from .triangles import Match, TriangleList
+from .triangles import Match, TriangleList, is_degenerate, match, triangle_list
 
 #: Stored node, LOD, group.
 Cell = tuple[int, int, int]
@@ -78,3 +88,349 @@ class Plan:
     def report(self) -> Report:
         """What the import says; its changes are those that the rebuild applies."""
         return self.identified.report
+
+
+#: A part that left its cell and was edited, too, still has this ratio of its triangles.
+_MOST = 0.5
+
+
+def compare_parts(plan: Plan, stored: Scene, *, lightmap: bool, only_shown: bool, options: ImportOptions) -> None:
+    """Find the changed, moved, new and missing parts of a file.
+
+    Args:
+        plan: filled in; its materials are compared already.
+        stored: decoded from the sidecar's model.
+        lightmap: whether Res18 holds lightmap coordinates.
+        only_shown: the file was exported with nothing but the default scene.
+        options: whether missing parts are deleted, whatever else is missing.
+    """
+    _Comparison(plan, stored, lightmap).run()
+    _resolve_materials(plan, stored)
+    has_flags = any(mesh.tri_flags is not None for mesh in stored.meshes)
+    for part in plan.parts:
+        if has_flags:
+            _keep_exported_flags(part, stored)
+        else:
+            _refuse_flags(plan, part)
+        _describe(plan, part, stored)
+    _missing_parts(plan, stored, lightmap=lightmap, only_shown=only_shown, options=options)
+
+
+class _Comparison:
+    """Find the stored part that each part of a file comes from; parts by their indices."""
+
+    def __init__(self, plan: Plan, stored: Scene, lightmap: bool) -> None:
+        self.plan, self.stored, self.lightmap = plan, stored, lightmap
+        self.scene = plan.identified.scene
+        self.known = StoredMeshes(stored)
+        self.part_of: dict[Cell, Part] = {(p.node, p.lod, p.group): p for p in stored.parts}
+        self.cells_of: dict[int, list[Cell]] = {}  # stored mesh -> its cells
+        for cell, part in self.part_of.items():
+            self.cells_of.setdefault(part.mesh, []).append(cell)
+        self.lists: dict[int, TriangleList] = {}
+        self.alike: dict[int, list[int]] | None = None  # shape key -> stored meshes
+        self.origin: dict[int, int] = {}  # part of the file -> stored mesh
+
+    def run(self) -> None:
+        """Fill the plan's parts."""
+        plan, scene = self.plan, self.scene
+        for i, part in enumerate(scene.parts):
+            k = plan.identified.stored_of.get(part.node)
+            triangles = triangle_list(scene, part, lightmap=self.lightmap)
+            cell = None if k is None else (k, part.lod, part.group)
+            why = plan.identified.reasons.get(i, "")
+            plan.parts.append(PartPlan(part, triangles=triangles, cell=cell, placed=why))
+        count = range(len(plan.parts))
+        for i in count:
+            own = self._own(i)
+            if own is not None and (same := self._match(i, own)).same_triangles:
+                self._take(i, own, same)
+        for i in count:
+            if i not in self.origin:
+                self._find_alike(i)
+        occupied = {part.cell: i for i, part in enumerate(plan.parts) if part.cell is not None}
+        for i in count:
+            if i not in self.origin:
+                self._find_edited(i, occupied)
+        self._name_sources(occupied)
+
+    def _own(self, i: int) -> int | None:
+        """The stored mesh of the cell that a part is in."""
+        cell = self.plan.parts[i].cell
+        old = None if cell is None else self.part_of.get(cell)
+        return None if old is None else old.mesh
+
+    def _hint(self, i: int) -> int | None:
+        """The stored mesh that a part's mesh was, by its extras or its name."""
+        mesh = self.known.of(self.scene.meshes[self.plan.parts[i].part.mesh])
+        return mesh if mesh in self.cells_of else None
+
+    def _list(self, mesh: int) -> TriangleList:
+        if mesh not in self.lists:
+            part = self.part_of[self.cells_of[mesh][0]]
+            triangles = triangle_list(self.stored, part, lightmap=self.lightmap)
+            flags = self.stored.meshes[mesh].tri_flags
+            triangles.flags = None if flags is None else flags.astype(np.int64)
+            self.lists[mesh] = triangles
+        return self.lists[mesh]
+
+    def _match(self, i: int, mesh: int) -> Match:
+        triangles = self.plan.parts[i].triangles
+        assert triangles is not None
+        return match(triangles, self._list(mesh), self.plan.materials)
+
+    def _take(self, i: int, mesh: int, matched: Match) -> None:
+        part = self.plan.parts[i]
+        self.origin[i], part.match = mesh, matched
+        part.slot, part.stored = self.stored.meshes[mesh].slot, self._list(mesh)
+
+    def _find_alike(self, i: int) -> None:
+        """Find a stored part of the same triangles, first by extras and name."""
+        if self.alike is None:
+            self.alike = {}
+            for mesh in self.cells_of:
+                self.alike.setdefault(_shape_key(self._list(mesh)), []).append(mesh)
+        triangles, hint = self.plan.parts[i].triangles, self._hint(i)
+        assert triangles is not None
+        meshes = self.alike.get(_shape_key(triangles), [])
+        for mesh in [*([] if hint is None else [hint]), *meshes]:
+            if (same := self._match(i, mesh)).same_triangles:
+                self._take(i, mesh, same)
+                return
+
+    def _find_edited(self, i: int, occupied: dict[Cell, int]) -> None:
+        """Find what an edited part was: the part of its cell, or one that has left its own."""
+        mesh, hint = self._own(i), self._hint(i)
+        matched = None if mesh is None else self._match(i, mesh)
+        if hint is not None and hint != mesh and self._has_left(hint, occupied):
+            other = self._match(i, hint)
+            kept, here = (0 if m is None else int((m.old_of >= 0).sum()) for m in (other, matched))
+            if kept > here and kept >= _MOST * len(other.old_of):
+                mesh, matched = hint, other
+        if mesh is not None and matched is not None:
+            self._take(i, mesh, matched)
+
+    def _has_left(self, mesh: int, occupied: dict[Cell, int]) -> bool:
+        """Whether another part is where a stored one was, or none."""
+        users = [occupied[cell] for cell in self.cells_of[mesh] if cell in occupied]
+        return all(self.origin.get(i, self._hint(i)) not in (mesh, None) for i in users)
+
+    def _name_sources(self, occupied: dict[Cell, int]) -> None:
+        """Name the cell that each moved part has left, or whose copy it is."""
+        left = {
+            mesh: [c for c in cells if self.origin.get(occupied.get(c, -1)) != mesh]
+            for mesh, cells in self.cells_of.items()
+        }
+        for i, mesh in self.origin.items():
+            if mesh != self._own(i):
+                part, free = self.plan.parts[i], left[mesh]
+                part.copied = not free
+                part.source = free.pop(0) if free else self.cells_of[mesh][0]
+
+
+def _shape_key(triangles: TriangleList) -> int:
+    """Return a number that parts of the same triangles have in common, in whatever order.
+
+    Duplicate and degenerate triangles, which Blender drops, do not count.
+    """
+    bits = (triangles.positions + np.float32(0)).view(np.uint32).astype(np.uint64)
+    corner = _scrambled(bits @ np.array([1, 1 << 20, 1 << 40], np.uint64))  # (T, 3)
+    a, b, c = corner.T
+    flat = (a == b) | (b == c) | (a == c)
+    return int(np.unique(_scrambled(corner[~flat].sum(axis=1))).sum())
+
+
+def _scrambled(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Spread 64-bit numbers evenly, modulo 2 ** 64."""
+    mixed = values * np.uint64(0x9E3779B97F4A7C15)
+    return (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+
+
+def _keep_exported_flags(part: PartPlan, stored: Scene) -> None:
+    """Take flags that were exported with an object off the triangles that came to it later."""
+    value, flags = part.part.tri_flags, None if part.triangles is None else part.triangles.flags
+    if value is None or flags is None or part.source is None or part.match is None:
+        return
+    here = (p.mesh for p in stored.parts if (p.node, p.lod, p.group) == part.cell)
+    if any(stored.meshes[mesh].common_flags == value for mesh in here):
+        flags[(part.match.old_of >= 0) & (flags == value)] = -1
+
+
+def _refuse_flags(plan: Plan, part: PartPlan) -> None:
+    """Report flags of triangles in a model that has no table for them."""
+    assert part.triangles is not None
+    if part.triangles.flags is not None and (part.triangles.flags > 0).any():
+        plan.report.skipped(
+            _where_in(plan, part),
+            "has tri_flags",
+            "the model has no Res7, which holds them",
+            "rebuild the model with --no-sidecar",
+        )
+    part.triangles.flags = None
+
+
+def _where_in(plan: Plan, part: PartPlan) -> str:
+    """What messages call a part of the file."""
+    name = plan.identified.scene.nodes[part.part.node].name
+    return f"part {printable(name)!r} lod {part.part.lod} group {part.part.group}"
+
+
+def _describe(plan: Plan, part: PartPlan, stored: Scene) -> None:
+    """List what is different about a part."""
+    where = _where_in(plan, part)
+    if part.match is None or part.triangles is None or part.stored is None:
+        plan.report.changed(where, "is new")
+        return
+    if part.source is not None:
+        source = _where(stored, part.source)
+        what = f"is new, a copy of {source}" if part.copied else f"was {source}"
+        plan.report.changed(where, what)
+    part.match.compare_materials(part.triangles, part.stored, plan.materials)
+    part.match.compare_flags(part.triangles, part.stored)
+    if not part.match.unchanged:
+        what = part.match.describe(len(part.stored))
+        if part.part.matrix is not None:
+            what += f", {part.placed or 'as its object was moved, turned or scaled'}"
+        plan.report.changed(where, what)
+    if part.match.colours_kept:
+        plan.report.warnings.append(
+            f"{where}: {part.match.colours_kept} triangles came back white beside coloured ones "
+            "and keep their colours (Blender writes white where the materials of an object "
+            "use vertex alpha in different ways; to paint white, leave one value below 1)"
+        )
+
+
+def _missing_parts(plan: Plan, stored: Scene, *, lightmap: bool, only_shown: bool, options: ImportOptions) -> None:
+    """Delete the parts that are missing, or keep and report them.
+
+    Scenes prove nothing: Blender writes those of hidden parts empty, and *Visible Objects* leaves
+    the parts out. So parts are missing on purpose if one outside the default scene arrived.
+    """
+    shown = plan.identified.shown
+    present = set(plan.identified.stored_of.values())
+    parts = {(p.node, p.lod, p.group): p for p in stored.parts}
+
+    def is_outside(cell: Cell) -> bool:
+        return cell[1:] != shown or stored.nodes[cell[0]].cockpit
+
+    came = {part.cell if part.source is None else part.source for part in plan.parts}
+    left = {part.source for part in plan.parts if part.source is not None and not part.copied}
+    met = {part.cell for part in plan.parts}
+    missing: list[Cell] = []
+    unseen: list[Cell] = []
+    for cell, part in parts.items():
+        if cell in met or cell in left:
+            continue
+        if cell[0] not in present:
+            plan.deleted_parts.append(cell)
+        elif only_shown and is_outside(cell):
+            plan.kept_parts.append(cell)
+            unseen.append(cell)
+        elif _only_degenerate(stored, part, lightmap):
+            plan.kept_parts.append(cell)
+        else:
+            missing.append(cell)
+    _left_behind(plan, stored, unseen)
+    came &= parts.keys()
+    doubtful = any(map(is_outside, missing)) and not any(is_outside(c) for c in came if c)
+    for cell in missing:
+        where = _where(stored, cell)
+        if doubtful and not options.allow_delete:
+            plan.kept_parts.append(cell)
+            plan.report.skipped(
+                where,
+                "is missing",
+                "no part outside the default scene is in the file: it was exported with "
+                "visible or selected objects only, or they were deleted",
+                "export everything, or delete them with --allow-delete",
+            )
+        else:
+            plan.deleted_parts.append(cell)
+            plan.report.changed(where, "is missing")
+    _replaced_parts(plan, stored)
+
+
+def _left_behind(plan: Plan, stored: Scene, unseen: list[Cell]) -> None:
+    """Report the parts that the file never had, and whose nodes were moved or scaled under them."""
+    shifted = {plan.identified.stored_of[node] for node in plan.identified.shifted}
+    cells = [cell for cell in unseen if cell[0] in shifted]
+    if cells:
+        more = f" and {plural(len(cells) - 1, 'other')}" if len(cells) > 1 else ""
+        plan.report.skipped(
+            f"{_where(stored, cells[0])}{more}",
+            "keeps its vertices, though its node was scaled or its origin was moved",
+            "the file does not have it",
+            "export every part, without --parts visible, and edit that file",
+        )
+
+
+def _where(stored: Scene, cell: Cell) -> str:
+    """What messages call a stored part."""
+    return f"part {printable(stored.nodes[cell[0]].name)!r} lod {cell[1]} group {cell[2]}"
+
+
+def _replaced_parts(plan: Plan, stored: Scene) -> None:
+    """List the stored parts whose cells now show others, and which nothing shows any more."""
+    slot_of = {(p.node, p.lod, p.group): stored.meshes[p.mesh].slot for p in stored.parts}
+    used = {part.slot for part in plan.parts} | {slot_of[cell] for cell in plan.kept_parts}
+    for part in plan.parts:
+        if part.cell in slot_of and part.source is not None and slot_of[part.cell] not in used:
+            plan.replaced_parts.append(part.cell)
+            plan.report.changed(_where(stored, part.cell), "its triangles are gone")
+
+
+def _resolve_materials(plan: Plan, stored: Scene) -> None:
+    """Distinguish materials of one name by the triangles they are on: most did not change theirs.
+
+    Only for files without extras, where Blender's ``.001`` is their only difference.
+    """
+    open_ones = [i for i, choices in enumerate(plan.materials) if len(choices) > 1]
+    open_ones = [i for i in open_ones if -1 in plan.identified.scene.materials[i].key]
+    if not open_ones:
+        return
+    votes = np.zeros((len(plan.materials), len(stored.materials)))
+    for part in plan.parts:
+        if part.triangles is not None and part.match is not None and part.match.old_material is not None:
+            hit = part.match.old_of >= 0
+            new, old = part.triangles.material[hit], part.match.old_material[part.match.old_of[hit]]
+            np.add.at(votes, (new[new >= 0], old[new >= 0]), 1)
+    allowed = np.zeros(votes.shape, np.bool_)
+    for i in open_ones:
+        allowed[i, list(plan.materials[i])] = True
+    for i, k in _most_votes(votes, allowed, open_ones):
+        if votes[i, k] > 0 and allowed[i, k]:
+            plan.materials[i] = {k}
+
+
+def _most_votes(votes: NDArray[np.float64], allowed: NDArray[np.bool_], rows: list[int]) -> list[tuple[int, int]]:
+    """Assign stored materials to materials so that their triangles agree the most.
+
+    Args:
+        votes: (materials, stored materials), triangles that had the one and have the other.
+        allowed: the same shape, whether the names fit.
+        rows: the materials to assign; each has two or more stored ones that are allowed.
+
+    Returns:
+        Pairs of a row and its column.
+
+    Raises:
+        MissingPackage: two of them want the same, and SciPy is not installed to settle it.
+    """
+    others = np.asarray(np.delete(allowed, rows, axis=0).any(0), np.bool_)
+    rows = [i for i in rows if (votes[i] * allowed[i]).any()]  # the rest decides nothing
+    counted = np.where(allowed, votes, -1)[rows]
+    best, ranked = counted.argmax(1), np.sort(counted, axis=1)
+    clear = bool((ranked[:, -1] > np.maximum(ranked[:, -2], 0)).all())
+    if clear and not others[best].any() and len(np.unique(best)) == len(best):
+        return list(zip(rows, best.tolist(), strict=True))  # no sum can be larger
+    with needed_for("telling several materials of one name apart", "materials"):
+        from scipy.optimize import linear_sum_assignment
+
+    assigned = linear_sum_assignment(np.where(allowed, votes, -1e9), maximize=True)
+    pairs = zip(*(part.tolist() for part in assigned), strict=True)
+    return [(i, k) for i, k in pairs if i in rows]
+
+
+def _only_degenerate(stored: Scene, part: Part, lightmap: bool) -> bool:
+    """Whether a part holds nothing that Blender would not drop."""
+    return bool(is_degenerate(triangle_list(stored, part, lightmap=lightmap)).all())

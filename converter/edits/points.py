@@ -16,8 +16,7 @@ from ..formats.names import decode_text, encode_name, without_number
 from ..formats.tables import NAME_DTYPE
 from ..numeric.pose import rotation_matrix
 from ..options import ImportOptions
-from ..scene.decode import rest_pose
-from ..scene.points import is_point, length_of, name_of
+from ..scene.decode import is_point, length_of, name_of, rest_pose
 from ..scene.scene import ImportedNode, Node
 from .nodes import POSE_NOISE, Identified, world_matrices
 

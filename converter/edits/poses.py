@@ -1,17 +1,26 @@
-"""Compare the poses and animations of a glTF file with those of the model in its sidecar."""
+"""Compare the poses and animations of a glTF file with those of the model in its sidecar, and place its parts.
+
+A part that is an object of its own goes where the file shows it at the first frame, relative to where its node
+will be. An object that was not touched since the export shows nothing but where its node was: such a part
+follows its node, unless the mesh of the node was moved the other way, as Blender's *Apply* and
+*Set Origin* do, or replaced (docs/reference/gltf.md, Import).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import plural, printable
+from ..errors import ConversionError, plural, printable
 from ..findings import Report
-from ..scene.scene import Channel, ImportedNode, Node, Scene, Track, evaluate
-from .nodes import POSE_NOISE, ROTATION_NOISE, Identified
+from ..numeric.arrays import near_pairs, row_ids
+from ..numeric.pose import rotation_matrix
+from ..scene.decode import rest_pose
+from ..scene.scene import Channel, ImportedNode, Node, Part, Scene, Track, evaluate
+from .nodes import F64, POSE_NOISE, ROTATION_NOISE, Identified, world_matrices
 
 #: What Blender's exporter takes for a constant curve (1e-4), and rounding.
 _CONSTANT = 1.2e-4
@@ -205,3 +214,253 @@ def collapsed(channel: Channel | None, stored: NDArray[np.float64]) -> float:
     signs = np.where(np.einsum("ti,i->t", stored, stored[0]) < 0, -1.0, 1.0)
     spread = np.ptp(stored * signs[:, None], axis=0).max() if stored.shape[1] == 4 else (np.ptp(stored, axis=0).max())
     return _CONSTANT if spread <= _CONSTANT else 0.0
+
+
+#: A mesh that was edited, too, still has this ratio of its vertices.
+_MOST = 0.5
+#: How many objects a message names.
+_NAMED = 5
+
+
+def place_parts(identified: Identified, stored: Scene | None, moved: set[int]) -> None:
+    """Fill in the matrices of parts that are objects of their own.
+
+    Args:
+        identified: the file's scene, its clip in place; its parts are changed.
+        stored: the sidecar's model, if there is one.
+        moved: nodes whose poses changed; those of the others stay as they are stored.
+
+    Raises:
+        ConversionError: a part is scaled to nothing.
+    """
+    if not identified.part_of and not moved and not identified.baked:
+        return
+    places = _Places(identified, stored, moved)
+    for index in identified.part_of:
+        places.place(index)
+    if stored is not None:
+        shifted = (node for node in identified.stored_of if places.is_shifted(node))
+        identified.shifted = {node for node in shifted if node in identified.baked or not places.takes_parts(node)}
+    places.report()
+
+
+class _Places:
+    """Where nodes and parts of a file are."""
+
+    def __init__(self, identified: Identified, stored: Scene | None, moved: set[int]) -> None:
+        self.identified, self.scene, self.stored = identified, identified.scene, stored
+        self.imported = identified.imported
+        self.item_of = {node: item for item, node in identified.node_of.items()}
+        self.world = self._items_at_start()
+        self.node_world = _matrices(self._at_start(moved))
+        self.as_it_is = _matrices(self.scene)
+        self.rest = None if stored is None else _matrices(stored)
+        self.cells = {(p.node, p.lod, p.group): p for p in ([] if stored is None else stored.parts)}
+        self.taking: dict[int, bool] = {}
+        self.following: list[str] = []
+        self.with_node: list[str] = []
+        self.apart: list[str] = []
+        self.at_origin: list[str] = []
+
+    def _at_start(self, moved: set[int]) -> Scene:
+        """The nodes as they will be at the first frame."""
+        tracks = {track.node: track for track in self.scene.tracks}
+        nodes = []
+        for i, node in enumerate(self.scene.nodes):
+            k = self.identified.stored_of.get(i)
+            if self.stored is not None and k is not None and i not in moved:
+                old = self.stored.nodes[k]
+                place, turn = old.translation, old.rotation
+            else:
+                place, turn = _first_pose(tracks.get(i), node)
+            nodes.append(replace(node, translation=place, rotation=turn))
+        return replace(self.scene, nodes=nodes)
+
+    def _items_at_start(self) -> F64:
+        """(n, 4, 4) matrices from items to the model at the first frame."""
+        if not self.imported.tracks:
+            return self.identified.world
+        items = [*self.imported.nodes]
+        for track in self.imported.tracks:
+            item = items[track.node]
+            place, turn = _first_pose(track, item)
+            linear = item.linear
+            if linear is not None:
+                linear = rotation_matrix(turn) @ rotation_matrix(item.rotation).T @ linear
+            items[track.node] = replace(item, translation=place, rotation=turn, linear=linear)
+        return world_matrices(items)
+
+    def place(self, index: int) -> None:
+        """Fill in the matrix of a part."""
+        item, part = self.identified.part_of[index], self.scene.parts[index]
+        name, world = printable(self.imported.nodes[item].name), self.world[item]
+        k, here = self.identified.stored_of.get(part.node), index in self.identified.exported
+        matrix = self._into(world, self.node_world[part.node])
+        rest = self.rest[k] if here and self.rest is not None and k is not None else None
+        if rest is not None and self._into(world, rest) is None:
+            if not self.is_shifted(part.node):
+                matrix = None
+            elif self.takes_parts(part.node):
+                self.following.append(name)
+                matrix = self._baked(part.node)
+                self.identified.reasons[index] = "to follow its node, as its object was left where it was exported"
+            else:
+                self.identified.reasons[index] = "to stay where the file shows it, as the origin of its node was moved"
+        elif matrix is not None and self._stands_with_node(item, part.node):
+            self.with_node.append(name)
+            matrix = None
+        elif matrix is not None:
+            self._require_size(matrix, name)
+            if here and (world == np.eye(4)).all() and self._is_intact(part, self._old(part)):
+                self.at_origin.append(name)
+            if self.stored is None and "lod" in self.imported.nodes[item].extras:
+                self.apart.append(name)
+        self.scene.parts[index] = part._replace(matrix=matrix)
+
+    def _stands_with_node(self, item: int, node: int) -> bool:
+        """Whether a part is where its node is by the node's own transform, which of an animated
+        node is that of any frame: the one that was shown when the part was put there."""
+        return self._into(self.identified.world[item], self.as_it_is[node]) is None
+
+    @staticmethod
+    def _require_size(matrix: F64, name: str) -> None:
+        if abs(np.linalg.det(matrix[:3, :3])) < 1e-12:
+            raise ConversionError(f"part {name!r} is scaled to nothing", hint="delete it, or give it a size")
+
+    def _old(self, part: Part) -> int | None:
+        """The stored mesh of the cell that a part is in."""
+        k = self.identified.stored_of.get(part.node, -1)
+        old = self.cells.get((k, part.lod, part.group))
+        return None if old is None else old.mesh
+
+    # -------------------------------------------------------------- nodes
+
+    def is_shifted(self, node: int) -> bool:
+        """Whether the file shows a stored node elsewhere than it was exported, or scaled."""
+        k = self.identified.stored_of.get(node)
+        if self.rest is None or k is None:
+            return False
+        if node in self.identified.baked:
+            return True
+        return self._into(self.node_world[node], self.rest[k]) is not None
+
+    def takes_parts(self, node: int) -> bool:
+        """Whether the parts of a node that was moved, turned or scaled go with it.
+
+        Not where its own mesh was moved the other way, so that it is seen where it was, and not
+        where it was replaced: then nothing says that the parts are meant, too.
+        """
+        if node not in self.taking:
+            cell, k = self.identified.shown, self.identified.stored_of[node]
+            own = (
+                part
+                for index, part in enumerate(self.scene.parts)
+                if part.node == node and (part.lod, part.group) == cell and index not in self.identified.part_of
+            )
+            part, old = next(own, None), self.cells.get((k, *cell))
+            mesh = None if old is None else old.mesh
+            self.taking[node] = part is None or self._is_intact(part, mesh, node)
+        return self.taking[node]
+
+    def _is_intact(self, part: Part, mesh: int | None, node: int | None = None) -> bool:
+        """Whether most vertices of a stored mesh are where they were in the frame of their object,
+        and, for the mesh of a node, no more of them where they were in the model."""
+        if self.stored is None or mesh is None:
+            return False
+        old, new = _points(self.stored, mesh), _points(self.scene, part.mesh)
+        ids = row_ids(np.concatenate([old, new]).view(np.uint32).astype(np.uint64))
+        kept = int(np.isin(ids[: len(old)], ids[len(old) :]).sum())
+        if kept < _MOST * len(old) or node is None or self.rest is None:
+            return kept >= _MOST * len(old)
+        rest = self.rest[self.identified.stored_of[node]]
+        back = np.linalg.inv(self.world[self.item_of[node]]) @ rest
+        placed = old.astype(np.float64) @ back[:3, :3].T + back[:3, 3]
+        i, k = near_pairs(np.concatenate([placed, new]), 4 * POSE_NOISE * self.identified.size)
+        return kept >= len(np.unique(i[(i < len(old)) & (k >= len(old))]))
+
+    def _baked(self, node: int) -> F64 | None:
+        """What the vertices of a node's own mesh need, which those of its parts need, too."""
+        shape = self.identified.baked.get(node)
+        if shape is None:
+            return None
+        matrix = np.eye(4)
+        matrix[:3, :3] = shape
+        return matrix
+
+    def _into(self, world: F64, frame: F64) -> F64 | None:
+        """The matrix from an item's frame to a node's, ``None`` where they are the same."""
+        matrix: F64 = np.linalg.inv(frame) @ world
+        unturned = np.abs(matrix[:3, :3] - np.eye(3)).max() <= 4 * ROTATION_NOISE
+        unmoved = np.abs(matrix[:3, 3]).max() <= 2 * POSE_NOISE * max(self.identified.size, 1e-6)
+        return None if unturned and unmoved else matrix
+
+    # -------------------------------------------------------------- messages
+
+    def report(self) -> None:
+        """Warn of parts that are placed otherwise than the user may mean."""
+        warnings = self.imported.report.warnings
+        if self.at_origin:
+            # Blender does not evaluate collections that are switched off; measured with 4.5 and 5.0
+            more = f" and {len(self.at_origin) - 1} more" if len(self.at_origin) > 1 else ""
+            warnings.append(
+                f"part {self.at_origin[0]!r}{more} came to the origin: so Blender exports what is "
+                "switched off in a .blend that was opened again (switch its collections on, and "
+                "export again)"
+            )
+        for names, one, several in (
+            (
+                self.following,
+                "follows its node, which was moved, turned or scaled: its object was left as "
+                "exported (to place a part by itself, move its object, too)",
+                "follow their nodes, which were moved, turned or scaled: their objects were left "
+                "as exported (to place a part by itself, move its object, too)",
+            ),
+            (
+                self.with_node,
+                "stands with its node, and goes where the first frame of the animation has that",
+                "stand with their nodes, and go where the first frame of the animation has those",
+            ),
+            (
+                self.apart,
+                "stands elsewhere than its node, and so in the model (with the sidecar, a part "
+                "that was not moved follows its node)",
+                "stand elsewhere than their nodes, and so in the model (with the sidecar, parts "
+                "that were not moved follow their nodes)",
+            ),
+        ):
+            if names:
+                warnings.append(f"{_list(names)} {one if len(names) == 1 else several}")
+
+
+def _list(names: Sequence[str]) -> str:
+    """The first names of several parts."""
+    shown = ", ".join(repr(name) for name in names[:_NAMED])
+    more = f" and {plural(len(names) - _NAMED, 'other')}" if len(names) > _NAMED else ""
+    return f"{'part' if len(names) == 1 else 'parts'} {shown}{more}"
+
+
+def _first_pose(track: Track | None, node: Node | ImportedNode) -> tuple[NDArray[np.float32], F64]:
+    """The translation and rotation of a node or item at the first frame."""
+    if track is None:
+        return node.translation, node.rotation
+    places, turns = poses_at(track, node, np.zeros(1))
+    return places[0].astype(np.float32), turns[0]
+
+
+def _matrices(scene: Scene) -> F64:
+    """(n, 4, 4) matrices from nodes at rest to the model."""
+    turns, places = rest_pose(scene)
+    out = np.tile(np.eye(4), (len(places), 1, 1))
+    out[:, :3, :3], out[:, :3, 3] = rotation_matrix(turns), places
+    return out
+
+
+def _points(scene: Scene, mesh: int) -> NDArray[np.float32]:
+    """The distinct positions that a mesh uses. (n, 3)"""
+    streams = scene.streams
+    used = [
+        streams.indices[p.index_start : p.index_start + p.index_count].astype(np.int64) + p.vertex_start
+        for p in scene.meshes[mesh].primitives
+    ]
+    positions = streams.positions[np.unique(np.concatenate(used))] + np.float32(0)
+    return np.unique(positions, axis=0)

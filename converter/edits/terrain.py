@@ -20,8 +20,8 @@ from ..formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Grid, Terrain
 from ..numeric.arrays import join, row_ids
 from ..numeric.quantize import decode_normals, encode_uv
 from ..scene.extras import MaterialExtras, NodeExtras
+from ..scene.level import MaterialPair, TerrainScene
 from ..scene.scene import ImportedScene, Part, Scene
-from ..scene.terrain import MaterialPair, TerrainScene
 from .nodes import world_matrices
 from .triangles import Match, TriangleList, best_turns, canonical, concatenate, match, triangle_list
 

@@ -15,10 +15,9 @@ from ..errors import ConversionError, printable
 from ..formats.names import without_number
 from ..formats.terrain import NO_MATERIAL
 from ..formats.wear import is_material_name
+from ..scene.level import TerrainScene
 from ..scene.scene import ImportedScene
-from ..scene.terrain import TerrainScene
-from .compare_materials import listed
-from .material_rows import NO_NAME, Created, WearEdit, beyond_rows
+from .materials import NO_NAME, Created, WearEdit, beyond_rows, listed
 from .new_materials import NewMaterial
 
 Rows = tuple[int, ...]

@@ -15,7 +15,7 @@ from ..formats.unit import CHASSIS, CLASSES, COMPONENT_DTYPE, GUN, INTERNAL, TUR
 from ..scene.assembly import Pose
 from ..scene.extras import NodeExtras
 from ..scene.scene import ImportedNode, ImportedScene
-from .compare_materials import listed
+from .materials import listed
 from .nodes import world_matrices
 from .placed_nodes import encoded, row_of, same_linear, same_position, take_typed, unit_extras
 

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from ..errors import ConversionError
 from ..findings import Rule
 from ..numeric.arrays import Bools, Ints, Records
-from .cursor import Cursor
-from .names import field_text
+from .names import Cursor, field_text
 
 CONTROLLER_DTYPE = np.dtype(
     [

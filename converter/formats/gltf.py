@@ -1,9 +1,14 @@
-"""Numbers and names that glTF 2.0 defines, for its reader and its writer."""
+"""Numbers and names that glTF 2.0 defines, and what its materials show, for its reader and its writer."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
 from enum import IntEnum
-from typing import Any
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 #: An object of a document.
 Json = dict[str, Any]
@@ -54,3 +59,164 @@ WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "MAT2": 4, "VEC4": 4, "MAT3": 9, "M
 REPEAT = 10497
 #: The largest uint16 index starts a new primitive, so it names no vertex (3.7.2.1).
 RESTART16 = 0xFFFF
+
+
+P = TypeVar("P")
+#: Textures that the exporter never writes.
+_MORE_TEXTURES = ("normalTexture", "occlusionTexture", "metallicRoughnessTexture")
+
+
+class ShownPicture(NamedTuple):
+    """A picture as it was exported.
+
+    Attributes:
+        name: the image's name.
+        uri: where it lies, from the glTF; empty: inside it.
+        digest: as of :func:`short_digest`, of the file that is inside; else empty.
+        pixels: as of :func:`pixel_digest`.
+    """
+
+    name: str
+    uri: str
+    digest: str
+    pixels: str
+
+
+class FilePicture(NamedTuple):
+    """A picture of a file that is read.
+
+    Attributes:
+        name: the image's name.
+        uri: where it lies, from the glTF; empty: inside it.
+        digest, pixels: make what :class:`ShownPicture` has; empty where it cannot be read.
+        rgba: makes its pixels, (height, width, 4) uint8; raises a ``ConversionError`` where it
+            cannot be read.
+        lossy: whether its format, JPEG or lossy WebP, changes pixels that nobody touched.
+    """
+
+    name: str
+    uri: str
+    digest: Callable[[], str]
+    pixels: Callable[[], str]
+    rgba: Callable[[], NDArray[np.uint8]]
+    lossy: Callable[[], bool]
+
+
+class Surface(NamedTuple, Generic[P]):
+    """What a material shows.
+
+    Attributes:
+        colour: base colour factor, linear, red, green, blue, alpha.
+        emission: emissive factor, linear.
+        metallic, roughness: factors.
+        alpha_mode: ``OPAQUE``, ``MASK`` or ``BLEND``.
+        double_sided: whether back faces are drawn.
+        picture: base colour texture.
+        light: emissive texture.
+        others: names of extensions and of textures that the exporter never writes.
+        definition: entry of ``Material.lib`` that the exporter took; empty: none.
+        own: whether that entry has the material's name, or the first one's of two.
+    """
+
+    colour: tuple[float, ...]
+    emission: tuple[float, ...]
+    metallic: float
+    roughness: float
+    alpha_mode: str
+    double_sided: bool
+    picture: P | None
+    light: P | None
+    others: tuple[str, ...] = ()
+    definition: str = ""
+    own: bool = False
+
+
+def surface_of(material: Json, textures: list[Json], picture_of: Callable[[int], P]) -> Surface[P]:
+    """Return what a material of a document shows (glTF 2.0, 3.9).
+
+    Args:
+        material: the material.
+        textures: the document's.
+        picture_of: makes a picture of the index of an image; -1 = there is none, or
+            only one that an extension brings.
+
+    Raises:
+        LookupError, TypeError, ValueError: the document is malformed.
+    """
+
+    def picture(info: Json | None) -> P | None:
+        if info is None:
+            return None
+        number = info["index"]
+        known = 0 <= number < len(textures)
+        return picture_of(textures[number].get("source", -1) if known else -1)
+
+    base = material.get("pbrMetallicRoughness") or {}
+    extras = material.get("extras")
+    stated = extras.get("msh") if isinstance(extras, dict) else None
+    definition = str(stated.get("material", "")) if isinstance(stated, dict) else ""
+    name = str(material.get("name", "")).lower()
+    others = [name for name in _MORE_TEXTURES if name in material or name in base]
+    return Surface(
+        _numbers(base.get("baseColorFactor", [1, 1, 1, 1]), 4),
+        _numbers(material.get("emissiveFactor", [0, 0, 0]), 3),
+        float(base.get("metallicFactor", 1)),
+        float(base.get("roughnessFactor", 1)),
+        str(material.get("alphaMode", "OPAQUE")),
+        bool(material.get("doubleSided", False)),
+        picture(base.get("baseColorTexture")),
+        picture(material.get("emissiveTexture")),
+        (*others, *map(str, sorted(material.get("extensions") or {}))),
+        definition,
+        bool(definition) and f"{name}+".startswith(f"{definition.lower()}+"),
+    )
+
+
+def _numbers(values: Any, count: int) -> tuple[float, ...]:
+    numbers = tuple(map(float, values))
+    if len(numbers) != count:
+        raise ValueError(f"{values} are not {count} numbers")
+    return numbers
+
+
+def read_surface(row: list[Any]) -> Surface[ShownPicture]:
+    """Return a surface of the JSON that a sidecar has of it.
+
+    Raises:
+        LookupError, TypeError, ValueError: it is not one.
+    """
+    colour, emission, metallic, roughness, mode, double, picture, light, others, *found = row
+    definition, own = found
+    return Surface(
+        _numbers(colour, 4),
+        _numbers(emission, 3),
+        float(metallic),
+        float(roughness),
+        str(mode),
+        bool(double),
+        None if picture is None else ShownPicture(*map(str, picture)),
+        None if light is None else ShownPicture(*map(str, light)),
+        tuple(map(str, others)),
+        str(definition),
+        bool(own),
+    )
+
+
+def same_picture(new: FilePicture, old: ShownPicture) -> bool:
+    """Return whether a picture is the one that was exported: the same file, or the same pixels."""
+    if old.uri and new.uri == old.uri and not new.digest():
+        return True  # it lies outside the file's folder, an item of its run
+    return bool(old.digest and new.digest() == old.digest) or new.pixels() == old.pixels
+
+
+def pixel_digest(rgba: NDArray[np.uint8]) -> str:
+    """Return the digest of the size and the pixels of a picture. (H, W, 4) uint8."""
+    return short_digest(f"{rgba.shape[1]}x{rgba.shape[0]}:".encode(), np.ascontiguousarray(rgba).data)
+
+
+def short_digest(*parts: bytes | memoryview) -> str:
+    """Return the first 64 bits of the SHA-256 of some bytes, hex."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()[:16]

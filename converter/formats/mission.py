@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from ..errors import ConversionError, plural
 from ..findings import Rule
 from ..numeric.arrays import Records
-from .cursor import Cursor
-from .names import field_text
+from .names import Cursor, field_text
 
 CLAN_DTYPE = np.dtype(  # after the name
     [

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from ..errors import ConversionError, printable
 from ..findings import Rule
 from ..numeric.arrays import Records
-from .key_pool import KEY_DTYPE
 from .nres import Archive, Entry, read_nres, write_nres
 from .nres_edits import new_archive
 from .tables import (
     HEADER_DTYPE,
+    KEY_DTYPE,
     NAME_DTYPE,
     NODE_DTYPE,
     SLOT_DTYPE,

@@ -1,18 +1,16 @@
-"""Names: the game's text, and file names for what comes out of archives.
-
-An entry's name is untrusted bytes (``..\\..\\x``, ``CON.msh``, ``a/b``). The name of its file is
-safe on every system, unique, and reversible: that name, with every character that some system
-refuses as ``%XX``, the byte of the name; ``~12`` marks entry 12 of an archive where an earlier one
-has the same name.
-"""
+"""Names and text: the game's text, file names for what comes out of archives, a cursor over a file of texts."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import PurePath
 
-from ..errors import ConversionError, printable
+import numpy as np
+
+from ..errors import ConversionError, plural, printable
+from ..findings import Rule
 from ..numeric.arrays import Records
 
 
@@ -144,3 +142,66 @@ class Names:
             mark += 1
         self._taken |= {f"{stem}{end}".casefold() for end in (suffix, *others)}
         return f"{stem}{suffix}"
+
+
+class Cursor:
+    """Reads a file from its start to its end; every size is compared with the bytes that are left.
+
+    Attributes:
+        at: where it is, bytes.
+        table, row: what errors name.
+    """
+
+    def __init__(self, data: memoryview, rule: Rule) -> None:
+        """Start at the first byte of ``data``; ``rule`` is what a size that does not fit breaks."""
+        self.data = data
+        self.rule = rule
+        self.at = 0
+        self.table: str | None = None
+        self.row: int | None = None
+
+    def take(self, size: int, what: str) -> memoryview:
+        """So many bytes."""
+        if size > len(self.data) - self.at:
+            raise self.error(f"{what} is cut off", plural(len(self.data) - self.at, "byte"), size)
+        self.at += size
+        return self.data[self.at - size : self.at]
+
+    def word(self, what: str) -> int:
+        """A u32."""
+        return int.from_bytes(self.take(4, what), "little")
+
+    def count(self, what: str, least: int) -> int:
+        """A number of records, each of at least so many bytes."""
+        count = self.word(f"number of {what}")
+        left = len(self.data) - self.at
+        if count * least > left:
+            self.at -= 4
+            raise self.error(f"more {what} than the file has bytes for", count, left // least)
+        return count
+
+    def rows(self, what: str, least: int) -> Iterator[int]:
+        """The rows of a table one by one; errors name the row."""
+        for row in range(self.count(what, least)):
+            self.row = row
+            yield row
+
+    def records(self, dtype: np.dtype[np.void], count: int, what: str) -> Records:
+        """Records without texts between them, a view of the file."""
+        return np.frombuffer(self.take(count * dtype.itemsize, what), dtype)
+
+    def text(self, what: str) -> bytes:
+        """A length and so many bytes."""
+        return bytes(self.take(self.word(f"length of the {what}"), what))
+
+    def error(self, problem: str, value: object, expected: object, rule: Rule | None = None) -> ConversionError:
+        """An error at the place where it is."""
+        return ConversionError(
+            problem,
+            table=self.table,
+            row=self.row,
+            offset=self.at,
+            value=value,
+            expected=expected,
+            code=(rule or self.rule).code,
+        )

@@ -14,8 +14,8 @@ from operator import le
 import numpy as np
 
 from ..errors import ConversionError, plural
+from ..files import Later
 from ..findings import Finding, Rule
-from ..input_files import Later
 from ..numeric.arrays import field_offset, max_uses
 from .names import decode_text, encode_name, fold_lower, fold_upper
 
@@ -301,7 +301,7 @@ def read_nres(data: memoryview | bytes | Later, label: str, *, longer: bool = Fa
     """Read an NRes file; payloads are views of ``data``, nothing is copied.
 
     Args:
-        data: the whole file. Of a :class:`~converter.input_files.Later` no more than the directory is
+        data: the whole file. Of a :class:`~converter.files.Later` no more than the directory is
             read, and payloads on access: for few entries of many, since memory holds only these.
         label: what messages call it.
         longer: bytes after the directory are left out, and ``Archive.trailing`` says so.

@@ -20,9 +20,9 @@ from ..errors import ConversionError, plural
 from ..findings import Mode
 from ..storage import read_json
 from .control_points import ControlPoint
+from .gltf import ShownPicture, Surface, read_surface
 from .kinds import SCENE_KINDS, Kind
 from .library import LibraryEntry, read_entry_row
-from .surface import ShownPicture, Surface, read_surface
 from .tables import GROUP_COUNT, LOD_COUNT
 
 SUFFIX = ".msh-sidecar"

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from ..files import Stamp
 from ..formats.names import readable
 from ..formats.nres import Archive, read_nres
-from ..input_files import Stamp
 from .edits import GameEdits
 from .layers import Layer
 from .manifest import Record

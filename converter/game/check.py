@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from ..files import UNREADABLE
 from ..findings import Finding
 from ..formats.kinds import Kind
-from ..input_files import UNREADABLE
 from ..kinds.check import Checked, check_file
 from .engine import Engine, Progress
 from .outcome import FAILED, Outcome, guarded

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 
+from ..files import Stamp
 from ..findings import Finding, messages
 from ..formats.nres import Archive
 from ..formats.sidecar import sha256
-from ..input_files import Stamp
 from ..kinds import areal_map, game, terrain, texture, texture_lookup  # noqa: F401 - see below
 from ..kinds.dispatch import gltf_files, load
 from ..kinds.export_model import LoadedModel

@@ -12,9 +12,9 @@ from time import perf_counter
 
 from .. import MANIFEST, __version__
 from ..errors import ConversionError, plural
+from ..files import only_run
 from ..formats.kinds import Kind
 from ..kinds.appearance import with_libraries_around
-from ..locks import only_run
 from ..options import ExportOptions
 from ..storage import remove_temporary
 from .engine import ByName, Engine, Progress

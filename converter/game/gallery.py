@@ -21,12 +21,11 @@ from time import perf_counter
 from typing import Any
 
 from .. import __version__
-from ..errors import ConversionError
+from ..errors import ConversionError, needed_for
+from ..files import only_run
 from ..formats.kinds import Kind
 from ..formats.names import stem
 from ..formats.sidecar import sha256
-from ..locks import only_run
-from ..requirements import needed_for
 from ..storage import IN_THE_WAY, require_inside, write_outputs
 from .engine import Engine, Progress
 from .manifest import Record, read_manifest

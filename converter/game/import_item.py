@@ -8,11 +8,11 @@ from pathlib import Path
 from time import perf_counter
 
 from ..errors import ConversionError
+from ..files import read_file, stamp
 from ..formats.kinds import MODEL_TYPE, Kind
 from ..formats.names import entry_name
 from ..formats.nres import Archive, Entry
 from ..formats.sidecar import sha256
-from ..input_files import read_file, stamp
 from ..kinds.dispatch import import_gltf
 from ..kinds.import_result import Companion
 from ..options import ImportOptions
@@ -145,6 +145,7 @@ def _import_known(task: ImportTask) -> Outcome:
         not_applied=result.not_applied,
         library=result.library,
         new_materials=result.new_materials,
+        placed=result.placed,
     )
     if result.not_applied:
         outcome.status, outcome.detail = "kept", "as it is in the game, see not applied"

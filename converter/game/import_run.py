@@ -14,9 +14,9 @@ from time import perf_counter
 
 from .. import MANIFEST
 from ..errors import ConversionError
+from ..files import no_run
 from ..formats.names import readable, unescape
 from ..kinds.import_result import unapplied
-from ..locks import no_run
 from ..options import ImportOptions
 from ..storage import remove_temporary
 from .brought import JOIN, Brought, brought_by
@@ -28,6 +28,7 @@ from .manifest import Manifest, read_manifest
 from .new_keys import NewKeys
 from .outcome import FAILED, Run
 from .pictures import stray_pictures
+from .placed_edits import add_placed_edits
 from .vault import find_root
 from .walk import Skipped, Tree, text_of, tree
 from .write_game import GameWriter, Places
@@ -97,6 +98,7 @@ def import_run(
             run.total = sum(not task.is_texture for task in tasks)
             _import_all(run, tasks, engine, progress)
             if not run.interrupted:
+                add_placed_edits(run, places.game, brought=brought, force=force)
                 add_library_edits(
                     run, places.game, places.out, manifest, brought=brought, like=options.like, force=force
                 )

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from ..edits.new_materials import NewMaterial, contradiction
 from ..errors import ConversionError, plural, printable
+from ..files import read_file, stamp
 from ..findings import Change, NotApplied
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit
 from ..formats.names import encode_name, escape
 from ..formats.nres import Archive, Entry
 from ..formats.sidecar import SUFFIX, read_sidecar
-from ..input_files import read_file, stamp
 from ..kinds.library_edits import edited_entry, merged
 from ..kinds.new_entries import NewEntries, NewEntry, meant_message, no_library
 from ..kinds.open_files import find_library

@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 
 from .. import MANIFEST
 from ..errors import ConversionError
+from ..files import read_file
 from ..formats.kinds import Kind
 from ..formats.sidecar import sha256
-from ..input_files import read_file
 from ..storage import TEMPORARY, read_json, require_no_link, write_outputs
 from .walk import Folder, Skipped
 

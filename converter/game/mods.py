@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ...exporters.png import png_bytes
+from ...exporters.gltf_file import png_bytes
 from .. import __version__
 from ..errors import ConversionError, printable
 from ..findings import Finding

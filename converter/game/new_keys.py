@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ..errors import ConversionError, printable
+from ..files import read_file
 from ..formats.kinds import MODEL_TYPE
 from ..formats.names import decode_text, stem
 from ..formats.nres import Archive, read_nres
 from ..formats.registry import REGISTRY, TAGS
-from ..input_files import read_file
 from ..kinds.object_keys import ObjectKey, key_of_model, other_tag, require_registry, with_key
 from .brought import JOIN, Brought
 from .import_item import Edited

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..edits.new_materials import NewMaterial
     from ..findings import NotApplied
     from ..formats.library import LibraryEdit
+    from ..kinds.import_result import PlacedImport
     from .walk import Skipped
 
 #: Statuses that mean that something is not as the user asked.
@@ -37,6 +38,7 @@ class Outcome:
         library: what it changes in the game's libraries; not reported, its entries are.
         is_gone: its file is gone, so that what was written for it stays.
         new_materials: materials that the game may not have; likewise.
+        placed: models and a level that a unit or mission shows and that were edited there; likewise.
         origins: the models whose glTF an entry of a library comes from; empty: itself.
     """
 
@@ -50,6 +52,7 @@ class Outcome:
     not_applied: list[NotApplied] = field(default_factory=list)
     library: list[LibraryEdit] = field(default_factory=list)
     new_materials: list[NewMaterial] = field(default_factory=list)
+    placed: list[PlacedImport] = field(default_factory=list)
     is_gone: bool = False
     origins: list[str] = field(default_factory=list)
 

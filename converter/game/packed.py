@@ -9,8 +9,8 @@ from pathlib import Path
 from ...exporters.gltf_file import Document, glb_bytes
 from ...importers.gltf_file import broken_gltf, file_of_uri, open_gltf
 from ..errors import ConversionError
+from ..files import read_file
 from ..formats.gltf import Json
-from ..input_files import read_file
 from ..scene.extras import raw_extras
 
 _TRIANGLES = 4

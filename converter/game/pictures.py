@@ -11,12 +11,12 @@ from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 
 from ..errors import ConversionError
+from ..files import stamp
 from ..formats.kinds import ASSEMBLY_KINDS, Kind
 from ..formats.library import LIGHTMAPS, TEXTURES
 from ..formats.names import readable
 from ..formats.texture import texture_name
 from ..formats.wear import read_lightmap_names, read_wear_names
-from ..input_files import stamp
 from ..kinds.texture_lookup import Libraries, libraries
 from ..options import ExportOptions
 from ..scene.appearance import PICTURES, picture_path

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import ConversionError, printable
+from ..files import read_file
 from ..formats.kinds import MODEL_TYPE, Kind, content_kind, models_in
 from ..formats.names import decode_text, readable
 from ..formats.nres import is_nres
 from ..formats.registry import REGISTRY
-from ..input_files import read_file
 from ..kinds.companions import with_wear
 from ..kinds.game import Game, find_game, majority_of
 from ..kinds.import_result import ImportResult

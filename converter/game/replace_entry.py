@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import ConversionError, printable
+from ..findings import NotApplied
 from ..formats.names import decode_text, encode_name, stem
 from ..formats.nres import Archive, Entry, read_nres, write_nres
 from ..formats.nres_edits import add_entry, replace_entry
 from ..formats.sidecar import sha256
 from ..kinds.companions import companions_beside, shows_same_points
-from ..kinds.import_result import Companion
+from ..kinds.import_result import Companion, ImportResult
 from .games import Games
 
 #: What to do in a run where the game's file is not the one that was converted.
@@ -220,6 +221,32 @@ def replace_model(
         if not stays and was is not None and not may_replace(one, was, known):
             raise changed_since(str(path), None, HINT_OF_COPY)
         games.put(path, was if stays else content, model)
+
+
+def replace_placed(games: Games, result: ImportResult) -> list[NotApplied]:
+    """Plan the models that a unit or mission shows and that were edited there, each in its own file.
+
+    Args:
+        games: the transaction.
+        result: the import of the unit or mission.
+
+    Returns:
+        What has no place.
+
+    Raises:
+        ConversionError: as of :func:`replace_model`.
+    """
+    left = []
+    for one in result.placed:
+        if one.path is None:
+            name = printable(one.result.name)
+            why, instead = "the game that it is in is not known", "choose the game's folder"
+            left.append(NotApplied(where=f"model {name!r}", what="is edited", why=why, instead=instead))
+            continue
+        origin = Origin(one.path, one.index, one.raw_name)
+        replace_model(games, origin, one.result.data, {one.sha256}, one.result.companions)
+        result.differences.warnings.append(f"{printable(one.result.name)} is written to {one.path.name}")
+    return left
 
 
 def _with_model(

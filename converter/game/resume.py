@@ -19,11 +19,11 @@ from typing import IO, Any, Literal
 
 from .. import __version__
 from ..errors import ConversionError
+from ..files import Stamp, read_file, stamp
 from ..formats.control_points import POINTS_ENDING, POINTS_TYPE
 from ..formats.kinds import ASSEMBLY_KINDS, Kind
 from ..formats.nres import Archive
 from ..formats.sidecar import sha256
-from ..input_files import Stamp, read_file, stamp
 from ..kinds.appearance import find_appearance
 from ..kinds.open_files import companion
 from ..options import ExportOptions

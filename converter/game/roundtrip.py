@@ -11,9 +11,9 @@ from time import perf_counter
 import numpy as np
 
 from ..errors import plural
+from ..files import stamp
 from ..findings import Mode
 from ..formats.kinds import Kind
-from ..input_files import stamp
 from ..kinds.dispatch import gltf_files, import_gltf, load
 from ..options import ExportOptions
 from ..storage import write_outputs

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ConversionError
+from ..files import Stamp, read_file
 from ..formats.kinds import ASSEMBLY_KINDS, Kind
 from ..formats.nres import Archive, read_nres
-from ..input_files import Stamp, read_file
 from ..kinds.open_files import open_nres, open_unpacked, wear_of, wears_of_level
 from ..options import ExportOptions
 from .walk import Item

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConversionError, printable
+from ..files import only_run, read_file
 from ..formats.sidecar import sha256
-from ..input_files import read_file
-from ..locks import only_run
 from ..storage import cannot_write, held_open, link_message, sync_directory, undisturbed, write_outputs
 from .history import History, State
 from .layers import compose

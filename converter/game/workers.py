@@ -24,8 +24,7 @@ from types import ModuleType
 from typing import Any, Generic, TypeVar, cast
 
 from .. import GARBAGE, STOPPING
-from ..errors import ConversionError
-from ..requirements import needed_for
+from ..errors import ConversionError, needed_for
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import ConversionError
+from ..files import read_file
 from ..formats.names import decode_text, encode_name, stem
 from ..formats.nres import Archive, read_nres, write_nres
 from ..formats.nres_edits import replace_entry
 from ..formats.wear import WEAR_ENDING
-from ..input_files import read_file
 from ..kinds.companions import shows_same_points, with_wear
 from ..storage import copy_output, require_inside
 from .brought import JOIN, Brought

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..checks.materials import look_missing
+from ..files import read_file
 from ..findings import Finding
 from ..formats.library import MATERIALS
 from ..formats.wear import read_lightmap_names, read_wear_names
-from ..input_files import read_file
 from ..options import ExportOptions
 from ..scene.appearance import Appearance
 from .open_files import find_library
@@ -89,7 +89,7 @@ def picture_files(appearance: Appearance | None, target: Path) -> list[tuple[Pat
     share: without those that are there already, byte for byte."""
     if appearance is None or appearance.up is None:
         return []
-    from ...exporters.png import png_bytes
+    from ...exporters.gltf_file import png_bytes
 
     pictures = [*appearance.pictures.values(), *appearance.lightmaps.values()]
     paths = {target.parent.joinpath(*p.path.split("/")): p for p in pictures}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ...exporters.gltf import export_areal_map
 from ...exporters.gltf_file import Document
-from ...exporters.gltf_level import export_areal_map
 from .. import __version__
 from ..checks.recover_maps import checked_areals
 from ..edits.areal_changes import ArealPlan, plan_areals, require_no_overlap, warn_of_lost_neighbours

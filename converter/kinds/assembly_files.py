@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ..files import read_file
 from ..formats.kinds import MISSION_FILE, Kind, archive_kind
 from ..formats.mission import Mission, read_mission
 from ..formats.nres import is_nres, read_nres
 from ..formats.registry import Registry, is_registry, read_registry
 from ..formats.rsli import is_rsli, read_rsli
 from ..formats.unit import Unit, is_unit, read_unit
-from ..input_files import read_file
 from .check import check_file
 from .check_assembly import game_of
 from .inspect_assembly import describe_mission, describe_registry, describe_rsli, describe_unit

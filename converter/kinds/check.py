@@ -21,13 +21,14 @@ from ..checks.areal_map import check_areal_map, check_areal_map_further
 from ..checks.controller import check_controller
 from ..checks.materials import check_material, check_phase_textures, check_row_names, check_texm
 from ..checks.model import check_model, check_model_further
-from ..checks.model_triangles import check_materials
+from ..checks.model_tables import check_materials
 from ..checks.nres import archive_mesh, archive_nested, check_container
 from ..checks.recover import checked_model
 from ..checks.recover_maps import checked_areals, checked_terrain
 from ..checks.terrain import check_terrain, check_terrain_further
 from ..checks.terrain_faces import level_material, level_wear, level_wear_parallel
 from ..errors import ConversionError, printable
+from ..files import UNREADABLE, read_file
 from ..findings import Finding, more, without_errors
 from ..formats.areal_map import read_areal_map
 from ..formats.build_dat import read_build_dat
@@ -52,7 +53,6 @@ from ..formats.terrain import read_terrain
 from ..formats.texture import TEXM_MAGIC, read_texm
 from ..formats.unit import UNIT_ENDING, is_unit
 from ..formats.wear import read_wear
-from ..input_files import UNREADABLE, read_file
 from ..scene.dialect import decide
 from .check_assembly import check_mission_file, check_registry_file, check_unit_file, game_of
 from .controllers import facts_of_model

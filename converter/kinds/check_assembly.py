@@ -23,14 +23,14 @@ from ..checks.assembly import (
 )
 from ..checks.terrain import check_terrain
 from ..errors import ConversionError
+from ..files import Stamp, read_file
 from ..findings import Finding
 from ..formats.mission import BUILDING, OBJECT_KINDS, Mission, PlacedObject, read_mission
 from ..formats.nres import Archive, read_nres
 from ..formats.registry import REGISTRY, read_registry
 from ..formats.terrain import read_terrain
 from ..formats.unit import Unit, read_unit
-from ..input_files import Stamp, read_file
-from ..queries.terrain import TerrainQueries
+from ..queries.level import TerrainQueries
 from ..scene.scene import in_range
 from .game import Game, find_game
 from .open_files import folder_stamp

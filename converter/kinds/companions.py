@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import ConversionError, printable
+from ..files import read_file
+from ..findings import NotApplied
 from ..formats.control_points import misplaced, read_points
-from ..formats.names import decode_text
+from ..formats.names import decode_text, escape
 from ..formats.nres import Archive
 from ..formats.nres_edits import add_entry
 from ..formats.wear import WEAR_TYPE, agrees, new_wear, read_wear_names, write_wear
-from ..input_files import read_file
-from .import_result import Companion
+from .import_result import Companion, ImportResult
 from .open_files import file_beside
 
 
@@ -105,3 +106,35 @@ def companions_beside(target: Path, companions: Sequence[Companion]) -> list[tup
         name = f"{target.stem}{one.ending}"
         files.append((file_beside(target, name) or target.with_name(name), one.data))
     return files
+
+
+def placed_beside(target: Path, result: ImportResult) -> list[tuple[Path, bytes]]:
+    """The files of models that a unit or mission shows and that were edited there, to write beside it.
+
+    What has the name of another one is reported.
+
+    Args:
+        target: the file of the unit or mission.
+        result: its import; its messages grow.
+    """
+    files: dict[Path, bytes] = {}
+    report = result.differences
+    for placed in result.placed:
+        path = target.with_name(escape(placed.result.name))
+        whole = [] if placed.result.kept_all else [(path, placed.result.data)]
+        own = [*whole, *companions_beside(path, placed.result.companions)]
+        if files.keys() & {file for file, _ in own}:
+            report.not_applied.append(
+                NotApplied(
+                    where=f"model {printable(placed.result.name)!r}",
+                    what="is edited, too",
+                    why="it has the name of another one, which is written beside the file",
+                    instead="run gltf2msh on the whole game",
+                )
+            )
+            continue
+        files |= own
+        home = "its archive" if placed.path is None else placed.path.name
+        names = ", ".join(file.name for file, _ in own)
+        report.warnings.append(f"{names} of {home}: edited here, and written beside the file")
+    return [*files.items()]

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ConversionError, with_article
+from ..files import read_file
 from ..findings import without_errors
 from ..formats.kinds import ASSEMBLY_KINDS, SCENE_KINDS, Kind, assembly_kind, find_model, kind_at
 from ..formats.nres import Archive, is_nres, read_nres, trailing_bytes
 from ..formats.rsli import is_rsli
 from ..formats.unit import UNIT_ENDING
-from ..input_files import read_file
 from ..options import ExportOptions, ImportOptions
 from ..scene.dialect import Decision
 from .export_model import LoadedModel, load_model, model_files

@@ -22,10 +22,9 @@ from ..formats.wear import WEAR_ENDING, read_wear_names
 from ..options import ExportOptions
 from ..scene.appearance import Appearance
 from ..scene.controller import PlayedRange, played_ranges, ranges_text, states_text
-from ..scene.decode import decode, path_segments
+from ..scene.decode import decode, path_segments, points_in
 from ..scene.dialect import Decision, decide, read_keys
 from ..scene.extras import SourceExtras
-from ..scene.points import points_in
 from ..scene.scene import Scene, require_in_range
 from .appearance import find_appearance, missing_materials
 from .check_assembly import game_of

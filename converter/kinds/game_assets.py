@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import ConversionError
+from ..files import read_file
 from ..formats.kinds import Kind, content_kind, models_in
 from ..formats.mission import VEGETATION, kind_of_unit
 from ..formats.names import readable, stem
 from ..formats.nres import is_nres
 from ..formats.unit import UNIT_ENDING, is_unit, read_unit
-from ..input_files import read_file
 from ..options import ExportOptions
 from ..scene.assembly import Assembly, Placement
 from ..scene.extras import NodeExtras

@@ -5,28 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..edits.compare_inside import Shown, compare_inside
-from ..edits.compare_surfaces import UNRECORDED, compare_surfaces
-from ..edits.export_options import refuse_draco, refuse_turned
 from ..edits.mission import edit_mission
 from ..edits.nodes import leave_out_hidden, world_matrices
 from ..edits.object_roots import settle_objects
 from ..edits.placed_nodes import Asset
+from ..edits.placements import Placements
+from ..edits.surfaces import UNRECORDED, compare_surfaces
+from ..edits.transforms import refuse_draco, refuse_turned
 from ..edits.unit import edit_unit
 from ..errors import ConversionError
 from ..formats.mission import BUILDING, UNIT, VEGETATION, Mission, kind_of_unit, read_mission, write_mission
 from ..formats.names import readable, stem, without_number
 from ..formats.sidecar import Description, Sidecar
 from ..formats.unit import UNIT_ENDING, read_unit, write_unit
-from ..numeric.pose import F64
 from ..options import ImportOptions
 from ..scene.inside import hosted_places, material_names
 from ..scene.scene import ImportedScene
 from ..storage import walk_files
 from .game import Game, find_game
+from .import_placed import ShownFiles, import_ground, import_placed
 from .import_result import ImportResult
 from .library_edits import add_surface_edits
-from .shown_models import shown_inside_of, with_models_of_game
 from .unit import UNITS
 
 
@@ -50,19 +49,19 @@ def import_mission(kept: Sidecar, imported: ImportedScene, options: ImportOption
     shown = {int(row) for row in about.inside.get("rows", "").split() if row.isdecimal()}
     left_out = frozenset(set(range(len(mission.objects))) - shown)
     game = game_for(gltf, options)
-    inside = shown_inside_of(kept)
-    settle_objects(imported, mission, inside)
+    files = ShownFiles(kept)
+    settle_objects(imported, mission, files.shown)
     edit = edit_mission(
         imported, mission, known_assets(mission, game, options.new_keys), hosted_places(about.inside), left_out, options
     )
-    others = edit.new_items, edit.exchanged
-    models = with_models_of_game(inside, imported, about, game)
-    _add_inside(imported, models, edit.world, others, options)
-    changed = bool(out.changes)
-    _compare_surfaces(imported, about, out, options)
+    files.add_from_game(imported, game)
+    placements = Placements(imported, edit.world, files.shown, edit.new_items, edit.exchanged)
+    changed = _add_placed(out, imported, about, files, placements, game, options)
+    import_ground(out, files, placements, mission, game, options)
+    out.kept_all = not changed
     if not changed:
         return out
-    out.data, out.kept_all = write_mission(edit.mission), False
+    out.data = write_mission(edit.mission)
     if write_mission(read_mission(out.data, about.source)) != out.data:
         raise ConversionError("the written mission does not read back", value=about.source)
     return out
@@ -79,20 +78,26 @@ def _prepare(imported: ImportedScene) -> None:
     leave_out_hidden(imported, lambda item: bool(item.extras))
 
 
-def _add_inside(
-    imported: ImportedScene, shown: Shown, world: F64, others: tuple[set[int], dict[int, str]], options: ImportOptions
-) -> None:
-    """Report what a file changes of the models that it shows; ``others``: new and exchanged nodes.
+def _add_placed(
+    out: ImportResult,
+    imported: ImportedScene,
+    about: Description,
+    files: ShownFiles,
+    placements: Placements,
+    game: Game | None,
+    options: ImportOptions,
+) -> bool:
+    """Import the models that a file shows and what its materials show; return whether the unit or mission changes.
 
     Raises:
         ConversionError: everything is turned, as Blender exports it without +Y Up.
     """
-    inside = compare_inside(imported, world, shown, *others, options.fps)
-    report = imported.report
-    report.not_applied += inside.not_applied
-    if report.changes or report.not_applied:
-        refuse_turned(imported, shown.positions, None)
-    report.warnings += inside.warnings
+    changed = bool(out.changes)
+    _compare_surfaces(imported, about, out, options)
+    import_placed(out, files, placements, game, options)
+    if out.changes or out.not_applied:
+        refuse_turned(imported, files.shown.positions, None)
+    return changed
 
 
 def require_extras(imported: ImportedScene) -> None:
@@ -111,7 +116,7 @@ def require_extras(imported: ImportedScene) -> None:
 def _compare_surfaces(imported: ImportedScene, about: Description, out: ImportResult, options: ImportOptions) -> None:
     """Add what materials show otherwise: that belongs to the game's libraries.
 
-    A material on other triangles is a change of a mesh, which ``compare_inside`` reports.
+    Materials of other names, and those on other triangles, are the models' (``import_placed``).
     """
     rows = material_names(about.inside)
     stored = [without_number(name) for name in rows]
@@ -199,14 +204,15 @@ def import_unit(kept: Sidecar, imported: ImportedScene, options: ImportOptions, 
     if game is not None:
         known = {key.lower(): key for key in (*game.registry.keys(), *options.new_keys)}
     edit = edit_unit(imported, unit, known)
-    world, others = world_matrices(imported.nodes), (edit.new, edit.exchanged)
-    models = with_models_of_game(shown_inside_of(kept), imported, about, game)
-    _add_inside(imported, models, world, others, options)
-    written, changed = write_unit(edit.unit), bool(out.changes)
-    _compare_surfaces(imported, about, out, options)
+    files = ShownFiles(kept)
+    files.add_from_game(imported, game)
+    placements = Placements(imported, world_matrices(imported.nodes), files.shown, edit.new, edit.exchanged)
+    changed = _add_placed(out, imported, about, files, placements, game, options)
+    out.kept_all = not changed
     if not changed:
         return out
+    written = write_unit(edit.unit)
     if write_unit(read_unit(written, about.source)) != written:
         raise ConversionError("the written unit does not read back", value=about.source)
-    out.data, out.kept_all = written, False
+    out.data = written
     return out

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..edits.material_rows import WearEdit
+from ..edits.materials import WearEdit
 from ..edits.nodes import Identified
 from ..edits.points import PointEdit, PointPlan, compare_points, new_points
 from ..edits.terrain_materials import TerrainWearEdit
@@ -18,7 +18,7 @@ from ..formats.tables import NAME_DTYPE
 from ..formats.wear import LEVEL_ENDINGS, WEAR_ENDING, WEAR_TYPE, edited_wear, new_wear, read_wear, write_wear
 from ..numeric.arrays import Records
 from ..options import ImportOptions
-from ..scene.points import shown_points
+from ..scene.decode import shown_points
 from ..scene.scene import Scene
 from .import_result import Companion, ImportResult
 

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 
 from ..checks.recover import checked_model, put_back, refuse_edit
 from ..edits.clips import choose_clip
-from ..edits.compare_materials import (
+from ..edits.lost_without_sidecar import lost_without_sidecar, refuse_legacy
+from ..edits.materials import (
+    WearEdit,
     report_colours_without_table,
     report_faces_without_material,
     report_new_faces_without_material,
+    settle_materials,
 )
-from ..edits.compare_surfaces import UNRECORDED, SurfaceEdits, compare_surfaces
-from ..edits.export_options import refuse_draco, refuse_turned_model, report_left_out
-from ..edits.lost_without_sidecar import lost_without_sidecar, refuse_legacy
-from ..edits.material_rows import WearEdit, settle_materials
 from ..edits.model import compare_model, report_label
 from ..edits.new_materials import (
     materials_in_use,
@@ -26,10 +25,10 @@ from ..edits.new_materials import (
     report_one_name_two_looks,
 )
 from ..edits.nodes import Identified, identify, item_of, leave_out_hidden
-from ..edits.own_materials import own_materials
-from ..edits.place_parts import place_parts
 from ..edits.plan import Plan
-from ..edits.poses import compare_poses, report_moved_though_animated
+from ..edits.poses import compare_poses, place_parts, report_moved_though_animated
+from ..edits.surfaces import UNRECORDED, SurfaceEdits, compare_surfaces, own_materials
+from ..edits.transforms import refuse_draco, refuse_turned_model, report_left_out
 from ..errors import ConversionError, printable, with_article
 from ..findings import Mode
 from ..formats.kinds import Kind
@@ -136,7 +135,7 @@ def import_edited(
         lightmap=retail,
         has_names=model.node_names is not None or (has_strings and not retail),
         has_labels=has_strings and retail,
-        only_shown=only_shown or about.visible_only or options.scene is not None,
+        only_shown=only_shown or about.visible_only or options.scene is not None or imported.placed is not None,
         options=options,
     )
     edited = bool(imported.report.changes)
@@ -150,7 +149,7 @@ def import_edited(
     if edited:
         rows = _rebuild(out, plan, stored, options)
     import_wear(out, wear, about)
-    if "up" not in imported.info:  # an OBJ has no control points
+    if "up" not in imported.info and (imported.placed is None or imported.placed.points):  # an OBJ has none
         import_points(out, identified, about, scene, rows, options)
     add_surface_edits(out, surfaces, options)
     if _moves_triangles(plan) and any(path.with_suffix(".bas").is_file() for path in (gltf, stored.path)):
@@ -182,6 +181,8 @@ def _compare_surfaces(
     scene, about = plan.identified.scene, stored.about
     meshes = [scene.meshes[part.mesh] for part in scene.parts]
     used = {p.material for mesh in meshes for p in mesh.primitives if p.material >= 0}
+    if imported.placed is not None:
+        used &= wear.created.keys()
     if used and imported.surfaces and not about.shown:
         imported.report.warnings.append(UNRECORDED)
     rows = [material.row for material in stored.scene.materials]
@@ -219,8 +220,8 @@ def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> I
     Raises:
         ConversionError: nothing to make a model of, or beyond the format's limits.
     """
-    from ..rebuild.materials import wear_rows
     from ..rebuild.model import new_model
+    from ..rebuild.parts import wear_rows
     from ..rebuild.workspace import RebuildOptions
 
     if (kind := imported.info.get("kind", "model")) != Kind.MODEL.in_extras:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from ..edits.frame_rate import Timing
 from ..edits.new_materials import NewMaterial
@@ -34,6 +35,25 @@ class Companion:
     nodes: int | None = None
 
 
+@dataclass(frozen=True)
+class PlacedImport:
+    """A model, or a level, that a unit or mission shows and that was edited there.
+
+    Attributes:
+        result: what comes of its import.
+        sha256: of the model that was shown.
+        path: the game's file that it is, or is in; ``None``: not known.
+        index: directory index of its entry; ``None``: the file is the level.
+        raw_name: the entry's name, as its bytes.
+    """
+
+    result: ImportResult
+    sha256: str
+    path: Path | None = None
+    index: int | None = None
+    raw_name: bytes = b""
+
+
 @dataclass
 class ImportResult:
     """A file as the import makes it.
@@ -53,6 +73,7 @@ class ImportResult:
             the game has not an entry is made (``kinds.new_entries``).
         timing: what the times of the clip were taken for, ``None`` without a clip.
         library: entries of the game's libraries that change, each once.
+        placed: models and the level that a unit or mission shows, as they were edited there.
         source_sha256: digest of the sidecar's source; empty where there was none.
     """
 
@@ -69,6 +90,7 @@ class ImportResult:
     timing: Timing | None = None
     new_materials: list[NewMaterial] = field(default_factory=list)
     library: list[LibraryEdit] = field(default_factory=list)
+    placed: list[PlacedImport] = field(default_factory=list)
     source_sha256: str = ""
 
     @property

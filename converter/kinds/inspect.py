@@ -16,8 +16,8 @@ from ..formats.nres import Archive
 from ..formats.terrain import NO_MATERIAL
 from ..numeric.surfaces import describe as describe_flags
 from ..scene.dialect import Decision, batch_materials, node_labels
+from ..scene.level import material_pair
 from ..scene.scene import Scene
-from ..scene.terrain import material_pair
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

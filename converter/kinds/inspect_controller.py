@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..checks.controller import check_controller
 from ..errors import plural, printable
+from ..files import read_file
 from ..formats.controller import CONTROLLER_ENDING, CONTROLLER_TYPE, PART_CLASSES, Controller, read_controller
 from ..formats.kinds import Kind
 from ..formats.nres import Archive, is_nres, read_nres
-from ..input_files import read_file
 from ..scene.controller import PlayedRange, played_ranges
 from .check_assembly import game_of
 from .controllers import facts_of_model

@@ -9,12 +9,12 @@ from ..checks.areal_map import check_areal_map
 from ..checks.terrain import check_terrain
 from ..checks.terrain_faces import level_material, level_wear, level_wear_parallel
 from ..errors import ConversionError
+from ..files import read_file
 from ..findings import Finding, without_errors
 from ..formats.areal_map import ArealMap, read_areal_map
 from ..formats.nres import read_nres
 from ..formats.terrain import Terrain, read_terrain
 from ..formats.wear import read_wear_names
-from ..input_files import read_file
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..edits.compare_surfaces import SurfaceEdits
 from ..edits.new_materials import NewMaterial, merged_materials
+from ..edits.surfaces import SurfaceEdits
 from ..errors import ConversionError, printable
+from ..files import read_file
 from ..findings import NotApplied
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, blank_texture, with_values
 from ..formats.material import (
@@ -23,7 +24,6 @@ from ..formats.names import encode_name, escape, readable, unescape
 from ..formats.nres import Entry, read_nres, write_nres
 from ..formats.nres_edits import add_entry, replace_entry
 from ..formats.texture import TEXM_TYPE
-from ..input_files import read_file
 from ..options import ImportOptions
 from .import_result import ImportResult
 from .new_entries import NewEntries, NewEntry, meant_message

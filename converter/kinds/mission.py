@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import ConversionError, plural, printable
+from ..files import read_file
 from ..findings import Finding, without_errors
 from ..formats.kinds import Kind
 from ..formats.mission import BUILDING, OBJECT_KINDS, UNIT, Mission, PlacedObject, read_mission
 from ..formats.names import escape, readable, stem
 from ..formats.nres import read_nres
 from ..formats.unit import Unit
-from ..input_files import read_file
 from ..numeric.arrays import Floats
 from ..options import ExportOptions
 from ..scene.assembly import Assembly, Placement, Pose, markers, object_extras, object_label, stored_pose

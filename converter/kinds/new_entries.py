@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.compare_materials import listed
+from ..edits.materials import listed
 from ..edits.new_materials import NewMaterial
 from ..errors import ConversionError, plural, printable
 from ..findings import NotApplied
+from ..formats.gltf import pixel_digest
 from ..formats.library import MATERIALS, TEXTURE_NAME_ROOM, TEXTURES, LibraryEdit, NewPicture, first_phase, with_values
 from ..formats.material import (
     DEFAULT_MATERIAL,
@@ -28,7 +29,6 @@ from ..formats.material import (
 )
 from ..formats.names import decode_text, encode_name
 from ..formats.nres import Archive, Entry
-from ..formats.surface import pixel_digest
 from ..formats.texture import TEXM_TYPE, exact_format, new_texm, read_texm, texture_name, write_texm
 from ..numeric.quantize import colour_of_row, to_bytes
 from .open_files import find_library, open_nres, open_unpacked

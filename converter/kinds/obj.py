@@ -15,22 +15,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...exporters.gltf_file import png_bytes
 from ...exporters.obj import export_obj, material_names, posed, shown_parts
-from ...exporters.png import png_bytes
 from ...importers.materials import surfaces_of
 from ...importers.obj import read_obj
-from ..edits.compare_materials import listed
+from ..edits.materials import listed
 from ..edits.model import same_materials
 from ..edits.triangles import TriangleList, match, triangle_list
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, needed_for, plural, printable
+from ..formats.gltf import FilePicture, ShownPicture, Surface, pixel_digest, surface_of
 from ..formats.model import MshModel
 from ..formats.names import escape, readable, without_number
 from ..formats.sidecar import Sidecar, sha256, write_sidecar
-from ..formats.surface import FilePicture, ShownPicture, Surface, pixel_digest, surface_of
 from ..numeric.pose import compose, rotate, rotation
 from ..numeric.sampler import sample
 from ..options import ExportOptions, ImportOptions
-from ..requirements import needed_for
 from ..scene import dialect as dialects
 from ..scene.appearance import Appearance
 from ..scene.decode import rest_pose

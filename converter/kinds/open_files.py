@@ -9,6 +9,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from ..errors import ConversionError
+from ..files import Later, Stamp, open_file, read_file, stamp
 from ..formats.control_points import POINTS_ENDING, POINTS_TYPE
 from ..formats.kinds import MISSION_FILE, find_model
 from ..formats.material import MATERIAL_TYPE, MATERIAL_VERSION, read_material
@@ -17,7 +18,6 @@ from ..formats.names import decode_text, encode_name, fold_upper, stem
 from ..formats.nres import Archive, Entry, read_nres
 from ..formats.texture import TEXM_MAGIC, TEXM_TYPE
 from ..formats.wear import LEVEL_ENDINGS, WEAR_TYPE
-from ..input_files import Later, Stamp, open_file, read_file, stamp
 
 
 def open_nres(path: Path, label: str, *, longer: bool = False) -> Archive:

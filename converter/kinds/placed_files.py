@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import ConversionError
+from ..files import read_file
 from ..formats.control_points import POINTS_ENDING
 from ..formats.kinds import Kind
 from ..formats.mission import Mission, read_mission
 from ..formats.sidecar import sha256
 from ..formats.unit import Unit, read_unit
 from ..formats.wear import WEAR_ENDING
-from ..input_files import read_file
 from ..options import ExportOptions
 from .appearance import find_appearance
 from .check_assembly import unit_of

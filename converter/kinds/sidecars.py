@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..errors import ConversionError, with_article
+from ..files import read_file
 from ..formats.kinds import Kind
 from ..formats.sidecar import SUFFIX, Sidecar, read_sidecar
-from ..input_files import read_file
 from ..options import ImportOptions
 from ..scene.extras import FileInfo
 

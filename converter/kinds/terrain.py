@@ -7,19 +7,19 @@ from pathlib import Path
 
 import numpy as np
 
+from ...exporters.gltf import export_terrain
 from ...exporters.gltf_file import Document
-from ...exporters.gltf_level import export_terrain
 from .. import __version__
 from ..checks.recover import refuse_edit
 from ..checks.recover_maps import checked_terrain
 from ..checks.terrain import check_terrain
 from ..checks.terrain_faces import terrain_coarse_vertex
-from ..edits.compare_materials import report_terrain_faces_without_material
-from ..edits.compare_surfaces import UNRECORDED, compare_surfaces
-from ..edits.export_options import refuse_draco, refuse_turned
+from ..edits.materials import report_terrain_faces_without_material
 from ..edits.nodes import leave_out_hidden
+from ..edits.surfaces import UNRECORDED, compare_surfaces
 from ..edits.terrain import TerrainPlan, compare_terrain, compare_terrain_objects
 from ..edits.terrain_materials import settle_terrain_materials
+from ..edits.transforms import refuse_draco, refuse_turned
 from ..errors import ConversionError, plural
 from ..formats.kinds import Kind
 from ..formats.names import readable, stem
@@ -28,11 +28,11 @@ from ..formats.sidecar import Description, Sidecar
 from ..formats.terrain import COARSE, FINE, Terrain, read_terrain, write_terrain
 from ..formats.wear import LEVEL_ENDINGS, read_wear_names
 from ..options import ExportOptions, ImportOptions
-from ..queries.terrain import TerrainQueries
+from ..queries.level import TerrainQueries
 from ..scene.appearance import Appearance
 from ..scene.extras import SourceExtras
+from ..scene.level import TerrainScene, blend_weights, decode_terrain
 from ..scene.scene import ImportedScene, require_in_range
-from ..scene.terrain import TerrainScene, blend_weights, decode_terrain
 from .appearance import find_appearance, missing_materials
 from .gltf_output import Files, output_files
 from .import_companions import import_level_wears, why_level_locked
@@ -181,10 +181,12 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
     leave_out_hidden(given, lambda _: True)
     wear = settle_terrain_materials(given, scene, about.materials, about.micro, locked=why_level_locked(about))
     plan = compare_terrain(given, terrain, scene, about.materials)
-    compare_terrain_objects(plan, given, terrain, visible_only=about.visible_only)
+    compare_terrain_objects(plan, given, terrain, visible_only=about.visible_only or given.placed is not None)
     report_terrain_faces_without_material(plan)
     levels = plan.levels.values()
     used = {int(i) for found in levels for i in np.unique(found.edited.triangles.material)} - {-1}
+    if given.placed is not None:
+        used &= wear.created.keys()
     if used and given.surfaces and not about.shown:
         given.report.warnings.append(UNRECORDED)
     if options.own_materials:

@@ -13,14 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...importers.picture import read_picture
+from ...importers.materials import read_picture
 from ..errors import ConversionError, plural, printable
+from ..files import read_file
 from ..formats.kinds import Kind, find_model
-from ..formats.library import TEXTURE_NAME_ROOM
+from ..formats.library import TEXTURE_NAME_ROOM, repainted
 from ..formats.names import decode_text, encode_name, readable, unescape
 from ..formats.nres import Archive, Entry, is_nres, read_nres, write_nres
 from ..formats.nres_edits import add_entry, replace_entry
-from ..formats.repaint import repainted
 from ..formats.rsli import RsliLibrary, is_rsli, read_rsli, unpack
 from ..formats.texture import (
     TEXM_MAGIC,
@@ -35,7 +35,6 @@ from ..formats.texture import (
     with_pages_of,
     write_texm,
 )
-from ..input_files import read_file
 from .loaded import Loaded
 
 
@@ -112,7 +111,7 @@ def _rsli_texture(library: RsliLibrary, entry: str) -> LoadedTexture:
 
 def png_file(loaded: LoadedTexture, target: Path) -> tuple[Path, bytes]:
     """Make the PNG of a texture's full size."""
-    from ...exporters.png import png_bytes
+    from ...exporters.gltf_file import png_bytes
 
     return target, png_bytes(loaded.texm.rgba())
 

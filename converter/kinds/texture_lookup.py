@@ -15,12 +15,12 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
 from ..errors import ConversionError, printable
+from ..files import Stamp, stamp_of
 from ..formats.library import LIGHTMAPS, MATERIALS, TEXTURES, LibraryEntry, entry_key, texture_head
 from ..formats.material import find_material, read_material
 from ..formats.nres import Archive, Entry
 from ..formats.sidecar import sha256
 from ..formats.texture import Texm, read_texm
-from ..input_files import Stamp, stamp_of
 from ..scene.appearance import (
     Appearance,
     MaterialAppearance,

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from ..edits.compare_materials import listed
+from ..edits.materials import listed
 from ..errors import ConversionError, plural, printable
+from ..files import read_file
 from ..findings import without_errors
 from ..formats.kinds import Kind
 from ..formats.names import escape, readable, stem
 from ..formats.unit import UNIT_ENDING, Unit, read_unit
-from ..input_files import read_file
 from ..options import ExportOptions
 from ..scene.assembly import Assembly, Placement
 from ..scene.extras import NodeExtras, SceneExtras

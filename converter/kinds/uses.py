@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import ConversionError
+from ..files import read_file
 from ..formats.build_dat import read_build_dat
 from ..formats.kinds import MISSION_FILE
 from ..formats.material import MATERIAL_TYPE, read_material
@@ -22,7 +23,6 @@ from ..formats.nres import Archive, is_nres
 from ..formats.registry import Member, is_registry, read_registry
 from ..formats.unit import is_unit, read_unit
 from ..formats.wear import read_wear
-from ..input_files import read_file
 from ..storage import walk_files
 from .open_files import open_nres
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks.model import require_valid
-from ..checks.model_triangles import batch_window, triangle_mutual
+from ..checks.model_tables import batch_window, triangle_mutual
 from ..edits.nodes import Identified
 from ..edits.poses import poses_at
 from ..edits.triangles import match, triangle_list

@@ -8,11 +8,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import plural, printable
+from ..errors import needed_for, plural, printable
 from ..findings import Report
 from ..numeric.arrays import cross_products
 from ..numeric.quantize import normalise
-from ..requirements import needed_for
 from ..scene.dialect import Dialect
 from ..scene.scene import Mesh, Part, Primitive, Scene, Streams
 

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from ..edits.nodes import POSE_NOISE
 from ..edits.poses import poses_at, same_rotations
 from ..errors import ConversionError
-from ..formats.key_pool import KEY_DTYPE, encode_keys
 from ..formats.model import MshModel
-from ..formats.tables import GROUP_COUNT, LOD_COUNT, NODE_DTYPE
+from ..formats.tables import GROUP_COUNT, KEY_DTYPE, LOD_COUNT, NODE_DTYPE, encode_keys
 from ..numeric.arrays import NONE16
 from ..numeric.pose import rotation
 from ..numeric.quantize import decode_unit, encode_shown, encode_unit, normalise
@@ -241,7 +240,7 @@ def node_edits(job: Rebuild, cells: dict[Cell, int]) -> list[NodeEdit]:
             frames = np.arange(float(1 if still else scene.frame_count))
             translations, turned = poses_at(tracks.get(i), node, frames)
             quaternions = turned * [1, -1, -1, -1]
-            positions = translations.astype(np.float32) + np.float32(0)  # no negative zeros
+            positions = translations.astype(np.float32) + np.float32(0)  # the sampler keeps no negative zeros
             if k is not None and stored is not None:
                 noise = POSE_NOISE * plan.identified.size
                 _take_stored(quaternions, positions, sample(stored, [k], frames), noise)
@@ -372,7 +371,8 @@ def _shown_keys(full: Run, quaternions: NDArray[np.float64]) -> Run | None:
     What keys show is not reduced again: each time it would move by up to the tolerance.
     """
     exact = normalise(quaternions, (1, 0, 0, 0))
-    stored = (np.abs(normalise(decode_unit(full.words), (1, 0, 0, 0)) - exact) <= _EXACT).all(axis=1)
+    apart = np.abs(normalise(decode_unit(full.words), (1, 0, 0, 0)) - exact)
+    stored = apart.max(axis=1) <= _EXACT
     ends = np.flatnonzero(stored)
     if not (stored[0] and stored[-1]):
         return None

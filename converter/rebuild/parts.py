@@ -1,18 +1,33 @@
-"""Rebuild the parts of a model: which slot every cell has, and the geometry of changed slots."""
+"""Rebuild the parts of a model: the slot of every cell, the geometry of changed slots, their materials.
+
+Materials of a glTF become batch words and WEAR rows (docs/reference/model.md, Res13). Texture coordinates
+fit into stored words by whole turns, which change nothing, since textures repeat.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from itertools import count
 
-from ..edits.fit_uv import fit_uv
-from ..edits.plan import PartPlan
+import numpy as np
+from numpy.typing import NDArray
+
+from ..edits.materials import stated_row
+from ..edits.new_materials import materials_in_use
+from ..edits.plan import PartPlan, Plan
 from ..edits.triangles import TriangleList
-from ..errors import plural
+from ..errors import ConversionError, plural, printable
+from ..findings import Report
+from ..formats.material import DEFAULT_MATERIAL
+from ..formats.model import BATCH_LIGHTMAP, NO_LIGHTMAP
+from ..formats.names import without_number
+from ..formats.nres import NAME_SIZE
 from ..formats.tables import GROUP_COUNT, LOD_COUNT
+from ..formats.wear import is_material_name
 from ..numeric.arrays import NONE16
-from ..scene.dialect import Dialect
+from ..numeric.quantize import encode_lightmap_uv, encode_uv
+from ..scene.dialect import Dialect, last_row
+from ..scene.scene import Material, Scene
 from .geometry import SlotGeometry, build_slots, too_many
-from .materials import stored_choices, words_table
 from .slots import Edit, change_in_place, new_corners, rebuild_slot
 from .workspace import Cell, Rebuild, Workspace
 
@@ -173,3 +188,193 @@ def _require_room(space: Workspace, geometries: list[SlotGeometry]) -> None:
     ):
         if have + more > NONE16:
             raise too_many(title, have + more)
+
+
+def material_words(material: Material | None, dialect: Dialect) -> tuple[int, int, int, int]:
+    """Return the batch words +0, +2, +4, +6 of a material.
+
+    What its extras give wins; the rest follows from row and lightmap row.
+    """
+    row = max(0, material.row) if material is not None else 0
+    light = NO_LIGHTMAP
+    if material is not None and 0 <= material.lightmap < NO_LIGHTMAP:
+        light = material.lightmap
+    if row > (most := last_row(dialect)):
+        raise ConversionError(f"material row does not fit {dialect.value}", value=row, expected=f"0..{most}")
+    if dialect is Dialect.RETAIL:
+        flags = BATCH_LIGHTMAP if light != NO_LIGHTMAP else 0
+        words = [flags, 0, row | light << 8, NONE16]
+    else:
+        words = [0, row, 0, 0]
+    if material is not None:
+        if material.batch_flags >= 0:
+            words[0] = material.batch_flags & 0xFFFF
+            if dialect is Dialect.RETAIL:
+                words[1] = material.batch_flags >> 16 & 0xFFFF
+        if material.w6 >= 0:
+            words[3] = material.w6
+        # a row or lightmap given in the extras wins over the raw word it lives in
+        if material.w2 >= 0 and dialect is Dialect.RETAIL and material.batch_flags < 0:
+            words[1] = material.w2
+        if material.w4 >= 0 and dialect is Dialect.SPEC:
+            words[2] = material.w4
+    return words[0], words[1], words[2], words[3]
+
+
+def words_table(
+    materials: list[Material], plan: Plan | None, stored: Scene | None, dialect: Dialect
+) -> NDArray[np.uint16]:
+    """Return the batch words of each material of the file, (M + 1, 4); the last row is none."""
+    rows: list[tuple[int, int, int, int]] = []
+    if stored is None:
+        materials = new_rows(materials)
+    for i, material in enumerate(materials):
+        same = plan.materials[i] if plan is not None else set()
+        if -1 in material.key and same and stored is not None:
+            material = stored.materials[min(same)]
+        rows.append(material_words(material, dialect))
+    rows.append(material_words(None, dialect))
+    return np.array(rows, np.uint16).reshape(-1, 4)
+
+
+def stored_choices(
+    materials: list[Material], plan: Plan, stored: Scene | None, dialect: Dialect
+) -> list[set[tuple[int, ...]]]:
+    """Return the words that each material may have that lost its extras, else none."""
+    if stored is None:
+        return []
+    return [
+        {material_words(stored.materials[k], dialect) for k in plan.materials[i]} if -1 in material.key else set()
+        for i, material in enumerate(materials)
+    ]
+
+
+def new_rows(materials: list[Material]) -> list[Material]:
+    """Return the materials of a file that has no sidecar, each with its row.
+
+    A row in the extras stands, unless a material before has it under another name, and
+    ``material_7`` is row 7. The others take the rows that are left, in order of appearance: one for
+    each name (Blender's ``.001`` does not count, nor does case), one for each material without a
+    name. A name that has a row already keeps to it.
+    """
+    rows: dict[str | int, int] = {}
+    owners: dict[int, str] = {}
+    out = []
+    for material in materials:
+        bare = without_number(material.name)
+        row = material.row if material.row >= 0 else stated_row(bare)
+        name = bare.casefold()
+        if row is not None and name and owners.setdefault(row, name) != name:
+            material = material._replace(row=-1)  # one of its row was renamed
+        elif row is not None:
+            rows.setdefault(name, row)
+        out.append(material)
+    taken = {*rows.values(), *(material.row for material in out)}
+    free = (row for row in count() if row not in taken)
+    for i, material in enumerate(out):
+        if material.row < 0:
+            key = without_number(material.name).casefold() or i
+            if key not in rows:
+                rows[key] = next(free)
+            out[i] = material._replace(row=rows[key])
+    return out
+
+
+def wear_rows(scene: Scene, report: Report) -> list[str]:
+    """Return the WEAR rows of a new model; warn of names that they cannot have.
+
+    A row is called like its first material. Rows that no material names are ``DEFAULT``, which is
+    what the game shows for an unknown name; so is a name that no ``Material.lib`` can hold.
+
+    Args:
+        scene: whose materials :func:`new_rows` gave the batches their rows.
+        report: of the import.
+    """
+    materials = new_rows(scene.materials)
+    used = materials_in_use(scene)
+    names: dict[int, str] = {}
+    for i in sorted(used):
+        material = materials[i] if i >= 0 else None
+        row = 0 if material is None else material.row
+        name = "" if material is None else without_number(material.name)
+        if row in names or not name:
+            continue
+        if is_material_name(name):
+            names[row] = name
+        else:
+            report.warnings.append(
+                f"material {printable(name)!r} cannot be a name in Material.lib (one line of 1 to "
+                f"{NAME_SIZE - 1} bytes of CP1251): row {row} of the .wea is {DEFAULT_MATERIAL}"
+            )
+    rows = {0, *(materials[i].row for i in used if i >= 0)}
+    if any(0 <= materials[i].lightmap < NO_LIGHTMAP for i in used if i >= 0):
+        report.warnings.append("the names of its lightmaps are not in the file: the .wea has no LIGHTMAPS")
+    return [names.get(row, DEFAULT_MATERIAL) for row in range(max(rows) + 1)]
+
+
+F64 = NDArray[np.float64]
+
+
+def fit_uv(part: PartPlan, scene: Scene, report: Report) -> NDArray[np.int16] | None:
+    """Shift the new triangles of a part by whole turns into -32..32, and report what is clamped.
+
+    All by one shift where that is enough, else those that do not fit by one of their own; u and v
+    separately. Triangles that match stored ones are not touched.
+
+    Args:
+        part: a part that changed; its triangles are changed in place.
+        scene: the file's.
+        report: of the import.
+
+    Returns:
+        The part's texture coordinates where they were shifted, (T, 3, 2).
+    """
+    triangles = part.triangles
+    if triangles is None or part.unchanged:
+        return None
+    fresh = np.ones(len(triangles), np.bool_) if part.match is None else part.match.old_of < 0
+    shifted = None
+    if triangles.clamped and triangles.uv0 is not None and scene.streams.uv0 is not None:
+        uv = scene.streams.uv0[triangles.vertex[fresh]].astype(np.float64)
+        _shift(uv, (0, 1))
+        for axis in (0, 1):
+            far = ~_fits(uv[..., axis]).all(axis=1)
+            turned = uv[far, :, axis]
+            uv[far, :, axis] = turned - _turns(turned, 1)
+        triangles.uv0[fresh], triangles.clamped = encode_uv(uv)
+        shifted = triangles.uv0
+        if triangles.clamped:
+            _report_clamped(report, part, scene, triangles.clamped, "texture", "-32..32")
+    if triangles.lightmap and scene.streams.uv1 is not None:
+        _, lost = encode_lightmap_uv(scene.streams.uv1[triangles.vertex[fresh]])
+        if lost:
+            _report_clamped(report, part, scene, lost, "lightmap", "0..64")
+    return shifted
+
+
+def _shift(uv: F64, axes: tuple[int, ...]) -> None:
+    """Shift all triangles, (T, 3, 2), along u and v where one does not fit."""
+    for axis in (0, 1):
+        values = uv[..., axis]
+        if not _fits(values).all():
+            uv[..., axis] = values - _turns(values, axes)
+
+
+def _turns(values: F64, axes: int | tuple[int, ...]) -> F64:
+    """Whole turns from 0 to the middle of some values."""
+    low, high = values.min(axis=axes, keepdims=True), values.max(axis=axes, keepdims=True)
+    return np.asarray(np.rint((low + high) / 2))
+
+
+def _fits(values: F64) -> NDArray[np.bool_]:
+    return np.asarray((values * 1024 >= -32768.5) & (values * 1024 < 32767.5))
+
+
+def _report_clamped(report: Report, part: PartPlan, scene: Scene, count: int, what: str, limits: str) -> None:
+    node, lod, group = part.part.node, part.part.lod, part.part.group
+    report.skipped(
+        f"part {printable(scene.nodes[node].name)!r} lod {lod} group {group}",
+        f"{plural(count, f'{what} coordinate')} beyond {limits} were clamped",
+        "a stored one has 16 bits, in steps of 1/1024",
+        "repeat the texture less often on these faces, or cut them",
+    )

@@ -31,8 +31,20 @@ from ..numeric.arrays import NONE16, row_ids
 from ..numeric.quantize import decode_normals, encode_normals, normalise
 from ..numeric.surfaces import FaceFlag
 from .geometry import first_appearance, triangle_normals
-from .terrain_tables import Layout, boxes, changed_squares, draw_order, relink, slot_runs
-from .terrain_vertices import STREAMS, VERTEX_DTYPE, find_vertices, micro_uv_words, new_vertices, vertex_means
+from .terrain_tables import (
+    STREAMS,
+    VERTEX_DTYPE,
+    Layout,
+    boxes,
+    changed_squares,
+    draw_order,
+    find_vertices,
+    micro_uv_words,
+    new_vertices,
+    relink,
+    slot_runs,
+    vertex_means,
+)
 
 I64 = NDArray[np.int64]
 _T = TerrainStream

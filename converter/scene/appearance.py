@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..formats.gltf import pixel_digest
 from ..formats.library import LIGHTMAPS, LibraryEntry
 from ..formats.names import decode_text, escape
-from ..formats.surface import pixel_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,8 +18,8 @@ from ..numeric.arrays import Ints
 from ..numeric.pose import F64, multiply, rotate
 from .appearance import Appearance
 from .extras import NodeExtras
+from .level import TerrainScene
 from .scene import F32, Scene
-from .terrain import TerrainScene
 
 _IDENTITY = (1.0, 0.0, 0.0, 0.0)
 #: The longest name of a custom property in Blender, bytes of UTF-8.

@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..formats.key_pool import KEY_DTYPE, count_identities, decode_keys
 from ..formats.model import NO_LIGHTMAP, NODE_COCKPIT, MshModel
 from ..formats.names import decode_text
+from ..formats.tables import KEY_DTYPE, count_identities, decode_keys
 from ..numeric.arrays import NONE16, ranges
 from ..numeric.pose import compose, rotation, rotation_matrix
 from ..numeric.sampler import Tracks, keys_at_rest, sample

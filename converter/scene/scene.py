@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import ConversionError
 from ..findings import Report
 from ..formats.control_points import ControlPoint
-from ..formats.surface import FilePicture, Surface
+from ..formats.gltf import FilePicture, Surface
 from ..numeric.quantize import normalise
 from .extras import FileInfo, MaterialExtras, NodeExtras
 
@@ -300,6 +300,20 @@ class Scene:
         return sum(p.index_count // 3 for p in self.meshes[mesh].primitives)
 
 
+class Placed(NamedTuple):
+    """How a model stands in the glTF of a unit or mission, which does not show all of it.
+
+    Attributes:
+        reach: the largest coordinate there: editors compute places of nodes from places in the world.
+        moves: whether its clip is shown.
+        points: whether its control points are.
+    """
+
+    reach: float
+    moves: bool
+    points: bool
+
+
 @dataclass
 class ImportedScene:
     """An edited file as it is, before its nodes are identified; game axes.
@@ -316,6 +330,8 @@ class ImportedScene:
         has_normals: whether the file has any; else they are computed from its faces.
         material_flags: ``tri_flags`` of each material, for the triangles that have it.
         fps: frames per second as the file states.
+        placed: of a model that a unit or mission places, how; materials that it names are those of the
+            whole file, and are compared there.
         report: what the import says; whatever it is passed to adds to it.
     """
 
@@ -333,6 +349,7 @@ class ImportedScene:
     fps: float | None = None
     draco: bool = False
     has_normals: bool = True
+    placed: Placed | None = None
     report: Report = field(default_factory=Report)
 
     @property

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter import cli
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.areal_map import read_areal_map
 from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.input_files import read_file
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from tests.support.areal_edits import own, record_bytes, require_mutual
 from tests.support.game import snapshot

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.mission import read_mission
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.registry import read_registry
-from msh_gltf.converter.input_files import read_file
 from tests.blender.test_extension import Seen, pytestmark, see, zip_file
 from tests.support.game import original, snapshot
 from tests.support.runs import run

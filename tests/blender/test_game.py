@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter import cli
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.input_files import read_file
 from tests.support.game import make_game, snapshot
 from tests.support.gltf_view import GltfView
 from tests.support.runs import call

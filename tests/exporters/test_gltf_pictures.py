@@ -15,10 +15,10 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter import MANIFEST, cli
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import replace_entry
 from msh_gltf.converter.formats.texture import read_texm
-from msh_gltf.converter.input_files import read_file
 from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.scene.appearance import Appearance, Picture

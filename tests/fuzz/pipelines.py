@@ -190,8 +190,8 @@ def _smallest() -> bytes:
 @cache
 def pairs() -> list[tuple[bytes, bytes]]:
     """``(glb, sidecar)`` of small models, a terrain and an areal map."""
+    from msh_gltf.converter.files import read_file
     from msh_gltf.converter.formats.nres import read_nres
-    from msh_gltf.converter.input_files import read_file
     from msh_gltf.converter.kinds.dispatch import gltf_files, load, load_file
     from msh_gltf.converter.options import ExportOptions
 

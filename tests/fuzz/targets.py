@@ -285,7 +285,7 @@ def _points(data: bytes) -> Any:
 
 
 def _points_rest(points: Any) -> None:
-    from msh_gltf.converter.scene.points import shown_points
+    from msh_gltf.converter.scene.decode import shown_points
 
     shown_points(points, _scene())
 
@@ -430,7 +430,7 @@ def _pictures() -> list[bytes]:
     import numpy as np
     from PIL import Image
 
-    from msh_gltf.exporters.png import png_bytes
+    from msh_gltf.exporters.gltf_file import png_bytes
 
     ramp = np.arange(8 * 4 * 4, dtype=np.uint8).reshape(4, 8, 4)
     found = [png_bytes(ramp)]
@@ -446,7 +446,7 @@ def _picture(data: bytes) -> Any:
 
 
 def _picture_rest(path: Any) -> None:
-    from msh_gltf.importers.picture import read_picture
+    from msh_gltf.importers.materials import read_picture
 
     read_picture(path)
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.input_files import read_file
 
 DATA = Path(__file__).parent.parent / "data"
 #: Material.lib, Textures.lib, lightmap.lib, and the truth about them.

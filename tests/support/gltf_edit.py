@@ -41,6 +41,7 @@ class Editable:
         self.json: dict[str, Any] = json.loads(json.dumps(view.json))
         self.arrays = [view.array(i).copy() for i in range(len(view["accessors"]))]
         self.normalized = [a.get("normalized", False) for a in view["accessors"]]
+        self.pictures = {i: view.picture(image) for i, image in enumerate(view["images"]) if "bufferView" in image}
 
     def add(self, array: np.ndarray[Any, Any]) -> int:
         self.arrays.append(array)
@@ -72,6 +73,12 @@ class Editable:
             accessors.append(accessor)
             chunks += raw.tobytes() + bytes(-raw.nbytes % 4)
         document = self.json | {"bufferViews": views, "accessors": accessors}
+        if self.pictures:
+            document["images"] = [dict(image) for image in self.json["images"]]
+        for i, picture in self.pictures.items():
+            document["images"][i]["bufferView"] = len(views)
+            views.append({"buffer": 0, "byteOffset": len(chunks), "byteLength": len(picture)})
+            chunks += picture + bytes(-len(picture) % 4)
         document["buffers"] = [{"byteLength": len(chunks)}]
         if path.suffix == ".gltf":
             uri = "data:application/octet-stream;base64," + base64.b64encode(chunks).decode()

@@ -52,6 +52,12 @@ class GltfView:
         shape = (accessor["count"], width)
         return np.ndarray(shape, dtype, self.buffer, start, (step, dtype.itemsize)).copy()
 
+    def picture(self, image: dict[str, Any]) -> bytes:
+        """The bytes of an image that lies in the buffer."""
+        view = self["bufferViews"][image["bufferView"]]
+        start = view.get("byteOffset", 0)
+        return bytes(self.buffer[start : start + view["byteLength"]])
+
     def local(self, node: int, frame: int | None = None) -> np.ndarray[Any, Any]:
         """4x4 matrix of a node, at rest or at a key of the clip."""
         data = self["nodes"][node]

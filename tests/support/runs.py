@@ -52,7 +52,7 @@ def identified_file(path: Path) -> Identified:
     """A glTF file without its sidecar, its nodes identified and its clip on them."""
     from msh_gltf.converter.edits.clips import choose_clip
     from msh_gltf.converter.edits.nodes import identify
-    from msh_gltf.converter.edits.place_parts import place_parts
+    from msh_gltf.converter.edits.poses import place_parts
     from msh_gltf.converter.options import ImportOptions
     from msh_gltf.importers.gltf import read_gltf
 

@@ -162,7 +162,7 @@ def test_a_listing_feeds_include(tmp_path: Path) -> None:
 def test_a_second_run_waits_for_nobody(tmp_path: Path) -> None:
     game, out = make_game(tmp_path / "game"), tmp_path / "out"
     hold = (
-        "import sys; from pathlib import Path; from msh_gltf.converter.locks import only_run\n"
+        "import sys; from pathlib import Path; from msh_gltf.converter.files import only_run\n"
         "with only_run(Path(sys.argv[1])): print('ready', flush=True); sys.stdin.read()"
     )
     with start_on_windows(hold, out) as first:

@@ -70,7 +70,7 @@ def test_a_rule_stands_beside_what_finds_it() -> None:
     uses = Counter(node.id for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, ast.Name))
     for path, tree in TREES.items():
         names = declarations(tree)
-        assert not names or path.parent.name in ("checks", "formats") or path.stem == "input_files", path
+        assert not names or path.parent.name in ("checks", "formats") or path.stem == "files", path
         if path.parent.name == "checks":
             assert [name for name in names if uses[name] < 1 + name.isupper()] == [], path
             assert [code for name, code in names.items() if name.lower() != code.replace("-", "_")] == []

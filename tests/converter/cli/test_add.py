@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter import cli
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.registry import read_registry
 from msh_gltf.converter.formats.sidecar import sha256
-from msh_gltf.converter.input_files import read_file
 from tests.docs.materials import EXAMPLES, example_game
 from tests.support.game import snapshot
 from tests.support.gltf_edit import Editable

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import cKDTree
 
-from msh_gltf.converter.edits import rigid_transforms
+from msh_gltf.converter.edits import transforms as rigid_transforms
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres

@@ -24,7 +24,7 @@ def test_a_file_is_cut_while_it_is_looked_at(tmp_path: Path) -> None:
     """A mapped file would end the process with SIGBUS here."""
     path = tmp_path / "x"
     code = (
-        "import os, sys; from pathlib import Path; from msh_gltf.converter.input_files import read_file; "
+        "import os, sys; from pathlib import Path; from msh_gltf.converter.files import read_file; "
         "path = Path(sys.argv[1]); path.write_bytes(bytes(100_000)); data = read_file(path); "
         "os.truncate(path, 0); print(bytes(data[50_000:50_010]) == bytes(10), len(data))"
     )

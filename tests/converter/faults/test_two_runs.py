@@ -13,13 +13,12 @@ from PIL import Image
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.files import only_run, read_file
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import sha256
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.games import Games
 from msh_gltf.converter.game.replace_entry import Origin, replace_model
-from msh_gltf.converter.input_files import read_file
-from msh_gltf.converter.locks import only_run
 from tests.converter.game.test_import_run import move
 from tests.support.corpus import DATA
 from tests.support.faults import is_stopped, leftovers, started, wait_for

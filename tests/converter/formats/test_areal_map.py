@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.areal_map import AREALS, CELLS, ArealMap, areal_payload, read_areal_map, write_areal_map
 from msh_gltf.converter.formats.nres import Archive, Entry, read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import name_field, new_archive
-from msh_gltf.converter.input_files import read_file
 from tests.support.maps import every_level, level_called
 
 

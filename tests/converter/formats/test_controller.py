@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.controller import (
     CONTROLLER_TYPE,
     Controller,
@@ -22,7 +23,6 @@ from msh_gltf.converter.formats.controller import (
     write_controller,
 )
 from msh_gltf.converter.formats.nres import is_nres, read_nres
-from msh_gltf.converter.input_files import read_file
 from tests.support.controller import State, channel, controller, walker
 from tests.support.corpus import CORPUS
 

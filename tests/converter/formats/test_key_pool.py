@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from msh_gltf.converter.formats.key_pool import count_identities, decode_keys, encode_keys
+from msh_gltf.converter.formats.tables import count_identities, decode_keys, encode_keys
 from msh_gltf.converter.numeric.quantize import encode_unit
 from msh_gltf.converter.scene.dialect import Dialect, key_order
 

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.material import (
     FoundMaterial,
     MaterialKind,
@@ -22,7 +23,6 @@ from msh_gltf.converter.formats.material import (
 )
 from msh_gltf.converter.formats.nres import Archive, Entry, read_nres
 from msh_gltf.converter.formats.nres_edits import name_field, new_archive
-from msh_gltf.converter.input_files import read_file
 from tests.support.corpus import CORPUS, LIBS
 
 MAT0 = int.from_bytes(b"MAT0", "little")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from msh_gltf.converter.checks.model import check_model
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.kinds import archive_kind
 from msh_gltf.converter.formats.model import (
     LOAD_ORDER,
@@ -26,7 +27,6 @@ from msh_gltf.converter.formats.model import (
 )
 from msh_gltf.converter.formats.nres import Archive, Entry, read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import name_field, new_archive
-from msh_gltf.converter.input_files import read_file
 from msh_gltf.converter.kinds.open_files import read_msh
 from tests.support.corpus import DATA, every_sample, sample_called
 from tests.support.runs import first_difference

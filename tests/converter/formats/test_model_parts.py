@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.model_parts import (
     read_footing,
     read_node_properties,
@@ -19,7 +20,6 @@ from msh_gltf.converter.formats.model_parts import (
     write_node_properties,
 )
 from msh_gltf.converter.formats.nres import is_nres, read_nres
-from msh_gltf.converter.input_files import read_file
 from tests.support.corpus import CORPUS
 
 

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.names import decode_text, fold_lower, fold_upper
 from msh_gltf.converter.formats.nres import Archive, Entry, read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import new_archive, repack, replace_entry, sort_table
-from msh_gltf.converter.input_files import read_file
 from msh_gltf.converter.kinds.open_files import open_nres
 from tests.support.corpus import DATA, every_sample
 

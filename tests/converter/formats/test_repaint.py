@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from msh_gltf.converter.formats.repaint import repainted
+from msh_gltf.converter.formats.library import repainted
 from msh_gltf.converter.formats.texture import FORMATS, TEXM_HEADER_DTYPE, Texm, new_texm, read_texm, write_texm
 from msh_gltf.converter.kinds.open_files import open_nres
 from tests.converter.formats.test_texture import libraries

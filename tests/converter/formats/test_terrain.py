@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from msh_gltf.converter.checks.recover_maps import checked_terrain
 from msh_gltf.converter.checks.terrain import check_terrain
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import new_archive
 from msh_gltf.converter.formats.terrain import COARSE, FINE, Terrain, TerrainStream, read_terrain, write_terrain
-from msh_gltf.converter.input_files import read_file
 from msh_gltf.converter.numeric.surfaces import hull, sphere_radius
 from tests.support.maps import every_level, level_called
 from tests.support.runs import first_difference

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import Archive, read_nres
 from msh_gltf.converter.formats.texture import FORMATS, WRITABLE_FORMATS, new_texm, read_texm, write_texm
-from msh_gltf.converter.input_files import read_file
 from tests.support.corpus import CORPUS, LIBS
 
 BYTES = {0: 1, 565: 2, 556: 2, 4444: 2, 88: 2, 888: 4, 8888: 4}

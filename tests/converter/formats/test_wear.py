@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import is_nres, read_nres
 from msh_gltf.converter.formats.wear import Wear, new_wear, read_wear, read_wear_names, write_wear
-from msh_gltf.converter.input_files import read_file
 from tests.support.corpus import CORPUS, DATA
 
 GOOD = b"2\r\n0 wall\r\n1 B_ROOF\r\n\r\nLIGHTMAPS\r\n1\r\n0 LM_1\r\n"

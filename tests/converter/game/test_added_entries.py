@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter import cli
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import add_entry, replace_entry
 from msh_gltf.converter.formats.wear import read_wear_names
-from msh_gltf.converter.input_files import read_file
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.open_files import read_msh
 from tests.converter.game.test_import_run import back, move, same_but_for

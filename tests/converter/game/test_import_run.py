@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from msh_gltf.converter import cli
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.input_files import read_file
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.storage import VAULT
 from tests.support.corpus import CORPUS, LIBS

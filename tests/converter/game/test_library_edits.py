@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.material import read_material
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.texture import read_texm
-from msh_gltf.converter.input_files import read_file
 from tests.support.game import snapshot
 from tests.support.gltf_edit import Editable
 from tests.support.runs import run

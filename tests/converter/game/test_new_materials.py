@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.material import read_material
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.texture import read_texm
 from msh_gltf.converter.formats.wear import read_wear_names
-from msh_gltf.converter.input_files import read_file
 from tests.converter.game.test_library_edits import TURRETS, Edit, colour, png
 from tests.support.gltf_edit import Editable
 from tests.support.runs import run

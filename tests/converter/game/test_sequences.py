@@ -10,11 +10,11 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter import cli
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import replace_entry
 from msh_gltf.converter.formats.sidecar import sha256
 from msh_gltf.converter.game.undo import status
-from msh_gltf.converter.input_files import read_file
 from tests.converter.game.test_import_run import move
 from tests.converter.game.test_library_edits import TURRETS, Edit, colour, made
 from tests.converter.game.test_undo_runs import ROCK, Place, place, rename_material

@@ -10,6 +10,7 @@ import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.control_points import POINTS_TYPE
 from msh_gltf.converter.formats.names import encode_name
 from msh_gltf.converter.formats.nres import read_nres, write_nres
@@ -17,7 +18,6 @@ from msh_gltf.converter.formats.nres_edits import add_entry, remove_entry, repla
 from msh_gltf.converter.formats.sidecar import sha256
 from msh_gltf.converter.game.games import Games
 from msh_gltf.converter.game.replace_entry import Origin, replace_model
-from msh_gltf.converter.input_files import read_file
 from msh_gltf.converter.kinds.import_result import Companion
 from tests.converter.game.test_import_run import move
 from tests.converter.game.test_library_edits import TURRETS, Edit, colour, made

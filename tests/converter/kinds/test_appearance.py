@@ -13,9 +13,9 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.material import MaterialKind, new_material, read_material, write_material
 from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.input_files import read_file
 from tests.exporters.test_gltf_appearance import picture
 from tests.support.corpus import LIBS
 from tests.support.gltf_view import GltfView

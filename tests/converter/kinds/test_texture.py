@@ -19,10 +19,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from msh_gltf.converter import cli
+from msh_gltf.converter.files import only_run, read_file
 from msh_gltf.converter.formats.nres import Archive, read_nres, write_nres
 from msh_gltf.converter.formats.texture import PAGE_DTYPE, new_texm, read_texm, with_pages_of
-from msh_gltf.converter.input_files import read_file
-from msh_gltf.converter.locks import only_run
 from tests.converter.formats.test_texture import every_library
 from tests.support.corpus import LIBS, sample_called
 from tests.support.game import archive as archive_bytes

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from msh_gltf.converter.files import Later
 from msh_gltf.converter.formats.library import LIGHTMAPS, MATERIALS, TEXTURES
 from msh_gltf.converter.formats.nres import Entry
-from msh_gltf.converter.input_files import Later
 from msh_gltf.converter.kinds import texture_lookup
 from msh_gltf.converter.kinds.appearance import find_appearance
 from msh_gltf.converter.kinds.texture_lookup import Libraries

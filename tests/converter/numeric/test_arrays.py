@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from msh_gltf.converter.formats.key_pool import KEY_DTYPE
 from msh_gltf.converter.formats.model import BATCH_DTYPE, TRIANGLE_DTYPE
-from msh_gltf.converter.formats.tables import SLOT_DTYPE
+from msh_gltf.converter.formats.tables import KEY_DTYPE, SLOT_DTYPE
 from msh_gltf.converter.numeric.arrays import concatenate_records, cross_products
 from msh_gltf.converter.numeric.surfaces import _stable_order
 

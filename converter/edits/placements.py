@@ -1,31 +1,27 @@
-"""Find what an edited unit or mission changes inside the models that it places.
+"""Find what an edited unit or mission shows of the models that it places, and what belongs to none.
 
-That belongs to the files of these models: it is reported, not written.
+Each model becomes a file of its own (``edits.placed_scene``), which is imported like any other.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConversionError, plural, printable
-from ..findings import Change, NotApplied, Report
-from ..formats.terrain import Terrain
+from ..errors import plural, printable
+from ..findings import Report
 from ..numeric.pose import F64, parents_first
 from ..scene.assembly import Pose, root_pose
 from ..scene.extras import NodeExtras
 from ..scene.inside import CLIPS, component_text, object_key
-from ..scene.scene import ImportedNode, ImportedScene
-from ..scene.terrain import TerrainScene
-from .compare_materials import report_terrain_faces_without_material
-from .compare_placed import PlacedComparison, ShownModel, elsewhere
+from ..scene.scene import ImportedNode, ImportedScene, Placed
 from .nodes import local_matrix
 from .placed_nodes import same_linear, same_position
-from .terrain import compare_terrain, compare_terrain_objects
+from .placed_scene import Copies, PlacedScenes, ShownModel
 
 #: Kinds of nodes that a model can be below.
 PLACES = ("object", "component", "unit")
@@ -36,23 +32,16 @@ _NO_PLACE = {
     "unit": ("a unit has no place: missions say where it is", "undo it, or move it in a mission"),
     "": ("it is below nothing that has a place", "undo it"),
 }
+#: Why a part on a socket has no place of its own.
+_ON_SOCKET = ("it stands where its socket is", "move the socket, or mount it on another one")
+#: Why a mission does not change the components of a unit.
+_OF_UNIT = ("missions place units and do not change them", "edit the unit's own file")
 #: What to do where an object lost only a part of what it shows.
-_DELETE_ALL = "to delete the object, delete its own node and all below it"
+_DELETE_ALL = ("missions place units and do not change them", "delete the object's own node and all below it")
 #: How far what is scaled may be from what is not.
 _EVEN = 1e-4
 #: How many are named; the others are counted.
 _NAMED = 20
-#: How many of the places of a model are named.
-_PLACED = 3
-
-
-@dataclass(frozen=True, eq=False)
-class ShownTerrain:
-    """The terrain that a mission shows: its tables, its scene, material names by row."""
-
-    terrain: Terrain
-    scene: TerrainScene
-    wear: list[str]
 
 
 @dataclass(frozen=True)
@@ -62,84 +51,54 @@ class Shown:
     Attributes:
         inside: as text (``converter.scene.inside``).
         models: by object key in lower case.
-        terrain: ``None``: there is none.
+        ground: (V, 3) vertices of the terrain; ``None``: there is none.
     """
 
     inside: Mapping[str, str]
     models: Mapping[str, ShownModel]
-    terrain: ShownTerrain | None = None
+    ground: NDArray[np.float32] | None = None
 
     @property
     def positions(self) -> NDArray[np.float32]:
         """All vertices that are shown, and more. (V, 3)."""
         models = {id(model): model.scene.streams.positions for model in self.models.values()}
-        ground = [] if self.terrain is None else [self.terrain.scene.positions]
+        ground = [] if self.ground is None else [self.ground]
         return np.concatenate([np.empty((0, 3), np.float32), *models.values(), *ground])
 
 
-@dataclass
-class InsideEdits:
-    """What a file changes of the models, the terrain and the clips that it shows."""
-
-    not_applied: list[NotApplied] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-
-def compare_inside(
-    given: ImportedScene,
-    world: F64,
-    shown: Shown,
-    new: Collection[int],
-    exchanged: Mapping[int, str],
-    fps: float | None = None,
-) -> InsideEdits:
-    """Return what a file changes of the models, the terrain and the clips that it shows.
-
-    Args:
-        given: the file.
-        world: (n, 4, 4) places of its nodes.
-        shown: what the export showed.
-        new: nodes of new objects and components, below which nothing may be.
-        exchanged: nodes that place another thing than what is still shown below them, and the key
-            of that; of a new one, empty.
-        fps: frames per second of the file's clip; default by evidence.
-    """
-    return _Inside(given, world, shown, new, exchanged, fps).run()
-
-
-class _Inside:
-    """The nodes of a file by what they are below.
+class Placements:
+    """The nodes of a file by what they are below; what belongs to no model is reported.
 
     Attributes:
         items_of: the nodes below each node that places a model.
         parents: the nodes that others are below; around: those that placed objects are below.
-        assets: models as new objects show them.
         keys: those of what exchanged nodes still show.
         foreign: names of nodes that are not of anything that is placed.
         ground: nodes of the terrain.
     """
 
     def __init__(
-        self,
-        given: ImportedScene,
-        world: F64,
-        shown: Shown,
-        new: Collection[int],
-        exchanged: Mapping[int, str],
-        fps: float | None,
+        self, given: ImportedScene, world: F64, shown: Shown, new: Collection[int], exchanged: Mapping[int, str]
     ) -> None:
-        self.fps = fps
+        """Sort the nodes.
+
+        Args:
+            given: the file.
+            world: (n, 4, 4) places of its nodes.
+            shown: what the export showed.
+            new: nodes of new objects and components, below which nothing may be.
+            exchanged: nodes that place another thing than what is still shown below them, and the key
+                of that; of a new one, empty.
+        """
         self.given, self.world, self.shown, self.inside = given, world, shown, shown.inside
         self.new, self.exchanged = set(new), self._all_below(set(exchanged))
-        self.keys = exchanged
-        self.out = InsideEdits()
+        self.keys, self.report = exchanged, given.report
         self.items_of: dict[int, list[int]] = defaultdict(list)
         self.rows_of: dict[int, list[int | None]] = defaultdict(list)
         self.parents = {item.parent for item in given.nodes}
         self.around = self._all_above(
             i for i, n in enumerate(given.nodes) if n.extras.get("kind") in PLACES or i in self.new
         )
-        self.assets: dict[tuple[int, bool, bool], ShownModel] = {}
         self.foreign: dict[str, None] = {}
         self.ground: list[int] = []
         self.rows_in: dict[str, list[str]] = defaultdict(list)
@@ -148,6 +107,14 @@ class _Inside:
             key, _, number = rest.rpartition(" ")
             if kind == "component":
                 self.rows_in[key].append(number)
+        for i in range(len(given.nodes)):
+            if i not in self.exchanged:
+                self._sort_in(i)
+            elif self.keys.get(i) and given.nodes[i].extras.get("kind") == "component":
+                self._require_in_place(i)
+        self._compare_components()
+        self._report_clips()
+        self._report_foreign()
 
     def _all_below(self, items: set[int]) -> set[int]:
         """Nodes, and the nodes below them up to the next object, of a component the next one."""
@@ -171,19 +138,6 @@ class _Inside:
                 out.add(above)
                 above = self.given.nodes[above].parent
         return out
-
-    def run(self) -> InsideEdits:
-        for i in range(len(self.given.nodes)):
-            if i not in self.exchanged:
-                self._sort_in(i)
-            elif self.keys.get(i) and self.given.nodes[i].extras.get("kind") == "component":
-                self._require_in_place(i)
-        self._compare_models()
-        self._compare_components()
-        self._compare_ground()
-        self._compare_clips()
-        self.out.not_applied += _foreign([*self.foreign])
-        return self.out
 
     def _sort_in(self, i: int) -> None:
         item, above = self.given.nodes[i], self._above(i)
@@ -226,11 +180,14 @@ class _Inside:
 
     # -------------------------------------------------------------- models
 
-    def _compare_models(self) -> None:
-        """Compare every placed model with its file; what differs is reported once per file."""
-        comparison = PlacedComparison(self.given, self.world, self.fps)
-        places: dict[str, set[int]] = defaultdict(set)
-        found: dict[tuple[str, NotApplied], set[int]] = defaultdict(set)
+    def copies(self, fps: float | None) -> list[Copies]:
+        """Return every model as the file shows it, placements that show it alike as one.
+
+        Args:
+            fps: frames per second of the file's clip; default by evidence.
+        """
+        scenes, out = PlacedScenes(self.given, self.world, fps), dict[int, list[Copies]]()
+        found = []
         for i, item in enumerate(self.given.nodes):
             if i in self.exchanged or item.extras.get("kind") not in PLACES:
                 continue
@@ -240,49 +197,45 @@ class _Inside:
             if model is None or (not items and bare):
                 continue
             if not items and model.scene.nodes:
-                self.report(_quoted(item), "lacks all nodes of its model", _DELETE_ALL)
+                self.report.skipped(_quoted(item), "lacks all nodes of its model", *_DELETE_ALL)
                 continue
-            places[model.file].add(i)
-            shown = self._as_asset(items, model, comparison.tracks) if self._is_new(i) else model
-            for one in comparison.differences(i, items, shown):
-                found[model.file, one].add(i)
-        grouped: dict[tuple[str, NotApplied, frozenset[int]], list[str]] = defaultdict(list)
-        for (file, one), here in found.items():
-            grouped[file, replace(one, where=""), frozenset(here)].append(one.where)
-        for (file, one, where), nodes in grouped.items():
-            title = f"model {printable(file)!r}"
-            if where != places[file]:
-                title += f" in {self._named_places(where)}"
-            what = f"{_listed(sorted(filter(None, nodes)), _NAMED)} {one.what}".strip()
-            self.out.not_applied.append(replace(one, where=title, what=what))
+            found.append(scenes.of(i, items, model, is_copy=self._is_new(i)))
+        for one in sorted(found, key=lambda one: 0.0 if one.scene.placed is None else one.scene.placed.reach):
+            others = out.setdefault(id(one.model), [])
+            same = next((other for other in others if one.is_like(other)), None)
+            if same is None:
+                others.append(one)
+            else:
+                same.places += one.places
+                same.is_copy &= one.is_copy
+        return [one for group in out.values() for one in group]
 
-    def _is_new(self, i: int) -> bool:
-        """Whether a node is a new object or component, or of one."""
-        return i in self.new or self._owner(i) in self.new
+    def terrain(self) -> ImportedScene | None:
+        """Return the terrain as a file of its own; ``None``: it is not there, or moved, which is reported."""
+        if self.shown.ground is None:
+            return None
+        nodes = [self.given.nodes[i] for i in self.ground]
+        if not any(item.mesh >= 0 and self.given.meshes[item.mesh].drawn for item in nodes):
+            self.report.skipped("terrain", "is missing", "a mission shows the level's own", "undo it")
+            return None
+        if not np.allclose(self.world[self.ground], np.eye(4), atol=1e-5):
+            self.report.skipped(
+                "terrain", "is moved, turned or scaled", "a level has no place", "move its vertices, or undo it"
+            )
+        still = np.array([1.0, 0, 0, 0])
+        own = [
+            replace(item, parent=-1, translation=np.zeros(3, np.float32), rotation=still, linear=None) for item in nodes
+        ]
+        placed = Placed(0.0, moves=False, points=False)
+        return replace(self.given, nodes=own, clips=[], placed=placed, report=Report())
 
-    def _as_asset(self, items: Sequence[int], model: ShownModel, tracks: Mapping[int, object]) -> ShownModel:
-        """A model without the control points and clips that an asset of it does not have."""
-        kinds = {self.given.nodes[i].extras.get("kind") for i in items}
-        points, moved = "point" in kinds, any(tracks.get(i) for i in items)
-        key = id(model), points, moved
-        if key not in self.assets:
-            out = model
-            if not points:
-                out = replace(
-                    out,
-                    points=replace(out.points, records=out.points.records[:0], names=out.points.names[:0]),
-                    shown_points=[],
-                )
-            if not moved:
-                out = replace(out, scene=replace(out.scene, tracks=[]))
-            self.assets[key] = out
-        return self.assets[key]
-
-    def report(self, where: str, what: str, instead: str = "") -> None:
-        """Add what belongs to another file; ``instead``: what to do but edit that."""
-        found = elsewhere(where, what)
-        more = f"; {instead}" if instead else ""
-        self.out.not_applied.append(replace(found, instead=f"{found.instead}{more}"))
+    def title(self, where: Collection[int], most: int = 3) -> str:
+        """Return the names of the objects that nodes belong to; at most ``most`` of them."""
+        owners = [self._owner(i) for i in where]
+        names = [
+            _quoted(self.given.nodes[i if owner is None else owner]) for i, owner in zip(where, owners, strict=True)
+        ]
+        return _listed(sorted(set(names)), most)
 
     def _is_bare(self, i: int) -> bool:
         """Whether a component showed nothing though its key has a model."""
@@ -290,13 +243,9 @@ class _Inside:
         path = "" if owner is None else object_key(self.given.nodes[owner].extras)
         return f"bare {path} {self.given.nodes[i].extras.get('index')}" in self.inside
 
-    def _named_places(self, where: Collection[int]) -> str:
-        """The objects that nodes belong to."""
-        owners = [self._owner(i) for i in where]
-        names = [
-            _quoted(self.given.nodes[i if owner is None else owner]) for i, owner in zip(where, owners, strict=True)
-        ]
-        return _listed(sorted(set(names)), _PLACED)
+    def _is_new(self, i: int) -> bool:
+        """Whether a node is a new object or component, or of one."""
+        return i in self.new or self._owner(i) in self.new
 
     def _owner(self, i: int) -> int | None:
         """The object that a component is of; ``None``: it is of a unit by itself."""
@@ -319,7 +268,7 @@ class _Inside:
         self.rows_of[owner].append(row)
         text = self.inside.get(f"component {object_key(self.given.nodes[owner].extras)} {row}")
         if text not in (None, component_text(item.extras)):
-            self.report(_quoted(item), "its custom properties changed")
+            self.report.skipped(_quoted(item), "its custom properties changed", *_OF_UNIT)
 
     def _compare_components(self) -> None:
         """Report objects whose components are not those of their unit; copies without any pass."""
@@ -329,7 +278,7 @@ class _Inside:
             expected = self.rows_in.get(object_key(item.extras))
             rows = self.rows_of.get(i, [])
             if expected is not None and sorted(map(str, rows)) != sorted(expected):
-                self.report(_quoted(item), "has other components than its unit", _DELETE_ALL)
+                self.report.skipped(_quoted(item), "has other components than its unit", *_DELETE_ALL)
 
     def _require_in_place(self, i: int) -> None:
         """Report a component that is not where the export puts it."""
@@ -344,17 +293,14 @@ class _Inside:
             for pose in poses
         ):
             if on_socket:
-                self.report(title, "is moved on its socket")
+                self.report.skipped(title, "is moved on its socket", *_ON_SOCKET)
             else:
                 kind = None if above < 0 else self.given.nodes[above].extras.get("kind")
-                why, instead = _NO_PLACE.get(kind or "", _NO_PLACE[""])
-                self.out.not_applied.append(
-                    NotApplied(where=title, what="is moved, turned or scaled", why=why, instead=instead)
-                )
+                self.report.skipped(title, "is moved, turned or scaled", *_NO_PLACE.get(kind or "", _NO_PLACE[""]))
         elif on_socket:
             linear = self._place_in(i, lambda one: one.get("kind") in PLACES)[1][:3, :3]
             if np.abs(linear.T @ linear - np.eye(3)).max() > _EVEN:
-                self.report(title, "is scaled by a node that it is mounted on")
+                self.report.skipped(title, "is scaled by a node that it is mounted on", *_ON_SOCKET)
 
     def _place_in(self, i: int, ends: Callable[[NodeExtras], bool]) -> tuple[int, F64]:
         """The first node above one whose extras end the search, -1 = none; the place in it."""
@@ -378,54 +324,37 @@ class _Inside:
             return []
         return [Pose() if one is None else root_pose(one.scene).inverse() for one in models]
 
-    # -------------------------------------------------------------- terrain and clips
+    # -------------------------------------------------------------- what is of no model
 
-    def _compare_ground(self) -> None:
-        stored = self.shown.terrain
-        if stored is None:
-            return
-        nodes = [self.given.nodes[i] for i in self.ground]
-        if not any(item.mesh >= 0 and self.given.meshes[item.mesh].drawn for item in nodes):
-            self.report("terrain", "is missing")
-            return
-        if not np.allclose(self.world[self.ground], np.eye(4), atol=1e-5):
-            self.report("terrain", "is moved, turned or scaled")
-        still = np.array([1.0, 0, 0, 0])
-        own = replace(
-            self.given,
-            report=Report(),
-            clips=[],
-            nodes=[
-                replace(item, parent=-1, translation=np.zeros(3, np.float32), rotation=still, linear=None)
-                for item in nodes
-            ],
-        )
-        try:
-            plan = compare_terrain(own, stored.terrain, stored.scene, stored.wear)
-        except ConversionError as error:
-            self.report("terrain", str(error))
-            return
-        compare_terrain_objects(plan, own, stored.terrain, visible_only=True)
-        report_terrain_faces_without_material(plan)
-        differences: list[Change | NotApplied] = [*own.report.changes, *own.report.not_applied]
-        for difference in differences:
-            self.report("terrain", f"{difference.where}: {difference.what}")
-
-    def _compare_clips(self) -> None:
+    def _report_clips(self) -> None:
         """Report what of the clips no placed model has."""
         clips = self.given.clips
         models = self.shown.models.values()
         if CLIPS in self.inside and not clips and any(model.scene.tracks for model in models):
-            self.out.warnings.append("the file has no animation: the clips of its models are not compared")
+            self.report.warnings.append("the file has no animation: the clips of its models are not compared")
         below = {i for items in self.items_of.values() for i in items}
         tracks = {track.node for clip in clips for track in clip.tracks}
         moved = [_quoted(self.given.nodes[i]) for i in sorted(tracks - below - self.exchanged)]
         scaled = [f"node {printable(name)!r}" for clip in clips for name in clip.scaled]
         if moved:
-            self.report(_listed(moved, _NAMED), "is animated")
+            why, instead = "only nodes of models move in the game", "animate nodes of its model"
+            self.report.skipped(_listed(moved, _NAMED), "is animated", why, instead)
         if scaled:
-            self.report(_listed([*dict.fromkeys(scaled)], _NAMED), "has animated scale")
-        self.out.not_applied += [one for clip in clips for one in clip.report.not_applied]
+            why, instead = "nodes of a model have none", "move its vertices with nodes of their own"
+            self.report.skipped(_listed([*dict.fromkeys(scaled)], _NAMED), "has animated scale", why, instead)
+        self.report.not_applied += [one for clip in clips for one in clip.report.not_applied]
+
+    def _report_foreign(self) -> None:
+        names = [*self.foreign]
+        for name in names[:_NAMED]:
+            why, instead = (
+                "it is not an object that the mission or the game knows",
+                "make a model of it, or give it the path of what it shows",
+            )
+            self.report.skipped(name, "is new", why, instead)
+        if len(names) > _NAMED:
+            rest = plural(len(names) - _NAMED, "more node")
+            self.report.skipped(rest, "are new", "they are not objects", "make models of them")
 
 
 def _quoted(item: ImportedNode) -> str:
@@ -435,19 +364,3 @@ def _quoted(item: ImportedNode) -> str:
 def _listed(names: list[str], most: int) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
-
-
-def _foreign(names: list[str]) -> list[NotApplied]:
-    out = [
-        NotApplied(
-            where=name,
-            what="is new",
-            why="it is not an object that the mission or the game knows",
-            instead="make a model of it, or give it the path of what it shows",
-        )
-        for name in names[:_NAMED]
-    ]
-    if len(names) > _NAMED:
-        rest = f"{plural(len(names) - _NAMED, 'more node')}"
-        out.append(NotApplied(where=rest, what="are new", why="they are not objects", instead="make models of them"))
-    return out

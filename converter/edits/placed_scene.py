@@ -1,0 +1,300 @@
+"""Make of the nodes below a placement of a unit or mission the file of the placed model alone.
+
+Such a file is imported like any other. Copies that differ by noise are one file.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..findings import Report
+from ..formats.control_points import ControlPoint
+from ..formats.names import without_number
+from ..numeric.pose import F64
+from ..scene.extras import FileInfo, NodeExtras
+from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Material, Mesh, Node, Placed, Scene, Track
+from .frame_rate import DEFAULT_FPS
+from .nodes import PLACED_TURN_NOISE, POSE_NOISE, model_size
+from .placed_nodes import new_title
+from .poses import same_rotations
+
+#: What a held value may drift by, and what times of keys round, seconds.
+_HELD, _MOMENT = 1e-4, 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class ShownModel:
+    """A model that a unit or mission shows.
+
+    Attributes:
+        file: what its file is called.
+        scene: all of it.
+        points: its control points that are shown.
+        moves: whether its clip is shown.
+        of_game: the sidecar does not know it: an object of it was added.
+    """
+
+    file: str
+    scene: Scene
+    points: list[ControlPoint]
+    moves: bool
+    of_game: bool = False
+
+
+@dataclass(eq=False)
+class Copies:
+    """Placements below which one model is shown alike, as the file of that model alone.
+
+    Attributes:
+        model: the model.
+        scene: the file.
+        meshes: per node the mesh in the file of the unit or mission, -1 = none.
+        is_copy: it is of a new object: what it lacks says nothing.
+        places: the nodes that place it.
+    """
+
+    model: ShownModel
+    scene: ImportedScene
+    meshes: list[int]
+    is_copy: bool
+    places: list[int] = field(default_factory=list)
+
+    @property
+    def missing(self) -> list[str]:
+        """The nodes of the model that the file does not have."""
+        here = {node.extras.get("node") for node in self.scene.nodes}
+        return [node.name for node in self.model.scene.nodes if node.index not in here]
+
+    def is_like(self, other: Copies) -> bool:
+        """Return whether both files show the same, but for noise."""
+        if self._signature != other._signature or not self._same_clips(other):
+            return False
+        pairs = zip(self.scene.nodes, other.scene.nodes, strict=True)
+        return all(self._same_pose(mine, theirs, other) for mine, theirs in pairs)
+
+    def covers(self, other: Copies) -> bool:
+        """Return whether this file shows each node as the other one does, if that is not as it is stored."""
+        stored = {(0, node.index): node for node in self.model.scene.nodes}
+        mine = {_key(node): i for i, node in enumerate(self.scene.nodes)}
+        for k, node in enumerate(other.scene.nodes):
+            i, before = mine.get(_key(node)), stored.get(_number(node.extras))
+            if before is not None and i is None:
+                continue  # it is deleted here
+            if i is None or self.meshes[i] != other.meshes[k]:
+                return False
+            if not self._same_pose(self.scene.nodes[i], node, other) and (
+                before is None or not self._same_pose(before, node, other)
+            ):
+                return False
+        return True
+
+    @property
+    def _signature(self) -> list[tuple[object, ...]]:
+        """All of the nodes but their places."""
+        return [
+            (
+                node.name,
+                node.parent,
+                mesh,
+                repr(node.extras),
+                node.tri_flags,
+                None if node.linear is None else np.round(node.linear, 4).tobytes(),
+            )
+            for node, mesh in zip(self.scene.nodes, self.meshes, strict=True)
+        ]
+
+    def _noise(self, other: Copies) -> float:
+        reaches = (0.0 if one.scene.placed is None else one.scene.placed.reach for one in (self, other))
+        return 2 * POSE_NOISE * max(1.0, model_size(self.model.scene), *reaches)
+
+    def _same_pose(self, a: ImportedNode | Node, b: ImportedNode, other: Copies) -> bool:
+        moved = np.abs(a.translation - b.translation).max()
+        turned = not same_rotations(a.rotation, b.rotation, 2 * PLACED_TURN_NOISE).all()
+        return bool(moved <= self._noise(other)) and not turned
+
+    def _same_clips(self, other: Copies) -> bool:
+        mine, theirs = ([(c.name, t) for c in one.scene.clips for t in c.tracks] for one in (self, other))
+        noise = self._noise(other)
+        return len(mine) == len(theirs) and all(
+            (name, track.node) == (other_name, other_track.node)
+            and _alike(track.translation, other_track.translation, noise)
+            and _alike(track.rotation, other_track.rotation, 2 * PLACED_TURN_NOISE)
+            for (name, track), (other_name, other_track) in zip(mine, theirs, strict=True)
+        )
+
+
+def _alike(a: Channel | None, b: Channel | None, noise: float) -> bool:
+    if a is None or b is None:
+        return a is b
+    if a is b:
+        return True
+    return (
+        a.interpolation == b.interpolation
+        and a.values.shape == b.values.shape
+        and bool(np.abs(a.frames - b.frames).max() <= _MOMENT)
+        and bool(np.abs(a.values - b.values).max() <= max(noise, _HELD))
+    )
+
+
+class PlacedScenes:
+    """Makes files of placed models.
+
+    Args:
+        given: the file of the unit or mission.
+        world: (n, 4, 4) places of its nodes.
+        fps: frames per second of its clip; default by evidence.
+    """
+
+    def __init__(self, given: ImportedScene, world: F64, fps: float | None) -> None:
+        self.given, self.world = given, world
+        self.fps = fps or given.info.get("fps") or given.fps or DEFAULT_FPS
+        self.tracks: dict[int, list[tuple[int, Track]]] = defaultdict(list)
+        for number, clip in enumerate(given.clips):
+            for track in clip.tracks:
+                self.tracks[track.node].append((number, track))
+        self._materials: dict[int, list[Material]] = {}
+
+    def of(self, place: int, items: Sequence[int], model: ShownModel, *, is_copy: bool) -> Copies:
+        """Return the file of a model at one place.
+
+        Args:
+            place: the node that places the model.
+            items: the nodes below it that are not of another placed object.
+            model: what it places.
+            is_copy: it is new: copies of assets have neither clips nor control points.
+        """
+        nodes, given = self.given.nodes, self.given
+        names = self._names(items, model)
+        items = sorted(items, key=lambda i: (*_number(nodes[i].extras), names.get(i, nodes[i].name), i))
+        reach = float(np.abs(self.world[[place, *items], :3, 3]).max())
+        row_of = {item: row for row, item in enumerate(items)}
+        numbers = sorted({nodes[i].mesh for i in items if nodes[i].mesh >= 0})
+        mesh_of = {number: row for row, number in enumerate(numbers)}
+        own = [
+            replace(
+                nodes[i],
+                name=names.get(i, nodes[i].name),
+                parent=row_of.get(nodes[i].parent, -1),
+                mesh=mesh_of.get(nodes[i].mesh, -1),
+            )
+            for i in items
+        ]
+        tracks = any(self.tracks.get(i) for i in items)
+        points = any(nodes[i].extras.get("kind") == "point" for i in items)
+        placed = Placed(
+            reach,
+            moves=bool(given.clips) and model.moves and (tracks or not is_copy),
+            points=points or not (is_copy or model.of_game),
+        )
+        info = FileInfo(lod=given.shown[0], group=given.shown[1])
+        if "fps" in given.info:
+            info["fps"] = given.info["fps"]
+        scene = replace(
+            given,
+            info=info,
+            nodes=own,
+            meshes=[_copied(given.meshes[number]) for number in numbers],
+            materials=[*self._own_materials(model)],
+            clips=self._clips(items, row_of, model, reach),
+            tracks=[],
+            placed=placed,
+            report=Report(),
+        )
+        return Copies(model, scene, [nodes[i].mesh for i in items], is_copy, [place])
+
+    def _clips(self, items: Sequence[int], row_of: dict[int, int], model: ShownModel, reach: float) -> list[Clip]:
+        end = (model.scene.frame_count - 1) / self.fps if model.moves and model.scene.tracks else np.inf
+        clips: dict[int, Clip] = {}
+        for item in items:
+            for number, track in self.tracks[item]:
+                clip = clips.setdefault(number, Clip(self.given.clips[number].name))
+                clip.tracks.append(_without_tail(replace(track, node=row_of[item]), end, reach))
+        return [clips[number] for number in sorted(clips)]
+
+    def _own_materials(self, model: ShownModel) -> list[Material]:
+        """The materials of the file; those of other models have only their names.
+
+        In a unit or mission, the materials of different models have the same keys.
+        """
+        if id(model) not in self._materials:
+            names = {material.name for material in model.scene.materials}
+            self._materials[id(model)] = [
+                material
+                if material.name in names or without_number(material.name) in names
+                else Material(material.name, -1, -1, -1, -1, -1, -1)
+                for material in self.given.materials
+            ]
+        return self._materials[id(model)]
+
+    def _names(self, items: Sequence[int], model: ShownModel) -> dict[int, str]:
+        """The stored names of nodes whose names differ only by what made them unique.
+
+        Of several nodes with one number, only the one that is where it was has the name.
+        """
+        stored = {(0, node.index): (node.name, np.asarray(node.translation)) for node in model.scene.nodes}
+        for point in model.points:
+            stored[1, point.row] = point.name, np.array(point.position)
+        best: dict[tuple[int, object], tuple[float, int]] = {}
+        labels: dict[int, str] = {}
+        for item in items:
+            node = self.given.nodes[item]
+            key = _number(node.extras)
+            if key not in stored:
+                continue
+            name, place = stored[key]
+            away = float(np.abs(node.translation - place).max())
+            if new_title(node.name, name) is None:
+                labels[item] = name
+            if key not in best or away < best[key][0]:
+                best[key] = away, item
+        chosen = {item for _, item in best.values()}
+        return {item: label for item, label in labels.items() if item in chosen}
+
+
+def _number(extras: NodeExtras) -> tuple[int, int]:
+    """What a node says that it is: a node or a control point, and its row; the others come last."""
+    if extras.get("kind") == "point":
+        return 1, extras.get("point", -1)
+    return (0, extras["node"]) if "node" in extras else (2, -1)
+
+
+def _key(node: ImportedNode) -> tuple[int, int, str]:
+    """What pairs the nodes of two copies: what they are, of new ones their names."""
+    kind, row = _number(node.extras)
+    return kind, row, node.name if kind == 2 else ""
+
+
+def _copied(mesh: Mesh) -> Mesh:
+    return replace(mesh, primitives=[*mesh.primitives])
+
+
+def _without_tail(track: Track, end: float, reach: float) -> Track:
+    """A track without the keys after the end of its model's clip that only hold its last value.
+
+    In a unit, the clips of all models are one animation, which an editor exports to its end.
+    """
+    noise = max(_HELD, 2 * POSE_NOISE * reach)
+    return replace(track, rotation=_held(track.rotation, end, _HELD), translation=_held(track.translation, end, noise))
+
+
+def _held(channel: Channel | None, end: float, noise: float) -> Channel | None:
+    if channel is None or channel.interpolation == "CUBICSPLINE" or channel.frames[-1] <= end:
+        return channel
+    last = int(np.searchsorted(channel.frames, end - _MOMENT))
+    frames, values = channel.frames[: last + 1].copy(), channel.values[: last + 1]
+    if not _holds(channel.values[last:], noise):
+        return channel
+    if last > 0 and _holds(values[-2:], noise):
+        frames[-1] = max(end, frames[-2] + _MOMENT)
+    return replace(channel, frames=frames, values=values)
+
+
+def _holds(values: F64, noise: float) -> bool:
+    """Whether a curve has its first value throughout. (T, 3) or (T, 4)."""
+    if values.shape[1] == 4:
+        return bool(same_rotations(values, values[0], noise).all())
+    return bool(np.abs(values - values[0]).max() <= noise)
