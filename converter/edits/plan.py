@@ -423,7 +423,7 @@ def _most_votes(votes: NDArray[np.float64], allowed: NDArray[np.bool_], rows: li
     clear = bool((ranked[:, -1] > np.maximum(ranked[:, -2], 0)).all())
     if clear and not others[best].any() and len(np.unique(best)) == len(best):
         return list(zip(rows, best.tolist(), strict=True))  # no sum can be larger
-    with needed_for("telling several materials of one name apart", "materials"):
+    with needed_for("telling several materials of one name apart", "scipy"):
         from scipy.optimize import linear_sum_assignment
 
     assigned = linear_sum_assignment(np.where(allowed, votes, -1e9), maximize=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from ..numeric.pose import rotation_matrix
 from ..options import ImportOptions
 from ..scene.decode import is_point, length_of, name_of, rest_pose
 from ..scene.scene import ImportedNode, Node
+from .controller import NamedController
 from .nodes import POSE_NOISE, Identified, world_matrices
 
 F64 = NDArray[np.float64]
@@ -75,8 +76,11 @@ def compare_points(
     shown: Sequence[ControlPoint],
     names: Collection[str],
     options: ImportOptions,
+    controller: NamedController | None = None,
 ) -> PointPlan:
     """Return what a file changes of the control points that its sidecar has.
+
+    A deleted point stays where the controller names it by its row, or one after it.
 
     Args:
         identified: the file.
@@ -84,8 +88,10 @@ def compare_points(
         shown: its points that the glTF was made with.
         names: names of the model's own nodes.
         options: whether they are deleted even where none is left.
+        controller: what names them by row.
     """
     rows = range(0 if stored is None else len(stored.records))
+    named = {} if controller is None or stored is None else controller.named_points
     plan = PointPlan(hidden=sorted({*rows} - {point.row for point in shown}))
     items = identified.imported.nodes
     placed = {p.item: p for p in _placed(identified, names)}
@@ -105,6 +111,8 @@ def compare_points(
         for point in shown:
             if point.row in item_of_row:
                 _compare(plan, identified, point, stored, placed.pop(item_of_row[point.row]), noise)
+            elif controller is not None and point.row <= max(named, default=-1):
+                _keep_place(plan, point, controller.name, named)
             else:
                 plan.report.changed(f"control point {_quoted(point.name)}", "is missing")
     for point_item in placed.values():
@@ -119,6 +127,18 @@ def compare_points(
                 "animate the node",
             )
     return plan
+
+
+def _keep_place(plan: PointPlan, point: ControlPoint, controller: str, named: Mapping[int, str]) -> None:
+    """Keep a deleted point whose row, or one after it, a controller names."""
+    plan.hidden = sorted([*plan.hidden, point.row])
+    by = f"{controller} names it: {named[point.row]}" if point.row in named else ""
+    plan.report.skipped(
+        f"control point {point.row} {_quoted(point.name)}",
+        "is missing",
+        by or f"{controller} names points after it by their rows, which would move up",
+        "it stays in the .cpt; change the controller first",
+    )
 
 
 def new_points(identified: Identified) -> PointPlan:

@@ -32,9 +32,14 @@ _BLOCK = 1 << 13
 
 @dataclass
 class PoseChanges:
-    """What differs in poses: nodes that need a new key run, and each difference, told after those of nodes."""
+    """What differs in poses: nodes that need a new key run, and each difference, told after those of nodes.
+
+    Attributes:
+        frames: at which an animated node stands otherwise.
+    """
 
     nodes: set[int] = field(default_factory=set)
+    frames: set[float] = field(default_factory=set)
     report: Report = field(default_factory=Report)
 
 
@@ -64,6 +69,7 @@ def compare_poses(identified: Identified, stored: Scene) -> PoseChanges:
             continue
         frames = _common_frames(new.get(i), old.get(k), scene)
         differ = _differing(new.get(i), old.get(k), node, before, frames, (noise, turn_noise))
+        out.frames.update(frames[~(differ[0] & differ[1])].tolist())
         for path, same in zip(("translation", "rotation"), differ, strict=True):
             if not same.all():
                 out.nodes.add(i)

@@ -133,6 +133,8 @@ CONTROLLER_ENDING = ".ctl"
 STATES, TRANSITIONS, CHANNELS, PARTS, GROUPS = "states", "transitions", "channels", "components", "actions"
 #: A state in which the unit can stay.
 ANCHOR = 0x1
+#: A channel that nothing drives.
+UNDRIVEN = 0x4
 #: A cost of a transition from which on there is none.
 NO_WAY = 1_000_000.0
 #: Classes of components that have a name, and that of the last class.

@@ -20,6 +20,8 @@ _rule = partial(Rule, "footings, node properties", source="docs/reference/model_
 
 #: Endings of the files.
 FOOTING_ENDING, NODE_PROPERTIES_ENDING = ".bas", ".ndp"
+#: Types of their entries, where an archive has none of that name.
+FOOTING_TYPE, NODE_PROPERTIES_TYPE = (int.from_bytes(code, "little") for code in (b"BASE", b"NDPR"))
 #: What messages call them.
 FOOTING, NODE_PROPERTIES = "BAS", "NDP"
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..edits.controller import NamedController
 from ..edits.materials import WearEdit
 from ..edits.nodes import Identified
 from ..edits.points import PointEdit, PointPlan, compare_points, new_points
@@ -20,6 +21,7 @@ from ..numeric.arrays import Records
 from ..options import ImportOptions
 from ..scene.decode import shown_points
 from ..scene.scene import Scene
+from .import_numbered import rows_now
 from .import_result import Companion, ImportResult
 
 # ------------------------------------------------------------------ materials
@@ -146,6 +148,7 @@ def import_points(
     scene: Scene,
     rows: Mapping[int, int],
     options: ImportOptions,
+    controller: NamedController | None,
 ) -> None:
     """Add to a result what a file changes of the control points.
 
@@ -156,13 +159,14 @@ def import_points(
         scene: the sidecar's model.
         rows: node of the file -> row in Res1.
         options: whether all of them are deleted, where none is left in the file.
+        controller: what names them by row.
     """
     before = about.companions.get(POINTS_ENDING, b"")
     old = bool(about.points) and not before
     stored = None if old else read_points(before, about.source)
     shown = about.points if stored is None else shown_points(stored, scene)[0]
     names = {node.name for node in scene.nodes}
-    plan = compare_points(identified, stored, shown, names, options)
+    plan = compare_points(identified, stored, shown, names, options, controller)
     report, changed = out.differences, bool(plan.report.changes)
     if stored is None:
         report.not_applied += plan.report.not_applied
@@ -170,7 +174,7 @@ def import_points(
             why = "version 0.1, which made the sidecar, did not keep the .cpt"
             report.skipped(change.where, change.what, why, "convert the model again and repeat the edit")
         return
-    row_of_stored = {k: rows[i] for i, k in identified.stored_of.items()}
+    row_of_stored = rows_now(identified, rows, scene)
     points = edited_points(plan, stored, rows, row_of_stored)
     report.add(plan.report)
     if write_points(points) == before or not (before or plan.points):

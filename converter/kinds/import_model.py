@@ -42,6 +42,7 @@ from ..scene.decode import decode
 from ..scene.dialect import Dialect
 from ..scene.scene import ImportedScene, Scene
 from .import_companions import import_new_points, import_points, import_wear, why_locked
+from .import_numbered import import_clip, import_nodes, import_triangles, numbered_files, rows_now
 from .import_result import ImportResult
 from .library_edits import add_surface_edits
 
@@ -146,19 +147,24 @@ def import_edited(
         about.source, bytes(stored.data), dialect.value, imported.report, timing=timing, kept_all=not edited
     )
     rows: Mapping[int, int] = identified.stored_of
+    numbered = numbered_files(about, gltf)
+    controller = numbered.controller()
+    import_clip(out, controller, scene, identified.scene, poses.frames)
     if edited:
-        rows = _rebuild(out, plan, stored, options)
+        built = _rebuild(out, plan, stored, options)
+        rows = built.rows
+    import_nodes(out, controller, identified, numbered, scene, rows)
+    if edited and _moves_triangles(plan):
+        import_triangles(out, numbered, model, built.model, rows_now(identified, rows, scene))
     import_wear(out, wear, about)
     if "up" not in imported.info and (imported.placed is None or imported.placed.points):  # an OBJ has none
-        import_points(out, identified, about, scene, rows, options)
+        import_points(out, identified, about, scene, rows, options, controller)
     add_surface_edits(out, surfaces, options)
-    if _moves_triangles(plan) and any(path.with_suffix(".bas").is_file() for path in (gltf, stored.path)):
-        imported.report.warnings.append("triangles may be renumbered: check the model's .bas, which names them")
     return out
 
 
-def _rebuild(out: ImportResult, plan: Plan, stored: StoredModel, options: ImportOptions) -> Mapping[int, int]:
-    """Fill in the model with a plan's changes; return the row of each node of the file."""
+def _rebuild(out: ImportResult, plan: Plan, stored: StoredModel, options: ImportOptions) -> Rebuilt:
+    """Fill in the model with a plan's changes."""
     from ..rebuild.model import edited_model
     from ..rebuild.workspace import RebuildOptions
 
@@ -171,7 +177,7 @@ def _rebuild(out: ImportResult, plan: Plan, stored: StoredModel, options: Import
         built.model = with_broken
         plan.report.warnings.append("what is broken was kept as it is, as --tolerant left it out")
     _write(out, built, plan.identified, options, before=stored.model, mode=stored.about.mode)
-    return built.rows
+    return built
 
 
 def _compare_surfaces(

@@ -10,7 +10,12 @@ from ..edits.frame_rate import Timing
 from ..edits.new_materials import NewMaterial
 from ..errors import ConversionError, plural
 from ..findings import Change, NotApplied, Report
+from ..formats.controller import CONTROLLER_ENDING
 from ..formats.library import LibraryEdit
+from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING
+
+#: Files that name parts of a model by number: a new model without changes of them uses its origin's.
+NUMBERED = (CONTROLLER_ENDING, FOOTING_ENDING, NODE_PROPERTIES_ENDING)
 
 
 @dataclass(frozen=True)
@@ -110,8 +115,9 @@ class ImportResult:
 
     @property
     def own_companions(self) -> list[Companion]:
-        """What goes with it as a new model: what changed, and what its origin has."""
-        return [*self.companions, *(replace(one, before=b"") for one in self.kept_companions)]
+        """What goes with it as a new model: what changed, and its origin's materials and control points."""
+        kept = [one for one in self.kept_companions if one.ending not in NUMBERED]
+        return [*self.companions, *(replace(one, before=b"") for one in kept)]
 
     @property
     def unchanged(self) -> bool:

@@ -9,6 +9,8 @@ import numpy as np
 
 from ..errors import ConversionError, plural, printable
 from ..formats.control_points import POINTS_ENDING
+from ..formats.controller import CONTROLLER_ENDING
+from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING
 from ..formats.names import decode_text, encode_name, stem
 from ..formats.nres import Archive
 from ..formats.nres_edits import add_entry, replace_entry
@@ -16,7 +18,7 @@ from ..formats.registry import REGISTRY_ROW_DTYPE, Member, is_registry, read_reg
 from ..formats.wear import WEAR_ENDING
 
 #: What a key names of a new model, in the order of its rows.
-_ENDINGS = (".msh", WEAR_ENDING, POINTS_ENDING)
+_ENDINGS = (".msh", WEAR_ENDING, POINTS_ENDING, NODE_PROPERTIES_ENDING, CONTROLLER_ENDING, FOOTING_ENDING)
 #: The longest name that a row holds with its NUL, and that units and missions can name.
 _LONGEST = REGISTRY_ROW_DTYPE["member"].itemsize - 1
 

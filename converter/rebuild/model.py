@@ -247,7 +247,7 @@ def renumber(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
         tails = model.graph.links["opaque8"]
         if (tails != 0xFFFFFFFF).any():
             job.report.warnings.append("path links have words that may be node numbers; they were kept")
-    job.report.warnings.append("nodes were renumbered: check the model's .ndp, .cpt, .dat and .ctl, which name nodes")
+    job.report.warnings.append("nodes were renumbered: check the units (.dat) that have parts on this model")
 
 
 # ------------------------------------------------------------------ what became of each node and part

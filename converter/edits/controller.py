@@ -1,0 +1,211 @@
+"""Find what an edit of a model breaks in its controller, which names frames, nodes and points by number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..errors import plural, printable
+from ..formats.controller import (
+    CHANNELS,
+    GROUPS,
+    PARTS,
+    STATES,
+    UNDRIVEN,
+    Controller,
+    Reference,
+    node_references,
+    point_references,
+    with_nodes,
+)
+from ..numeric.arrays import Bools
+from ..scene.controller import PlayedRange, played_ranges, strides_of
+from ..scene.scene import F64, Scene
+
+#: How much a stride may change without being told, relative.
+_STRIDE_NOISE = 1e-4
+_ONE = {CHANNELS: "channel", PARTS: "component"}
+
+
+@dataclass(frozen=True)
+class NamedController:
+    """A controller, and what messages call it.
+
+    Attributes:
+        name: its file, or ``archive::entry``.
+        controller: the controller.
+        own: it has the model's name, and changes with it; else other models may use it too.
+    """
+
+    name: str
+    controller: Controller
+    own: bool
+
+    @property
+    def named_points(self) -> dict[int, str]:
+        """What names each control point, in words, by row."""
+        by_row: dict[int, list[Reference]] = {}
+        for found in point_references(self.controller):
+            by_row.setdefault(found.number, []).append(found)
+        return {row: places(found) for row, found in by_row.items()}
+
+
+def places(references: Sequence[Reference]) -> str:
+    """Return where references are, in words: ``states 0-10 contact 1, channel 0, group 1 action 0``."""
+    out = []
+    contacts: dict[int, list[int]] = {}
+    for found in references:
+        if found.table == STATES:
+            contacts.setdefault(found.within, []).append(found.row)
+    out += [f"{numbered('state', rows)} contact {within}" for within, rows in sorted(contacts.items())]
+    for table, one in _ONE.items():
+        if rows := [found.row for found in references if found.table == table]:
+            out.append(numbered(one, rows))
+    actions = {(found.row, found.within): None for found in references if found.table == GROUPS}
+    return ", ".join([*out, *(f"group {row} action {within}" for row, within in actions)])
+
+
+def numbered(what: str, numbers: Sequence[int]) -> str:
+    """Return numbers as runs: ``states 0-3, 7``."""
+    runs: list[list[int]] = []
+    for number in sorted({*numbers}):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    text = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+    return f"{what}{'s' if len({*numbers}) > 1 else ''} {text}"
+
+
+# ------------------------------------------------------------------ the clip
+
+
+def clip_warnings(named: NamedController, stored: Scene, edited: Scene, changed: F64) -> Iterator[str]:
+    """Yield what an edit of the clip changes of what the controller plays.
+
+    Args:
+        named: the controller.
+        stored: the sidecar's scene.
+        edited: the file's.
+        changed: (n,) frames at which a node is posed otherwise.
+    """
+    controller, ranges = named.controller, played_ranges(named.controller, stored)
+    last, before = edited.frame_count - 1, stored.frame_count - 1
+    pairs = np.concatenate([controller.states["pair_a"], controller.states["pair_b"]], axis=1)
+    ends = controller.channels["frames"]
+    if last < before:
+        late = [_ends_after(frames, last) & ~_ends_after(frames, before) for frames in (pairs, ends)]
+        if text := _both(late):
+            yield (
+                f"{named.name}: clip ends at frame {last}, it ended at {before}: {text} name later frames and freeze "
+                "on the last pose"
+            )
+    changed = changed[changed <= last]
+    if len(changed) and (text := _both([_plays(frames, changed) for frames in (pairs, ends)])):
+        shown = [played.name for played in ranges if _plays(_frames(played), changed)[0]]
+        of = f" (range{'s' if len(shown) > 1 else ''} {', '.join(shown)})" if shown else ""
+        first, end = changed.min(), changed.max()
+        what = f"frame {first:g} was" if first == end else f"frames {first:g}..{end:g} were"
+        yield f"{named.name}: {what} changed: {text}{of} show what the clip has there now"
+    yield from _stride_warnings(named, ranges, stored, edited)
+
+
+def _frames(played: PlayedRange) -> F64:
+    return np.array([[played.range.first, played.range.last]])
+
+
+def _ends_after(frames: F64, last: int) -> Bools:
+    return np.asarray(frames.max(axis=1, initial=0) > last)
+
+
+def _plays(frames: F64, changed: F64) -> Bools:
+    """Whether states play a frame that changed: one that is less than a frame away. (n, 2 or 4) -> (n,)."""
+    found = np.zeros(len(frames), np.bool_)
+    for pair in range(0, frames.shape[1], 2):
+        low, high = frames[:, pair : pair + 2].min(axis=1), frames[:, pair : pair + 2].max(axis=1)
+        at = np.searchsorted(changed, low - 1, "right")
+        found |= (at < len(changed)) & (changed[np.minimum(at, len(changed) - 1)] < high + 1)
+    return found
+
+
+def _both(masks: Sequence[Bools]) -> str:
+    """States and channels of two masks in words."""
+    rows = [np.flatnonzero(mask).tolist() for mask in masks]
+    return ", ".join(numbered(what, found) for what, found in zip(("state", "channel"), rows, strict=True) if found)
+
+
+def _stride_warnings(
+    named: NamedController, ranges: Sequence[PlayedRange], stored: Scene, edited: Scene
+) -> Iterator[str]:
+    """Yield the stride of ranges over which the root moves otherwise than before."""
+    steps = named.controller.states["pair_b"].astype(np.float64)
+    a, b = strides_of(stored, steps), strides_of(edited, steps)
+    told = []
+    for played in ranges:
+        rows = list(played.range.states)
+        before, now = float(a[rows].sum()), float(b[rows].sum())
+        if abs(now - before) > _STRIDE_NOISE * max(before, now, 1e-6):
+            speed = played.range.speed
+            at = f" ({before / abs(speed):.3g} s became {now / abs(speed):.3g} s at {speed:g} m/s)" if speed else ""
+            told.append(f"range {played.name}: stride {before:.4g} became {now:.4g}{at}")
+    if told:
+        yield f"{named.name}: the root moves otherwise, which sets the unit's speed: " + "; ".join(told)
+
+
+# ------------------------------------------------------------------ nodes
+
+
+def carried_nodes(
+    named: NamedController, names: Sequence[str], parents: Sequence[int], rows: Mapping[int, int]
+) -> tuple[Controller, list[str]]:
+    """Return the controller with the numbers that its model's nodes have now, and what to say.
+
+    What names a deleted node names the nearest one above it that is left; a channel is not driven any more.
+
+    Args:
+        named: the controller.
+        names: of the stored nodes.
+        parents: (n,) stored parent of each, -1 or more than there are: none.
+        rows: stored node -> row now; deleted nodes are missing.
+    """
+    controller, warnings = named.controller, []
+    numbers = {node: above(node, parents, rows) for node in range(len(names))}
+    gone: dict[int, list[Reference]] = {}
+    moved: list[Reference] = []
+    for found in node_references(controller):
+        if found.number in numbers and found.number not in rows:
+            gone.setdefault(found.number, []).append(found)
+        elif numbers.get(found.number, found.number) != found.number:
+            moved.append(found)
+    for node, lost in gone.items():
+        what = f"{named.name}: node {node} {printable(names[node])!r} is gone, which {places(lost)} named"
+        instead = f": now node {numbers[node]} is named, and channels of it are not driven" if named.own else ""
+        warnings.append(what + instead)
+    if not named.own:
+        if moved:
+            text = ", ".join(f"{places([one])}: {one.number} is now {numbers[one.number]}" for one in moved)
+            warnings.append(f"{named.name} is not the model's own and stays; nodes have other numbers: {text}")
+        return controller, warnings
+    carried = with_nodes(controller, numbers)
+    stopped = [found.row for each in gone.values() for found in each if found.table == CHANNELS]
+    if stopped:
+        channels = carried.channels.copy()
+        channels["flags"][stopped] |= UNDRIVEN
+        carried = replace(carried, channels=channels)
+    return carried, warnings
+
+
+def above(node: int, parents: Sequence[int], rows: Mapping[int, int]) -> int:
+    """Return the row of a stored node, of a deleted one that of the nearest above it that is left, else 0."""
+    for _ in range(len(parents)):
+        if node in rows or not 0 <= node < len(parents):
+            break
+        node = parents[node]
+    return rows.get(node, 0)
+
+
+def count_warning(what: str, count: int, nodes: int) -> str:
+    """Return the warning about a file that counts other nodes than its model has."""
+    return f"{what} has {plural(count, 'record')} for {plural(nodes, 'node')}: it was left as it is"
