@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import plural, printable
-from ..findings import NotApplied
 from .common import (
     SETTINGS,
     STDOUT,
@@ -155,6 +154,8 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
         result.differences.not_applied += beside.not_applied
         result.differences.warnings += beside.messages
     else:
+        from ..findings import NotApplied
+
         result.differences.not_applied += refused(result.library) + refused_materials(result.new_materials)
         result.differences.not_applied += [
             NotApplied(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..errors import ConversionError, plural, printable
 from ..findings import Report
 from ..formats.model import NODE_COCKPIT
-from ..formats.names import without_number
+from ..formats.names import known_name, without_number
 from ..numeric.pose import multiply, parents_first, rotate, rotation_matrix
 from ..scene.decode import rest_pose
 from ..scene.scene import ImportedNode, ImportedScene, Node, Part, Scene, Track
@@ -225,8 +225,8 @@ class _Builder:
         assert role is not None
         old = stored.nodes[role.stored] if stored is not None and role.stored is not None else None
         name = role.name or item.name
-        if old is not None and without_number(name) == old.name:
-            name = old.name
+        if old is not None:
+            name = known_name(name, old.name.__eq__)
         extras = item.extras
         if stored is None and role.stored is not None:
             # what the exporter made up: a number after a repeated name, a name for the nameless

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 from ..checks.recover import checked_model, put_back, refuse_edit
 from ..edits.clips import choose_clip
 from ..edits.lost_without_sidecar import lost_without_sidecar, refuse_legacy
+from ..edits.material_rows import WearEdit, settle_materials
 from ..edits.materials import (
-    WearEdit,
     report_colours_without_table,
     report_faces_without_material,
     report_new_faces_without_material,
-    settle_materials,
 )
 from ..edits.model import compare_model, report_label
 from ..edits.new_materials import (
