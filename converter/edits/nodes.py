@@ -234,10 +234,7 @@ class _Builder:
             name = "" if name == f"node_{role.stored}" else name
         elif not name and old is None:
             name = f"node_{self.out.node_of[i]}"
-        # a copy of a node carries its extras too: it is new, and its flags are not its own
-        has_own = role.stored is not None or "node" not in extras
-        flags = extras.get("flags") if has_own else None
-        label = extras.get("label") if has_own else None
+        flags, label = extras.get("flags"), extras.get("label")
         if label is None:
             label = "" if old is None or extras else old.label
         return Node(
@@ -396,6 +393,7 @@ def keep_nodes(imported: ImportedScene, kept: Collection[int]) -> None:
 
 def _report_hidden(imported: ImportedScene, rows: list[int], more: str, instead: str) -> None:
     others = f" and {plural(len(rows) - 1, 'other')}" if len(rows) > 1 else ""
+    imported.report.concerned += [imported.nodes[i].name for i in rows]
     where = f"node {printable(imported.nodes[rows[0]].name)!r}{others}"
     imported.report.skipped(where, f"{'are' if others else 'is'} hidden{more}", "the game has no hidden nodes", instead)
 
