@@ -19,13 +19,12 @@ from ...exporters.gltf_file import png_bytes
 from ...exporters.obj import export_obj, material_names, posed, shown_parts
 from ...importers.materials import surfaces_of
 from ...importers.obj import read_obj
-from ..edits.materials import listed
-from ..edits.model import same_materials
+from ..edits.materials import listed, same_materials
 from ..edits.triangles import TriangleList, match, triangle_list
 from ..errors import ConversionError, needed_for, plural, printable
 from ..formats.gltf import FilePicture, ShownPicture, Surface, pixel_digest, surface_of
 from ..formats.model import MshModel
-from ..formats.names import escape, readable, without_number
+from ..formats.names import escape, known_name, readable
 from ..formats.sidecar import Sidecar, sha256, write_sidecar
 from ..numeric.pose import compose, rotate, rotation
 from ..numeric.sampler import sample
@@ -430,7 +429,7 @@ def _nodes_of(names: list[str], scene: Scene) -> dict[int, int]:
     free = {node.name: i for i, node in enumerate(scene.nodes)}
     out = {i: free.pop(name) for i, name in enumerate(names) if name in free}
     for i, name in enumerate(names):
-        if i not in out and (bare := without_number(name)) in free:
+        if i not in out and (bare := known_name(name, free.__contains__)) in free:
             out[i] = free.pop(bare)
     return out
 
