@@ -33,6 +33,7 @@ converter.edits
 converter.rebuild
 converter.queries
 converter.checks
+converter.judge
 importers exporters
 converter.kinds
 converter.game

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..errors import plural, printable
 from ..findings import Report
 from ..options import ImportOptions
+from ..scene.decode import part_name
 from ..scene.scene import Part, Scene
 from .materials import resolve_same_names
 from .node_roles import StoredMeshes
@@ -358,6 +359,7 @@ def _left_behind(plan: Plan, stored: Scene, unseen: list[Cell]) -> None:
     cells = [cell for cell in unseen if cell[0] in shifted]
     if cells:
         more = f" and {plural(len(cells) - 1, 'other')}" if len(cells) > 1 else ""
+        plan.report.concerned += [part_name(stored.nodes[node].name, lod, group) for node, lod, group in cells]
         plan.report.skipped(
             f"{_where(stored, cells[0])}{more}",
             "keeps its vertices, though its node was scaled or its origin was moved",

@@ -241,7 +241,9 @@ def import_gltf(
             written model would not show what the file shows.
     """
     from ...importers.gltf import read_gltf  # only the import needs it
+    from ..judge.models import snapshot
     from .import_model import import_edited, import_new, stored_model
+    from .judged import judge_edited, judge_mission, judge_new, judge_unit
     from .sidecars import find_sidecar, open_sidecar
 
     options = options or ImportOptions()
@@ -250,6 +252,7 @@ def import_gltf(
     given = read_gltf(
         gltf, in_memory, scene=options.scene, all_scenes=options.use_sidecar and beside, rigid_skin=options.rigid_skin
     )
+    seen = snapshot(given) if options.verify else None
     found, kept_in_memory = find_sidecar(gltf, sidecar, given.info, alone=lost) if options.use_sidecar else (None, None)
     try:
         if found is None:
@@ -259,6 +262,8 @@ def import_gltf(
                     hint="keep the .msh-sidecar beside the file, or convert it again",
                 )
             out = import_new(gltf, given, replace(options, new=options.new or lost))
+            if seen is not None:
+                judge_new(out, seen, options)
         else:
             kept = open_sidecar(found, gltf, given.info, options, data=kept_in_memory)
             kind = kept.description.kind
@@ -274,12 +279,19 @@ def import_gltf(
                 from .import_assembly import import_mission
 
                 out = import_mission(kept, given, options, gltf)
+                if seen is not None:
+                    judge_mission(out, seen, kept)
             elif kind is Kind.UNIT:
                 from .import_assembly import import_unit
 
                 out = import_unit(kept, given, options, gltf)
+                if seen is not None:
+                    judge_unit(out, seen, kept)
             else:
-                out = import_edited(gltf, given, stored_model(kept, found), options)
+                stored = stored_model(kept, found)
+                out = import_edited(gltf, given, stored, options)
+                if seen is not None:
+                    judge_edited(out, seen, stored, options)
             out.source_sha256 = kept.description.source_sha256
     except ConversionError as error:
         raise error.at(file=str(gltf)) from None
