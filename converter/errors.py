@@ -140,22 +140,23 @@ def _first_reason(error: BaseException) -> str:
 
 
 class MissingPackage(ConversionError):
-    """A feature needs packages that are not installed.
+    """A feature needs a package that is not installed.
 
     Attributes:
-        extra: the extra of ``pyproject.toml`` that they are in.
+        needs: an extra of ``pyproject.toml``, or a package.
     """
 
-    extra = ""
+    needs = ""
 
 
 @contextmanager
-def needed_for(feature: str, extra: str, *, file: str | None = None, instead: str | None = None) -> Iterator[None]:
-    """Import the packages of an extra inside this context.
+def needed_for(feature: str, needs: str, *, file: str | None = None, instead: str | None = None) -> Iterator[None]:
+    """Import the packages of an extra, or a package, inside this context.
 
     Args:
         feature: what they are for, as the subject of a sentence.
-        extra: its name in ``pyproject.toml``.
+        needs: an extra of ``pyproject.toml``, or a package: every installation has those that are
+            no extra, but for the Blender extension, whose zip leaves out the large ones.
         file: what was being read.
         instead: what else helps.
 
@@ -165,25 +166,28 @@ def needed_for(feature: str, extra: str, *, file: str | None = None, instead: st
     try:
         yield
     except ModuleNotFoundError:
-        hint = ", or ".join(filter(None, [install_command(extra), instead]))
+        hint = ", or ".join(filter(None, [install_command(needs), instead]))
         error = MissingPackage(f"{feature} needs more packages", file=file, hint=hint)
-        error.extra = extra
+        error.needs = needs
         raise error from None
 
 
-def install_command(extra: str) -> str:
-    """Return the command that adds an extra to this installation: of pipx, uv or pip."""
-    package, here = f'"msh-gltf[{extra}]"', Path(sys.prefix)
+def install_command(needs: str) -> str:
+    """Return the command that adds an extra or a package to this installation: of pipx, uv or pip."""
+    packages, here = _packages(needs), Path(sys.prefix)
     if (here / "pipx_metadata.json").is_file():
-        return " ".join(["pipx inject msh-gltf", *(f'"{text}"' for text in _packages(extra))])
+        return f"pipx inject msh-gltf {' '.join(packages or [needs])}"
     if (here / "uv-receipt.toml").is_file():
-        return f"uv tool install {package}"
-    return f"pip install {package}"
+        return f'uv tool install "msh-gltf[{needs}]"' if packages else f"uv tool install msh-gltf --with {needs}"
+    return f'pip install "msh-gltf[{needs}]"' if packages else f"pip install {needs}"
 
 
 def _packages(extra: str) -> list[str]:
-    """The packages of an extra with their versions, as the installed metadata has them."""
-    from importlib.metadata import requires
+    """The packages of an extra with their versions, quoted, as the installed metadata has them."""
+    from importlib.metadata import PackageNotFoundError, requires
 
-    rows = [row.partition(";") for row in requires("msh-gltf") or []]
-    return [row[0].strip() for row in rows if f'extra == "{extra}"' in row[2].replace("'", '"')]
+    try:
+        rows = [row.partition(";") for row in requires("msh-gltf") or []]
+    except PackageNotFoundError:  # a checkout that was not installed
+        return []
+    return [f'"{row[0].strip()}"' for row in rows if f'extra == "{extra}"' in row[2].replace("'", '"')]

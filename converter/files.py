@@ -107,6 +107,15 @@ def _require_file(path: Path, about: os.stat_result) -> None:
         )
 
 
+def pass_on_unreadable(error: ConversionError) -> None:
+    """Raise an error again that says nothing of a file's content, but that it cannot be read.
+
+    For callers that skip what is broken: a disk that fails must not change what they find.
+    """
+    if error.code == UNREADABLE.code:
+        raise error
+
+
 def open_file(path: Path) -> Later:
     """Return a file whose parts are read when they are asked for.
 

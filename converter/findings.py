@@ -295,11 +295,13 @@ class Report:
         changes: what differs from the sidecar and is applied.
         not_applied: what differs and is not applied.
         warnings: what else the user should know.
+        concerned: names of objects that lines are about and count only (*and 3 others*).
     """
 
     changes: list[Change] = field(default_factory=list)
     not_applied: list[NotApplied] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    concerned: list[str] = field(default_factory=list)
 
     def changed(self, where: str, *what: str) -> None:
         """Add differences of one object that are applied."""
@@ -314,3 +316,4 @@ class Report:
         self.changes += other.changes
         self.not_applied += other.not_applied
         self.warnings += other.warnings
+        self.concerned += other.concerned

@@ -29,6 +29,8 @@ VAULT = ".msh-gltf"
 #: What names of unfinished files start with.
 TEMPORARY = ".msh-gltf-"
 _ENDING = ".tmp"
+#: Errors of the system that mean: there is no such folder, or it may not be listed.
+_ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL}
 #: What to do about an output that exists: it may be somebody's work.
 IN_THE_WAY = "move it away, or name another place"
 
@@ -414,6 +416,37 @@ def cannot_write(path: Path, error: OSError) -> ConversionError:
 def cannot_read(path: Path, error: OSError) -> ConversionError:
     """Return the error for a file or a directory that the system does not let us read."""
     return ConversionError(f"cannot be read ({error.strerror or error})", file=str(path))
+
+
+@contextlib.contextmanager
+def if_there(folder: Path) -> Iterator[None]:
+    """Go on after the context where a folder that it lists is not there, or may not be listed.
+
+    A disk that fails is not a folder that is absent: what is made then would be another result.
+
+    Raises:
+        ConversionError: the disk reports an error.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _ABSENT:
+            raise cannot_read(folder, error) from error
+
+
+def is_taken(path: Path) -> bool:
+    """Return whether anything has a path, a link that leads nowhere included.
+
+    Raises:
+        ConversionError: the disk reports an error; ``os.path.lexists`` takes that for "no".
+    """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise cannot_read(path, error) from error
+    return True
 
 
 def read_json(data: bytes) -> Any:

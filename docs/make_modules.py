@@ -15,7 +15,14 @@ START, END = "<!-- made by docs/make_modules.py -->\n", "<!-- end of what docs/m
 #: The packages in the order of their imports: each may import those above it.
 PACKAGES = (
     *("converter", "converter/numeric", "converter/formats", "converter/scene", "importers", "exporters"),
-    *("converter/edits", "converter/rebuild", "converter/queries", "converter/checks", "converter/kinds"),
+    *(
+        "converter/edits",
+        "converter/rebuild",
+        "converter/queries",
+        "converter/checks",
+        "converter/judge",
+        "converter/kinds",
+    ),
     *("converter/game", "converter/cli", "msh_gltf", "blender_extension", "blender_extension/addon"),
 )
 

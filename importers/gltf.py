@@ -21,7 +21,7 @@ from ..converter.numeric.pose import parents_first, rotation_matrix
 from ..converter.numeric.quantize import normalise
 from ..converter.scene.extras import NAMESPACE, FileInfo, MaterialExtras, NodeExtras, read_extras, typed_extras
 from ..converter.scene.scene import Channel, Clip, ImportedNode, ImportedScene, Material, StatedFlags, Track
-from .gltf_file import BROKEN_HINT, OBJECT_SIZE, GltfFile, broken_gltf, open_gltf, typed
+from .gltf_file import BROKEN_HINT, OBJECT_SIZE, GltfFile, GltfInMemory, broken_gltf, open_gltf, typed
 from .gltf_mesh import bind_skins, read_meshes
 from .gltf_types import (
     INSTANCING,
@@ -39,12 +39,18 @@ from .materials import read_surfaces
 
 
 def read_gltf(
-    path: Path, *, scene: str | None = None, all_scenes: bool = False, rigid_skin: bool = False
+    path: Path,
+    in_memory: GltfInMemory | None = None,
+    *,
+    scene: str | None = None,
+    all_scenes: bool = False,
+    rigid_skin: bool = False,
 ) -> ImportedScene:
     """Read a glTF file, in game axes.
 
     Args:
-        path: ``.glb`` or ``.gltf``.
+        path: ``.glb`` or ``.gltf``; what messages call a document in memory.
+        in_memory: the document, where it is not a file.
         scene: name or number of the scene to read. Default: all of a file of ours (its other
             scenes are parts), else the default scene.
         all_scenes: the file is ours, even if an editor dropped its extras.
@@ -53,7 +59,7 @@ def read_gltf(
     Raises:
         ConversionError: not glTF, broken, or with features that a model cannot have.
     """
-    file = open_gltf(path)
+    file = open_gltf(path, in_memory)
     try:
         # numbers beyond their type become infinite or NaN here, and are refused at the end
         with broken_gltf(file.label), np.errstate(all="ignore"):

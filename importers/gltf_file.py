@@ -56,17 +56,33 @@ MOST_NODES = 2 * NONE16
 OBJECT_SIZE = 1024
 
 
+@dataclass(frozen=True)
+class GltfInMemory:
+    """A glTF document that is in memory.
+
+    Attributes:
+        content: the bytes of a ``.glb`` or ``.gltf``; or the document, and its first buffer where the
+            document names none.
+        folder: where the files lie that it names; ``None``: it may name none.
+    """
+
+    content: memoryview | bytes | tuple[Json, bytes | None]
+    folder: Path | None = None
+
+
 @dataclass
 class GltfFile:
     """A parsed document: typed objects, raw primitives, accessors as arrays on demand.
 
-    ``foreign`` has a warning for each buffer that is not the one that the file was written with.
+    ``foreign`` has a warning for each buffer that is not the one that the file was written with,
+    ``folder`` is where files lie that the document names; ``None``: it may name none.
     """
 
     label: str
     root: Json
     buffers: list[memoryview]
     size: int
+    folder: Path | None
     foreign: list[str] = field(default_factory=list)
     report: Report = field(default_factory=Report)
     scenes: list[GltfScene] = field(init=False)
@@ -101,8 +117,7 @@ class GltfFile:
                 expected=f"at most {MOST_NODES:,} (nodes and parts)",
                 hint="join objects before the export",
             )
-        lists = ("nodes", "meshes", "materials", "animations", "skins", "accessors", "bufferViews")
-        self.claim(OBJECT_SIZE * sum(len(self.root.get(name) or []) for name in lists))
+        self.claim(OBJECT_SIZE * _object_count(self.root))
 
     def claim(self, size: int) -> None:
         """Ask for memory before it is taken.
@@ -229,6 +244,12 @@ class GltfFile:
         return np.asarray(np.maximum(scaled, np.float32(-1)))
 
 
+def _object_count(root: Json) -> int:
+    """The objects of a document, roughly."""
+    lists = ("nodes", "meshes", "materials", "animations", "skins", "accessors", "bufferViews")
+    return sum(len(root.get(name) or []) for name in lists)
+
+
 def _draco_counts(data: bytes) -> tuple[int, int]:
     """Return the faces and points that a Draco mesh declares (its header, connectivity).
 
@@ -247,30 +268,46 @@ def _draco_counts(data: bytes) -> tuple[int, int]:
     return (numbers[1], numbers[0]) if data[8] == 1 else (numbers[0], numbers[1])
 
 
-def open_gltf(path: Path) -> GltfFile:
-    """Open a glTF file; its buffers are mapped, nothing is decoded yet.
+def open_gltf(path: Path, in_memory: GltfInMemory | None = None) -> GltfFile:
+    """Open a glTF file; nothing is decoded yet.
+
+    Args:
+        path: the file; what messages call a document in memory.
+        in_memory: the document, where it is not a file.
 
     Raises:
         ConversionError: no glTF, broken, or with an extension it requires and nobody can read.
     """
     label = str(path)
-    data = read_file(path)
-    if not data:
-        raise ConversionError("is empty", file=label, hint="export it again")
-    document, chunk = _split_glb(data, label) if bytes(data[:4]) == b"glTF" else (data, None)
-    try:
-        root = read_json(bytes(document))
-    except ValueError as error:
-        raise ConversionError("is not glTF: its JSON cannot be read", file=label, value=error) from None
+    if in_memory is None:
+        in_memory = GltfInMemory(read_file(path), path.parent)
+    folder, content = in_memory.folder, in_memory.content
+    if isinstance(content, tuple):
+        root, blob = content
+        chunk, size = None if blob is None else memoryview(blob), OBJECT_SIZE * _object_count(root) + len(blob or b"")
+    else:
+        size = len(content)
+        root, chunk = _parsed(memoryview(content), label)
     if not isinstance(root, dict) or not isinstance(root.get("asset"), dict):
         raise ConversionError("is not glTF: it has no asset", file=label)
     if str(root["asset"].get("version")) != "2.0":
         raise ConversionError("unknown glTF version", file=label, value=root["asset"].get("version"), expected="2.0")
     with broken_gltf(label):
         appearance = check_required(root, label)
-        buffers = _buffers(root, chunk, path)
+        buffers = _buffers(root, chunk, label, folder)
         foreign = _foreign_buffers(root, buffers)
-        return GltfFile(label, root, buffers, len(data), foreign, Report(warnings=[*foreign, *appearance]))
+        return GltfFile(label, root, buffers, size, folder, foreign, Report(warnings=[*foreign, *appearance]))
+
+
+def _parsed(data: memoryview, label: str) -> tuple[Json, memoryview | None]:
+    """The document of a ``.glb`` or ``.gltf``, and the BIN chunk."""
+    if not data:
+        raise ConversionError("is empty", file=label, hint="export it again")
+    document, chunk = _split_glb(data, label) if bytes(data[:4]) == b"glTF" else (data, None)
+    try:
+        return read_json(bytes(document)), chunk
+    except ValueError as error:
+        raise ConversionError("is not glTF: its JSON cannot be read", file=label, value=error) from None
 
 
 @contextmanager
@@ -306,42 +343,45 @@ def _split_glb(data: memoryview, label: str) -> tuple[memoryview, memoryview | N
     return chunks[b"JSON"], chunks.get(b"BIN\0")
 
 
-def _buffers(root: Json, chunk: memoryview | None, path: Path) -> list[memoryview]:
+def _buffers(root: Json, chunk: memoryview | None, label: str, folder: Path | None) -> list[memoryview]:
     """The bytes of every buffer; a URI may not leave the file's directory."""
     out: Objects[memoryview] = Objects()
     for i, buffer in enumerate(root.get("buffers", [])):
         uri = buffer.get("uri")
         if uri is None:
             if chunk is None or i:
-                raise ConversionError(f"buffer {i} has no data", file=str(path))
+                raise ConversionError(f"buffer {i} has no data", file=label)
             data = chunk
         elif uri.startswith("data:"):
             try:
                 data = memoryview(base64.b64decode(uri.partition(",")[2], validate=True))
             except binascii.Error as error:
-                raise ConversionError(f"data URI of buffer {i} cannot be read", file=str(path), value=error) from None
+                raise ConversionError(f"data URI of buffer {i} cannot be read", file=label, value=error) from None
+        elif folder is None:
+            hint = "give the path of the .gltf, or a .glb, which holds its buffer"
+            raise ConversionError(f"buffer {i} is a file, which bytes do not lead to", file=label, value=uri, hint=hint)
         else:
-            target = file_of_uri(path, uri, path.parent)
+            target = file_of_uri(uri, folder, folder)
             if target is None:
-                raise ConversionError(f"buffer {i} lies outside the file's directory", file=str(path), value=uri)
+                raise ConversionError(f"buffer {i} lies outside the file's directory", file=label, value=uri)
             data = read_file(target)
         if len(data) < buffer["byteLength"]:
             raise ConversionError(
-                f"buffer {i} is cut", file=str(path), value=plural(len(data), "byte"), expected=buffer["byteLength"]
+                f"buffer {i} is cut", file=label, value=plural(len(data), "byte"), expected=buffer["byteLength"]
             )
         out.append(data)
     return out
 
 
-def file_of_uri(path: Path, uri: str, root: Path) -> Path | None:
+def file_of_uri(uri: str, folder: Path, root: Path) -> Path | None:
     """Return the file that a URI of a glTF file names; ``None`` where it may not be opened.
 
     Windows logs in to another machine, or opens a pipe, when it only looks at such a path: the
     text is judged first.
 
     Args:
-        path: the glTF file, which the URI is relative to.
         uri: with ``%20`` and the like.
+        folder: the directory of the glTF file, which the URI is relative to.
         root: the directory that the file must lie in.
     """
     name = unquote(uri, errors="surrogateescape")
@@ -349,7 +389,7 @@ def file_of_uri(path: Path, uri: str, root: Path) -> Path | None:
     # since Python 3.13 "//./NUL" is a drive without a root
     if windows.root or name[:1] in ("/", "\\") or (sys.platform == "win32" and (windows.drive or is_device(windows))):
         return None
-    target = path.parent / name
+    target = folder / name
     return target if target.resolve().is_relative_to(root.resolve()) else None
 
 

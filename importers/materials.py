@@ -77,8 +77,7 @@ def _bytes(file: GltfFile, image: Json) -> bytes:
         return bytes(file.view(image["bufferView"]))
     if uri.startswith("data:"):
         return base64.b64decode(uri.partition(",")[2], validate=True)
-    path = Path(file.label)
-    target = file_of_uri(path, uri, path.parent)
+    target = None if file.folder is None else file_of_uri(uri, file.folder, file.folder)
     return b"" if target is None else bytes(read_file(target))
 
 
@@ -107,12 +106,12 @@ def read_mtl(path: Path, name: str, *, own: bool) -> dict[str, Surface[FilePictu
     Returns:
         By name; ``None`` where there is no such file in its folder or below.
     """
-    source = file_of_uri(path, quote(name, errors="surrogateescape"), path.parent)
+    source = file_of_uri(quote(name, errors="surrogateescape"), path.parent, path.parent)
     if source is None or not source.is_file():
         return None
 
     def picture(place: str) -> FilePicture:
-        target = file_of_uri(source, quote(place, errors="surrogateescape"), path.parent)
+        target = file_of_uri(quote(place, errors="surrogateescape"), source.parent, path.parent)
         if target is None and Path(place).is_absolute():  # as Blender may write it
             inside = Path(place).is_relative_to(source.parent.absolute())
             target = Path(place) if inside else None

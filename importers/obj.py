@@ -365,7 +365,7 @@ class _Geometry(TypedDict):
 
 def _trimesh(lines: _Lines, faces: list[str]) -> list[_Geometry]:
     """What trimesh makes of the vertices and of every run of faces."""
-    with needed_for("reading OBJ", "obj", file=lines.label):
+    with needed_for("reading OBJ", "trimesh", file=lines.label):
         from trimesh.exchange.obj import load_obj
 
     kept = np.logical_or.reduce(lines.is_vertex)

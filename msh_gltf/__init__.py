@@ -23,18 +23,15 @@ from .converter import __version__  # noqa: E402 (Python finds it only now)
 
 if TYPE_CHECKING:
     from .api import (
-        ExportResult,
         check,
         convert_directory,
-        export_gltf,
-        import_gltf,
+        load_level,
         open_archive,
         read_areal_map,
         read_models,
         read_msh,
         read_terrain,
         restore_directory,
-        to_glb,
         write_libraries,
         write_msh,
     )
@@ -47,11 +44,12 @@ if TYPE_CHECKING:
     from .converter.game.outcome import Outcome, Run
     from .converter.kinds.check import Checked
     from .converter.kinds.import_result import ImportResult
-    from .converter.kinds.level import Level, load_level
+    from .converter.kinds.level import Level
     from .converter.options import ExportOptions, ImportOptions
     from .converter.queries.level import TerrainQueries, areal_at, shortest_path
     from .converter.queries.model import neighbours, pick, posed_matrices, slot_for, walk_triangles, world_bounds
     from .converter.scene.dialect import Decision, Dialect, decide
+    from .objects import ExportResult, Glb, export_gltf, import_gltf, to_glb, to_pygltflib, to_trimesh
 
 #: Ranked: what most users need comes first.
 __all__ = [  # noqa: RUF022 (ranked, not sorted)
@@ -67,12 +65,15 @@ __all__ = [  # noqa: RUF022 (ranked, not sorted)
     "read_models",
     "open_archive",
     "to_glb",
+    "to_pygltflib",
+    "to_trimesh",
     "read_terrain",
     "read_areal_map",
     "load_level",
     "ExportOptions",
     "ImportOptions",
     "ExportResult",
+    "Glb",
     "ImportResult",
     "Change",
     "NotApplied",
@@ -103,9 +104,9 @@ __all__ = [  # noqa: RUF022 (ranked, not sorted)
 
 #: Where each name of ``__all__`` is defined, as in the imports above (a test compares them).
 _DEFINED_IN = {
-    "api": "ExportResult check convert_directory export_gltf import_gltf open_archive "
-    "read_areal_map read_models read_msh read_terrain restore_directory to_glb "
-    "write_libraries write_msh",
+    "api": "check convert_directory load_level open_archive read_areal_map read_models read_msh read_terrain "
+    "restore_directory write_libraries write_msh",
+    "objects": "ExportResult Glb export_gltf import_gltf to_glb to_pygltflib to_trimesh",
     "converter.game.outcome": "Outcome Run",
     "converter.errors": "ConversionError",
     "converter.findings": "Change Finding NotApplied",
@@ -114,7 +115,7 @@ _DEFINED_IN = {
     "converter.formats.model": "MshModel",
     "converter.formats.terrain": "Terrain",
     "converter.kinds.check": "Checked",
-    "converter.kinds.level": "Level load_level",
+    "converter.kinds.level": "Level",
     "converter.kinds.import_result": "ImportResult",
     "converter.options": "ExportOptions ImportOptions",
     "converter.queries.model": "neighbours pick posed_matrices slot_for walk_triangles world_bounds",

@@ -9,12 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 
 from .converter.errors import ConversionError, machine_errors
 from .converter.files import read_file
-from .converter.findings import Finding
 from .converter.formats import areal_map, terrain
 from .converter.formats.areal_map import ArealMap, write_areal_map
 from .converter.formats.kinds import Kind, find_model
@@ -30,32 +28,18 @@ from .converter.game.outcome import Outcome, Run
 from .converter.game.put_libraries import plan_libraries
 from .converter.game.walk import select, walk
 from .converter.game.write_game import Places
-from .converter.kinds import dispatch, open_files
+from .converter.kinds import level, open_files
 from .converter.kinds.check import Checked, check_file
 from .converter.kinds.companions import companions_beside, wear_beside
-from .converter.kinds.gltf_output import Files
 from .converter.kinds.import_result import ImportResult
+from .converter.kinds.level import Level
 from .converter.kinds.library_edits import files_beside
 from .converter.options import ExportOptions, ImportOptions
-from .converter.storage import write_outputs
 
 #: A path as text, or a ``pathlib.Path``.
 FilePath = str | os.PathLike[str]
 #: Called after every item: its outcome, how many are done, how many there are.
 OnItem = Callable[[Outcome, int, int], None]
-
-
-@dataclass(frozen=True)
-class ExportResult:
-    """What an export wrote.
-
-    Attributes:
-        files: paths, the glTF last.
-        findings: about the model; errors say what ``ExportOptions.mode="tolerant"`` left out.
-    """
-
-    files: list[Path]
-    findings: list[Finding]
 
 
 def read_msh(path: FilePath, entry: str | None = None) -> MshModel:
@@ -88,6 +72,20 @@ def read_terrain(path: FilePath, entry: str | None = None) -> Terrain:
 def read_areal_map(path: FilePath, entry: str | None = None) -> ArealMap:
     """Read an areal map (``Land.map``); arguments and errors as of :func:`read_msh`."""
     return areal_map.read_areal_map(_container(path, entry)[0])
+
+
+def load_level(base: FilePath, *, strict: bool = True) -> Level:
+    """Load a level by its base name, in the runtime's order: material lists, areal map, terrain.
+
+    Args:
+        base: e.g. ``DATA/MAPS/Tut_1/Land``: ``Land1.wea``, ``Land2.wea``, ``Land.map`` and ``Land.msh``
+            lie there, in any case.
+        strict: an error finding is a failure too; else it is among the findings.
+
+    Raises:
+        ConversionError: a file is missing or cannot be read, or (``strict``) has errors.
+    """
+    return level.load_level(Path(base), strict=strict)
 
 
 def open_archive(path: FilePath) -> Archive:
@@ -154,79 +152,6 @@ def read_models(
     return models()
 
 
-def export_gltf(
-    model: MshModel | Terrain | ArealMap,
-    path: FilePath,
-    *,
-    options: ExportOptions | None = None,
-    sidecar: bool = True,
-    force: bool = False,
-) -> ExportResult:
-    """Write a model, a terrain or an areal map as glTF, with the sidecar that keeps the rest.
-
-    Names of materials and textures are looked up as ``msh2gltf`` does: beside the file that the
-    model was read from, and in ``options.textures``. Files appear whole or not at all.
-
-    Args:
-        model: as it was read, or with tables replaced.
-        path: a ``.glb`` or ``.gltf``; the sidecar goes beside it.
-        options: by default those of ``msh2gltf``.
-        sidecar: whether to write it; without it an import rebuilds everything.
-        force: replace files that exist.
-
-    Raises:
-        ConversionError: another suffix, a file exists, or the model cannot be converted.
-
-    Examples:
-        >>> model = read_msh("walker.msh")
-        >>> [path.name for path in export_gltf(model, "walker.glb").files]
-        ['walker.msh-sidecar', 'walker.glb']
-    """
-    target = _with_suffix(path, ".glb", ".gltf")
-    files, findings = _files(model, target, options or ExportOptions(), sidecar=sidecar)
-    with machine_errors():
-        write_outputs(files, force)
-    return ExportResult([file for file, _ in files], findings)
-
-
-def to_glb(model: MshModel | Terrain | ArealMap, *, options: ExportOptions | None = None) -> bytes:
-    """Return a model, a terrain or an areal map as the bytes of a ``.glb``; nothing is written.
-
-    Arguments and errors as of :func:`export_gltf`.
-
-    Examples:
-        >>> to_glb(read_msh("walker.msh"))[:4]
-        b'glTF'
-    """
-    files, _ = _files(model, Path("model.glb"), options or ExportOptions(), sidecar=False)
-    return files[-1][1]
-
-
-def import_gltf(
-    path: FilePath, *, sidecar: FilePath | None = None, options: ImportOptions | None = None
-) -> ImportResult:
-    """Turn a glTF file into a model, with what its sidecar keeps; nothing is written.
-
-    What was not edited comes back byte for byte. :func:`write_msh` writes the result.
-
-    Args:
-        path: a ``.glb`` or ``.gltf``.
-        sidecar: by default the one that the glTF names, or the one beside it; a file that has none
-            is rebuilt from glTF alone.
-        options: by default those of ``gltf2msh``.
-
-    Raises:
-        ConversionError: unreadable, another model's sidecar, or beyond the format's limits.
-
-    Examples:
-        >>> _ = export_gltf(read_msh("walker.msh"), "walker.glb")
-        >>> result = import_gltf("walker.glb")
-        >>> result.data == Path("walker.msh").read_bytes(), result.changes
-        (True, [])
-    """
-    return dispatch.import_gltf(Path(path), None if sidecar is None else Path(sidecar), options)
-
-
 def write_msh(
     model: ImportResult | MshModel | Terrain | ArealMap, path: FilePath, *, force: bool = False
 ) -> list[Path]:
@@ -251,9 +176,9 @@ def write_msh(
         >>> [path.name for path in write_msh(import_gltf("walker.glb"), "back.msh")]
         ['back.msh']
     """
-    target = _with_suffix(path, ".msh", ".map")
+    target = with_suffix(path, ".msh", ".map")
     if not isinstance(model, ImportResult):
-        files = [(target, _bytes(model))]
+        files = [(target, bytes_of(model))]
     else:
         files = [(target, model.data)]
         if model.wear is not None:
@@ -448,30 +373,14 @@ def _container(path: FilePath, entry: str | None) -> tuple[Archive, str]:
     return read_nres(member.payload, archive.label), member.name
 
 
-def _bytes(model: MshModel | Terrain | ArealMap) -> bytes:
+def bytes_of(model: MshModel | Terrain | ArealMap) -> bytes:
+    """Return the bytes of a model, a terrain or an areal map; what was not replaced keeps its own."""
     if isinstance(model, MshModel):
         return write_model(model)
     return write_terrain(model) if isinstance(model, Terrain) else write_areal_map(model)
 
 
-def _files(
-    model: MshModel | Terrain | ArealMap, target: Path, options: ExportOptions, *, sidecar: bool
-) -> tuple[Files, list[Finding]]:
-    """Return the files of an export, and what is found of the tables as they are now."""
-    label, data = model.archive.label, _bytes(model)
-    source, archive, index = Path(label), read_nres(data, label), None
-    name = model.entry if isinstance(model, MshModel) else getattr(model, "name", source.name)
-    if name not in (None, source.name):  # an entry: materials are named beside it, in its archive
-        archive = open_files.open_nres(source, label)
-        index = find_model(archive, name)
-        assert index is not None, "it is named"
-        archive.entries[index].payload = data
-    kinds = {MshModel: Kind.MODEL, Terrain: Kind.TERRAIN, ArealMap: Kind.AREAL_MAP}
-    loaded = dispatch.load(kinds[type(model)], archive, source, index, options)
-    return dispatch.gltf_files(loaded, target, options, sidecar=sidecar), loaded.findings
-
-
-def _with_suffix(path: FilePath, *suffixes: str) -> Path:
+def with_suffix(path: FilePath, *suffixes: str) -> Path:
     """Return a path that has one of the suffixes.
 
     Raises:

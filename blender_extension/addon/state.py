@@ -373,7 +373,7 @@ def message_of(error: Exception) -> str:
 
 def _not_here(error: MissingPackage) -> str:
     """What a package that is not in the zip was needed for."""
-    if error.extra == "materials":
+    if error.needs == "scipy":
         return (
             "a new material is called like several of the model's: use one of those, or call it "
             "material_ROW, after its row of the .wea"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import plural, printable
-from ..findings import NotApplied
 from .common import (
     SETTINGS,
     STDOUT,
@@ -55,8 +54,8 @@ Examples:
   gltf2msh robot.glb                       robot.msh here, from robot.glb and its sidecar
   gltf2msh robot.glb -o new/               new/robot.msh
   gltf2msh robot.glb -o game/robot.msh --report changes.json
-  gltf2msh tower.glb --dialect retail      a new model, from any glTF file (or an .obj), and
-                                           tower.wea, which names its materials
+  gltf2msh tower.glb --dialect retail      a new model, from any glTF file (or an .obj, .stl,
+                                           .ply ...), and tower.wea, which names its materials
   gltf2msh robot.glb --sidecar kept/robot.msh-sidecar
   gltf2msh out/ --game GAME -o NEW_GAME    what msh2gltf GAME -o out/ made, back into a copy
   gltf2msh out/ --game GAME --in-place     or into the game itself; msh-mod takes it back
@@ -107,8 +106,8 @@ def command(context: click.Context, /, **_: object) -> None:
         adds = given.into is not None
         only = tuple(one for one in _OF_RUNS if not (adds and one in _OF_NEW_MODELS))
         refuse_batch_options(context, only=only)
-        if (given.frame, given.up) != (None, None) and given.source.suffix.lower() != ".obj":
-            raise click.UsageError("--frame and --up are for OBJ files")
+        if (given.frame, given.up) != (None, None) and given.source.suffix.lower() in (".glb", ".gltf"):
+            raise click.UsageError("--frame and --up are for OBJ files, STL and the like")
         if given.into is None:
             _import_one(given, options)
             return
@@ -155,6 +154,8 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
         result.differences.not_applied += beside.not_applied
         result.differences.warnings += beside.messages
     else:
+        from ..findings import NotApplied
+
         result.differences.not_applied += refused(result.library) + refused_materials(result.new_materials)
         result.differences.not_applied += [
             NotApplied(
@@ -192,14 +193,10 @@ def _file_name(name: str) -> str:
 
 
 def _import_file(given: ToMsh, options: ImportOptions) -> ImportResult:
-    """Import a glTF or an OBJ file."""
-    if given.source.suffix.lower() == ".obj":
-        from ..kinds.obj import import_obj
+    """Import a glTF file, an OBJ, or what trimesh reads."""
+    from ..kinds.dispatch import import_file
 
-        return import_obj(given.source, given.sidecar, options, up=given.up, frame=given.frame)
-    from ..kinds.dispatch import import_gltf
-
-    return import_gltf(given.source, given.sidecar, options)
+    return import_file(given.source, given.sidecar, options, up=given.up, frame=given.frame)
 
 
 def _show_result(result: ImportResult, verbose: bool) -> None:

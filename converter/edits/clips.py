@@ -164,6 +164,7 @@ def _merged(
     if left and merge != "part":
         shown = ", ".join(repr(printable(clip.name)) for clip in left[:5])
         shown += f" and {plural(len(left) - 5, 'other')}" if len(left) > 5 else ""
+        imported.report.concerned += [clip.name for clip in left]
         imported.report.skipped(
             f"animation{'s' if len(left) > 1 else ''} {shown}",
             "are not read" if len(left) > 1 else "is not read",

@@ -1,36 +1,161 @@
-"""Give the materials of a file their rows in the ``.wea``, and find what of it they change.
+"""Decide which stored material each one of a file is; find faces without any, colours without a table.
 
-A name is a row: that of the ``.wea``, else one that was renamed, else a new one
-(docs/reference/gltf.md, Import). Blender's ``.001`` does not count where the name before it is
-known. What cannot be written is reported; faces whose material has no row lose it here, so that
-stored triangles keep what they had. Faces without a material and colours without a table are reported.
+A material is what its extras state, else what its name says, else what most of its triangles were. Blender appends
+``.001`` to equal names, and drops extras by default.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..errors import ConversionError, plural, printable
+from ..errors import needed_for, plural, printable
 from ..findings import Report
-from ..formats.names import without_number
-from ..formats.nres import NAME_SIZE
+from ..formats.names import known_name
 from ..formats.terrain import LEVELS
-from ..formats.wear import is_material_name
-from ..scene.dialect import Dialect, last_row
-from ..scene.scene import ImportedScene, Material, Part, Scene
+from ..scene.scene import ImportedScene, Part, Scene
 from .nodes import Identified
-from .triangles import match, triangle_list
-
-if TYPE_CHECKING:
-    from .terrain import TerrainPlan
-
+from .triangles import Match, TriangleList, match, triangle_list
 
 #: How many names a message lists.
 _LISTED = 8
+
+
+def same_stored(given: Iterable[tuple[Hashable | None, str]], stored: Iterable[tuple[Hashable, str]]) -> list[set[int]]:
+    """Return the stored materials that each one of a file may be: by its key, else by its name.
+
+    Several stored materials of one name cannot be distinguished by it, and any of them is taken for unchanged.
+
+    Args:
+        given: per material of the file the key that its extras state (``None``: none), and its name.
+        stored: the same of the stored ones.
+    """
+    by_key: dict[Hashable, set[int]] = defaultdict(set)
+    by_name: dict[str, set[int]] = defaultdict(set)
+    for row, (key, name) in enumerate(stored):
+        by_key[key].add(row)
+        by_name[name].add(row)
+    return [
+        by_name.get(known_name(name, by_name.__contains__), set()) if key is None else by_key.get(key, set())
+        for key, name in given
+    ]
+
+
+def same_materials(edited: Scene, stored: Scene) -> list[set[int]]:
+    """Return the stored materials of a model that each edited one may be; see :func:`same_stored`."""
+    given = ((None if -1 in material.key else material.key, material.name) for material in edited.materials)
+    return same_stored(given, ((material.key, material.name) for material in stored.materials))
+
+
+def material_votes(lists: Iterable[tuple[TriangleList, Match]], edited: Scene, stored: Scene) -> NDArray[np.int64]:
+    """Count the triangles that had a stored material and have one of the file.
+
+    Args:
+        lists: triangles of parts, and how they meet the stored ones.
+        edited, stored: the scenes with the materials.
+
+    Returns:
+        (M + 1, K): of each material of the file and, in the last row, of none.
+    """
+    votes = np.zeros((len(edited.materials) + 1, len(stored.materials)), np.int64)
+    for triangles, matched in lists:
+        if matched.old_material is not None:
+            hit = matched.old_of >= 0
+            old = matched.old_material[matched.old_of[hit]]
+            np.add.at(votes, (triangles.material[hit][old >= 0], old[old >= 0]), 1)
+    return votes
+
+
+def origins_by_faces(identified: Identified, stored: Scene, *, lightmap: bool) -> dict[int, tuple[int, bool]]:
+    """Return the stored material that most triangles had of each material of a file.
+
+    Args:
+        identified: the file's scene.
+        stored: the sidecar's model.
+        lightmap: whether Res18 holds lightmap coordinates.
+
+    Returns:
+        Per material the stored one, and whether all triangles of either have the other: that is certain.
+    """
+    scene = identified.scene
+    cells = {(part.node, part.lod, part.group): part for part in stored.parts}
+    parts = [(part, (identified.stored_of.get(part.node, -1), part.lod, part.group)) for part in scene.parts]
+
+    def lists() -> Iterator[tuple[TriangleList, Match]]:
+        for part, cell in parts:
+            if (old := cells.get(cell)) is not None:
+                new = triangle_list(scene, part, lightmap=lightmap)
+                yield new, match(new, triangle_list(stored, old, lightmap=lightmap), [])
+
+    votes = material_votes(lists(), scene, stored)
+    here = {cell for _, cell in parts}
+    absent = {
+        stored.materials[primitive.material].row
+        for cell, part in cells.items()
+        if cell not in here
+        for primitive in stored.meshes[part.mesh].primitives
+    }
+    out = {}
+    for i in np.flatnonzero(votes[:-1].any(1)).tolist():
+        k = int(votes[i].argmax())
+        whole = votes[i, k] == votes[i].sum() == votes[:, k].sum()
+        out[i] = k, bool(whole) and stored.materials[k].row not in absent
+    return out
+
+
+def resolve_same_names(
+    choices: list[set[int]], edited: Scene, stored: Scene, lists: Iterable[tuple[TriangleList, Match]]
+) -> None:
+    """Distinguish materials of one name by the triangles they are on: most did not change theirs.
+
+    Only for files without extras, where Blender's ``.001`` is their only difference.
+
+    Args:
+        choices: per material of the file the stored ones that it may be; changed in place.
+        edited, stored, lists: as of :func:`material_votes`.
+    """
+    open_ones = [i for i, rows in enumerate(choices) if len(rows) > 1 and -1 in edited.materials[i].key]
+    if not open_ones:
+        return
+    votes = material_votes(lists, edited, stored)[:-1]
+    allowed = np.zeros(votes.shape, np.bool_)
+    for i in open_ones:
+        allowed[i, list(choices[i])] = True
+    for i, k in _most_votes(votes, allowed, open_ones):
+        if votes[i, k] > 0 and allowed[i, k]:
+            choices[i] = {k}
+
+
+def _most_votes(votes: NDArray[np.int64], allowed: NDArray[np.bool_], rows: list[int]) -> list[tuple[int, int]]:
+    """Assign stored materials to materials so that their triangles agree the most.
+
+    Args:
+        votes: (materials, stored materials), triangles that had the one and have the other.
+        allowed: the same shape, whether the names fit.
+        rows: the materials to assign; each has two or more stored ones that are allowed.
+
+    Returns:
+        Pairs of a row and its column.
+
+    Raises:
+        MissingPackage: two of them want the same, and SciPy is not installed to settle it.
+    """
+    others = np.asarray(np.delete(allowed, rows, axis=0).any(0), np.bool_)
+    rows = [i for i in rows if (votes[i] * allowed[i]).any()]  # the rest decides nothing
+    counted = np.where(allowed, votes, -1)[rows]
+    best, ranked = counted.argmax(1), np.sort(counted, axis=1)
+    clear = bool((ranked[:, -1] > np.maximum(ranked[:, -2], 0)).all())
+    if clear and not others[best].any() and len(np.unique(best)) == len(best):
+        return list(zip(rows, best.tolist(), strict=True))  # no sum can be larger
+    with needed_for("telling several materials of one name apart", "scipy"):
+        from scipy.optimize import linear_sum_assignment
+
+    assigned = linear_sum_assignment(np.where(allowed, votes, -1e9), maximize=True)
+    pairs = zip(*(part.tolist() for part in assigned), strict=True)
+    return [(i, k) for i, k in pairs if i in rows]
 
 
 def report_faces_without_material(identified: Identified, stored: Scene, wear: Sequence[str]) -> None:
@@ -82,15 +207,15 @@ def report_colours_without_table(given: ImportedScene) -> None:
         )
 
 
-def report_terrain_faces_without_material(plan: TerrainPlan) -> None:
-    """Report stored faces of a terrain that have no material in the file."""
+def report_terrain_faces_without_material(report: Report, materials: Sequence[str], counts: Mapping[int, int]) -> None:
+    """Report stored faces of a terrain that have no material in the file; ``counts`` are those of each level."""
     keep = "stored faces keep theirs"
-    for level, found in sorted(plan.levels.items()):
-        if count := int((found.edited.triangles.material[found.new] < 0).sum()):
-            if not plan.materials:
-                _report_left_out(plan.report, keep)
-                return
-            plan.report.skipped(
+    for level, count in sorted(counts.items()):
+        if count and not materials:
+            _report_left_out(report, keep)
+            return
+        if count:
+            report.skipped(
                 f"{LEVELS[level]} level",
                 f"has {plural(count, 'triangle')} without a material",
                 f"every face of a terrain has one: {keep}",
@@ -135,299 +260,3 @@ def row_title(row: int, wear: Sequence[str]) -> str:
     """Return what messages call a row."""
     name = wear[row] if row < len(wear) else ""
     return f"row {row}" + (f" ({printable(name)})" if name else "")
-
-
-#: Why a name is none of a material.
-NO_NAME = f"a name in Material.lib is one line of 1 to {NAME_SIZE - 1} bytes of CP1251"
-
-
-class Created(NamedTuple):
-    """A material of the file whose name the ``.wea`` did not have.
-
-    Attributes:
-        name: that name.
-        origin: the stored material that it was; ``None``: none.
-        stated: its extras say so. If not, its faces do, and it may be a new one all the same.
-    """
-
-    name: str
-    origin: int | None
-    stated: bool
-
-
-@dataclass
-class WearEdit:
-    """What a file changes of a ``.wea``.
-
-    Attributes:
-        names: new names by row; rows beyond the last one are new.
-        report: the same in words, told after the changes of the model.
-        new_materials: names that it did not have, each with the name of the material that it
-            stands in for, ``""`` = none.
-        created: materials of the file with such a name.
-    """
-
-    names: dict[int, str] = field(default_factory=dict)
-    report: Report = field(default_factory=Report)
-    new_materials: list[tuple[str, str]] = field(default_factory=list)
-    created: dict[int, Created] = field(default_factory=dict)
-
-
-def settle_materials(
-    identified: Identified, stored: Scene, wear: Sequence[str], *, dialect: Dialect, locked: str = ""
-) -> WearEdit:
-    """Give materials their rows, and find which of them are renamed or new.
-
-    Args:
-        identified: the file's scene; its materials and primitives are changed in place.
-        stored: the sidecar's model.
-        wear: material names by row; empty: there is no ``.wea``, and a new one must name them all.
-        dialect: of the model.
-        locked: why the ``.wea`` cannot be changed, if so.
-
-    Raises:
-        ConversionError: more rows than a batch can name.
-    """
-    return _Settlement(identified, stored, wear, dialect, locked).run()
-
-
-def beyond_rows(name: str, row: int, last: int, user: str, known: dict[str, int]) -> ConversionError:
-    """Return the error for a material that needs a row after the last one.
-
-    Args:
-        name: its name.
-        row: the row.
-        last: the last one that the format can name.
-        user: what names rows, ``batch`` or ``face``.
-        known: names that have a row.
-    """
-    return ConversionError(
-        f"material {printable(name)!r} needs a row that no {user} can name",
-        table="WEAR",
-        value=row,
-        expected=f"0..{last}",
-        hint=f"use {listed(known)}",
-    )
-
-
-class _Settlement:
-    """One run of :func:`settle_materials`.
-
-    ``row`` has the row of each material that is settled, ``origin`` the stored material that
-    another one was, ``exact`` those whose origin is certain.
-    """
-
-    def __init__(
-        self, identified: Identified, stored: Scene, wear: Sequence[str], dialect: Dialect, locked: str
-    ) -> None:
-        self.identified, self.stored, self.wear = identified, stored, wear
-        self.dialect, self.locked = dialect, locked
-        self.scene, self.out = identified.scene, WearEdit()
-        self.known = dict(rows_by_name(stored, wear))
-        self.materials = self.scene.materials
-        self.used = sorted(
-            {
-                primitive.material
-                for part in self.scene.parts
-                for primitive in self.scene.meshes[part.mesh].primitives
-                if primitive.index_count and primitive.material >= 0
-            }
-        )
-        self.names = self._names()
-        by_key = {material.key: k for k, material in enumerate(stored.materials)}
-        self.origin = {i: by_key[material.key] for i, material in enumerate(self.materials) if material.key in by_key}
-        self.exact, self.stated = set(self.origin), set(self.origin)
-        self.row: dict[int, int] = {}
-
-    def run(self) -> WearEdit:
-        """Settle every material that faces have."""
-        pending = [i for i in self.used if not self._has_row(i)]
-        if pending:
-            self._find_origins([i for i in pending if self.materials[i].row < 0])
-        for i in list(pending):
-            if why := self._why_not(i):
-                self._report(i, why)
-                pending.remove(i)
-        renamed = self._renamed(pending)
-        if pending and not self.wear and not self._all_named(renamed):
-            for i in pending:
-                self._report(i, "the model has no .wea, and the file does not name all its rows")
-            pending, renamed = [], {}
-        for row, group in renamed.items():
-            self._rename_row(row, group)
-        for i in pending:
-            if i not in self.row:
-                self._add_row(i)
-        self._take_off(set(self.used) - self.row.keys())
-        for i, row in self.row.items():
-            if row in self.out.names:
-                origin = self.origin.get(i)
-                self.out.created[i] = Created(self.out.names[row], origin, i in self.stated)
-        return self.out
-
-    def _names(self) -> list[str]:
-        """The materials' names without the ``.001`` of Blender, where the rest is known."""
-        bare = [without_number(material.name) for material in self.materials]
-        used = [bare[i] for i in self.used]
-        return [
-            short
-            if material.name not in self.known and (short in self.known or used.count(short) > 1)
-            else material.name
-            for material, short in zip(self.materials, bare, strict=True)
-        ]
-
-    def _own_row(self, i: int) -> int | None:
-        """The row that a material's extras, or its faces, say."""
-        if i in self.origin:
-            return self.stored.materials[self.origin[i]].row
-        return self.materials[i].row if self.materials[i].row >= 0 else None
-
-    def _name_of(self, row: int) -> str:
-        name = self.wear[row] if row < len(self.wear) else ""
-        return name or f"material_{row}"
-
-    def _has_row(self, i: int) -> bool:
-        """Settle a material whose name is that of a row."""
-        material, name, own = self.materials[i], self.names[i], self._own_row(i)
-        if own is not None and name == self._name_of(own):
-            self.row[i] = own
-            return True
-        row = self.known.get(name, stated_row(name))
-        if row is None and own is None:
-            row = {known.casefold(): k for known, k in self.known.items()}.get(name.casefold())
-        if row is None:
-            return False
-        if own is not None and row == self._raw_row(material):
-            row = own  # somebody edited the custom property
-        elif own is not None or name not in {old.name for old in self.stored.materials}:
-            self.materials[i] = material._replace(row=row)
-        self.row[i] = row
-        return True
-
-    def _raw_row(self, material: Material) -> int:
-        """The row in the batch words of a material's extras."""
-        return material.w4 & 0xFF if self.dialect is Dialect.RETAIL else material.w2
-
-    def _find_origins(self, materials: list[int]) -> None:
-        """Find the stored materials of the faces of those that have no extras."""
-        if not materials:
-            return
-        lightmap = self.dialect is Dialect.RETAIL
-        votes = np.zeros((len(self.materials) + 1, len(self.stored.materials)), np.int64)
-        cells = self._cells()
-        for part in self.scene.parts:
-            old_part = cells.get(self._cell(part))
-            if old_part is None:
-                continue
-            new = triangle_list(self.scene, part, lightmap=lightmap)
-            old = triangle_list(self.stored, old_part, lightmap=lightmap)
-            found = match(new, old, [])
-            hit = found.old_of >= 0
-            np.add.at(votes, (new.material[hit], old.material[found.old_of[hit]]), 1)
-        absent = self._absent_rows()
-        for i in materials:
-            if not votes[i].any():
-                continue
-            k = int(votes[i].argmax())
-            self.origin[i] = k
-            whole = votes[i, k] == votes[i].sum() == votes[:, k].sum()
-            if whole and self.stored.materials[k].row not in absent:
-                self.exact.add(i)
-
-    def _cells(self) -> dict[tuple[int | None, int, int], Part]:
-        return {(part.node, part.lod, part.group): part for part in self.stored.parts}
-
-    def _cell(self, part: Part) -> tuple[int | None, int, int]:
-        return self.identified.stored_of.get(part.node), part.lod, part.group
-
-    def _absent_rows(self) -> set[int]:
-        """Rows of stored parts that the file does not show."""
-        here = {self._cell(part) for part in self.scene.parts}
-        absent = [part for cell, part in self._cells().items() if cell not in here]
-        return {
-            self.stored.materials[primitive.material].row
-            for part in absent
-            for primitive in self.stored.meshes[part.mesh].primitives
-        }
-
-    def _why_not(self, i: int) -> str:
-        """Why a name cannot be written, if so."""
-        if self.locked:
-            return self.locked
-        if not is_material_name(self.names[i]):
-            return NO_NAME
-        return ""
-
-    def _report(self, i: int, why: str) -> None:
-        """Report a name that is not written; the material stays what it was, if anything."""
-        own = self._own_row(i) if i in self.exact or self.materials[i].row >= 0 else None
-        if own is not None:
-            what, self.row[i] = f"is {printable(self._name_of(own))!r} under another name", own
-            if i in self.exact:
-                self.materials[i] = self.stored.materials[self.origin[i]]
-        else:
-            what = "is not one of the model's"
-            why += f": stored faces keep theirs, new ones have {row_title(0, self.wear)}"
-        where = f"material {printable(self.names[i])!r}"
-        self.identified.report.skipped(where, what, why, f"use {listed(self.known)}")
-
-    def _renamed(self, pending: list[int]) -> dict[int, list[int]]:
-        """The rows whose materials all have one new name, and those materials."""
-        groups: dict[int, list[int]] = {}
-        staying = set(self.row.values())
-        for i in pending:
-            if (own := self._own_row(i)) is None:
-                continue
-            if i in self.exact:
-                groups.setdefault(own, []).append(i)
-            else:
-                staying.add(own)
-        return {
-            row: group
-            for row, group in groups.items()
-            if row not in staying and len({self.names[i] for i in group}) == 1
-        }
-
-    def _all_named(self, renamed: dict[int, list[int]]) -> bool:
-        """Whether a new ``.wea`` would name every row in use."""
-        used = set(self.row.values()) | {material.row for material in self.stored.materials}
-        return used <= renamed.keys()
-
-    def _rename_row(self, row: int, group: list[int]) -> None:
-        before, name = self._name_of(row), self.names[group[0]]
-        what = f"{printable(before)!r} became {printable(name)!r}"
-        self.out.report.changed(f"row {row} of the .wea", what)
-        self._name(row, name, before)
-        for i in group:
-            self.materials[i] = self.stored.materials[self.origin[i]]._replace(name=name)
-            self.row[i] = row
-
-    def _add_row(self, i: int) -> None:
-        """Give a material a row of its name, after the last one where there is none.
-
-        Raises:
-            ConversionError: no batch could name it.
-        """
-        name, origin = self.names[i], self.origin.get(i)
-        old = None if origin is None else self.stored.materials[origin]
-        row = self.known.get(name)
-        if row is None:
-            taken = [*self.out.names, *self.row.values(), *(m.row for m in self.stored.materials)]
-            row = max(len(self.wear), max(taken, default=-1) + 1)
-            if row > (last := last_row(self.dialect)):
-                raise beyond_rows(name, row, last, "batch", self.known)
-            self.out.report.changed(f"row {row} of the .wea", f"{printable(name)!r} is new")
-            self._name(row, name, "" if old is None else old.name)
-        self.materials[i] = (old or self.materials[i])._replace(row=row, name=name)
-        self.row[i] = row
-
-    def _name(self, row: int, name: str, like: str) -> None:
-        self.out.names[row] = name
-        self.known.setdefault(name, row)
-        self.out.new_materials.append((name, like))
-
-    def _take_off(self, unknown: set[int]) -> None:
-        """Take materials without a row off their faces."""
-        for mesh in {part.mesh for part in self.scene.parts}:
-            primitives = self.scene.meshes[mesh].primitives
-            primitives[:] = [p._replace(material=-1) if p.material in unknown else p for p in primitives]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from ..errors import ConversionError, plural, printable
 from ..findings import Report
-from ..formats.names import without_number
 from ..options import ImportOptions
 from ..scene.scene import Node, Scene
+from .materials import same_materials
 from .nodes import Identified
 from .plan import Plan, compare_parts
 from .poses import PoseChanges
@@ -113,27 +113,6 @@ def _too_many_missing(plan: Plan, stored: Scene) -> ConversionError:
         value=", ".join(names) + more,
         hint="if only selected or visible objects were exported, export everything; --allow-delete deletes them",
     )
-
-
-def same_materials(edited: Scene, stored: Scene) -> list[set[int]]:
-    """Return the stored materials that each edited one may be: by its key, else by its name.
-
-    Blender appends ``.001`` to equal names, and drops extras by default: several stored
-    materials of one name cannot be distinguished then, and any of them is taken for unchanged.
-    """
-    by_key: dict[tuple[int, ...], set[int]] = {}
-    by_name: dict[str, set[int]] = {}
-    for i, material in enumerate(stored.materials):
-        by_key.setdefault(material.key, set()).add(i)
-        by_name.setdefault(material.name, set()).add(i)
-    out = []
-    for material in edited.materials:
-        if -1 not in material.key:
-            out.append(by_key.get(material.key, set()))
-        else:
-            bare = without_number(material.name)
-            out.append(by_name.get(material.name) or by_name.get(bare) or set())
-    return out
 
 
 def _node_changes(plan: Plan, i: int, node: Node, stored: Scene) -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..errors import ConversionError, plural, printable
 from ..findings import Report
 from ..formats.model import NODE_COCKPIT
-from ..formats.names import without_number
+from ..formats.names import known_name, without_number
 from ..numeric.pose import multiply, parents_first, rotate, rotation_matrix
 from ..scene.cells import part_name
 from ..scene.decode import rest_pose
@@ -230,8 +230,8 @@ class _Builder:
         assert role is not None
         old = stored.nodes[role.stored] if stored is not None and role.stored is not None else None
         name = role.name or item.name
-        if old is not None and without_number(name) == old.name:
-            name = old.name
+        if old is not None:
+            name = known_name(name, old.name.__eq__)
         extras = item.extras
         if stored is None and role.stored is not None:
             # what the exporter made up: a number after a repeated name, a name for the nameless
@@ -239,10 +239,7 @@ class _Builder:
             name = "" if name == f"node_{role.stored}" else name
         elif not name and old is None:
             name = f"node_{self.out.node_of[i]}"
-        # a copy of a node carries its extras too: it is new, and its flags are not its own
-        has_own = role.stored is not None or "node" not in extras
-        flags = extras.get("flags") if has_own else None
-        label = extras.get("label") if has_own else None
+        flags, label = extras.get("flags"), extras.get("label")
         if label is None:
             label = "" if old is None or extras else old.label
         return Node(
@@ -401,6 +398,7 @@ def keep_nodes(imported: ImportedScene, kept: Collection[int]) -> None:
 
 def _report_hidden(imported: ImportedScene, rows: list[int], more: str, instead: str) -> None:
     others = f" and {plural(len(rows) - 1, 'other')}" if len(rows) > 1 else ""
+    imported.report.concerned += [imported.nodes[i].name for i in rows]
     where = f"node {printable(imported.nodes[rows[0]].name)!r}{others}"
     imported.report.skipped(where, f"{'are' if others else 'is'} hidden{more}", "the game has no hidden nodes", instead)
 

@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import needed_for, plural, printable
+from ..errors import plural, printable
 from ..findings import Report
 from ..options import ImportOptions
+from ..scene.decode import part_name
 from ..scene.scene import Part, Scene
+from .materials import resolve_same_names
 from .node_roles import StoredMeshes
 from .nodes import Identified
 from .triangles import Match, TriangleList, is_degenerate, match, triangle_list
@@ -105,7 +107,8 @@ def compare_parts(plan: Plan, stored: Scene, *, lightmap: bool, only_shown: bool
         options: whether missing parts are deleted, whatever else is missing.
     """
     _Comparison(plan, stored, lightmap).run()
-    _resolve_materials(plan, stored)
+    lists = [(part.triangles, part.match) for part in plan.parts if part.triangles is not None and part.match]
+    resolve_same_names(plan.materials, plan.identified.scene, stored, lists)
     has_flags = any(mesh.tri_flags is not None for mesh in stored.meshes)
     for part in plan.parts:
         if has_flags:
@@ -356,6 +359,7 @@ def _left_behind(plan: Plan, stored: Scene, unseen: list[Cell]) -> None:
     cells = [cell for cell in unseen if cell[0] in shifted]
     if cells:
         more = f" and {plural(len(cells) - 1, 'other')}" if len(cells) > 1 else ""
+        plan.report.concerned += [part_name(stored.nodes[node].name, lod, group) for node, lod, group in cells]
         plan.report.skipped(
             f"{_where(stored, cells[0])}{more}",
             "keeps its vertices, though its node was scaled or its origin was moved",
@@ -377,58 +381,6 @@ def _replaced_parts(plan: Plan, stored: Scene) -> None:
         if part.cell in slot_of and part.source is not None and slot_of[part.cell] not in used:
             plan.replaced_parts.append(part.cell)
             plan.report.changed(_where(stored, part.cell), "its triangles are gone")
-
-
-def _resolve_materials(plan: Plan, stored: Scene) -> None:
-    """Distinguish materials of one name by the triangles they are on: most did not change theirs.
-
-    Only for files without extras, where Blender's ``.001`` is their only difference.
-    """
-    open_ones = [i for i, choices in enumerate(plan.materials) if len(choices) > 1]
-    open_ones = [i for i in open_ones if -1 in plan.identified.scene.materials[i].key]
-    if not open_ones:
-        return
-    votes = np.zeros((len(plan.materials), len(stored.materials)))
-    for part in plan.parts:
-        if part.triangles is not None and part.match is not None and part.match.old_material is not None:
-            hit = part.match.old_of >= 0
-            new, old = part.triangles.material[hit], part.match.old_material[part.match.old_of[hit]]
-            np.add.at(votes, (new[new >= 0], old[new >= 0]), 1)
-    allowed = np.zeros(votes.shape, np.bool_)
-    for i in open_ones:
-        allowed[i, list(plan.materials[i])] = True
-    for i, k in _most_votes(votes, allowed, open_ones):
-        if votes[i, k] > 0 and allowed[i, k]:
-            plan.materials[i] = {k}
-
-
-def _most_votes(votes: NDArray[np.float64], allowed: NDArray[np.bool_], rows: list[int]) -> list[tuple[int, int]]:
-    """Assign stored materials to materials so that their triangles agree the most.
-
-    Args:
-        votes: (materials, stored materials), triangles that had the one and have the other.
-        allowed: the same shape, whether the names fit.
-        rows: the materials to assign; each has two or more stored ones that are allowed.
-
-    Returns:
-        Pairs of a row and its column.
-
-    Raises:
-        MissingPackage: two of them want the same, and SciPy is not installed to settle it.
-    """
-    others = np.asarray(np.delete(allowed, rows, axis=0).any(0), np.bool_)
-    rows = [i for i in rows if (votes[i] * allowed[i]).any()]  # the rest decides nothing
-    counted = np.where(allowed, votes, -1)[rows]
-    best, ranked = counted.argmax(1), np.sort(counted, axis=1)
-    clear = bool((ranked[:, -1] > np.maximum(ranked[:, -2], 0)).all())
-    if clear and not others[best].any() and len(np.unique(best)) == len(best):
-        return list(zip(rows, best.tolist(), strict=True))  # no sum can be larger
-    with needed_for("telling several materials of one name apart", "materials"):
-        from scipy.optimize import linear_sum_assignment
-
-    assigned = linear_sum_assignment(np.where(allowed, votes, -1e9), maximize=True)
-    pairs = zip(*(part.tolist() for part in assigned), strict=True)
-    return [(i, k) for i, k in pairs if i in rows]
 
 
 def _only_degenerate(stored: Scene, part: Part, lightmap: bool) -> bool:

@@ -148,6 +148,7 @@ def report_moved_though_animated(report: Report, identified: Identified, stored:
     more = ""
     if len(placed_elsewhere) > 1 and not imported.info:  # rigs of foreign files rest elsewhere
         more = f" and {plural(len(placed_elsewhere) - 1, 'other')}"
+        report.concerned += [name for name, _ in placed_elsewhere]
         placed_elsewhere = placed_elsewhere[:1]
     for name, how in placed_elsewhere:
         report.skipped(
@@ -405,6 +406,7 @@ class _Places:
     def report(self) -> None:
         """Warn of parts that are placed otherwise than the user may mean."""
         warnings = self.imported.report.warnings
+        self.imported.report.concerned += self.at_origin
         if self.at_origin:
             # Blender does not evaluate collections that are switched off; measured with 4.5 and 5.0
             more = f" and {len(self.at_origin) - 1} more" if len(self.at_origin) > 1 else ""
@@ -434,6 +436,7 @@ class _Places:
                 "that were not moved follow their nodes)",
             ),
         ):
+            self.imported.report.concerned += names
             if names:
                 warnings.append(f"{_list(names)} {one if len(names) == 1 else several}")
 

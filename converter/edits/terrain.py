@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural, printable
 from ..findings import Report
-from ..formats.names import without_number
+from ..formats.names import known_name, without_number
 from ..formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Grid, Terrain
 from ..numeric.arrays import join, row_ids
 from ..numeric.quantize import decode_normals, encode_uv
 from ..scene.extras import MaterialExtras, NodeExtras
 from ..scene.level import MaterialPair, TerrainScene
 from ..scene.scene import ImportedScene, Part, Scene
+from .materials import same_stored
 from .nodes import world_matrices
 from .triangles import Match, TriangleList, best_turns, canonical, concatenate, match, triangle_list
 
@@ -121,6 +122,10 @@ class TerrainPlan:
     alike: list[set[int]] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     materials: list[str] = field(default_factory=list)
+
+    def bare_faces(self) -> dict[int, int]:
+        """How many stored faces of each level have no material in the file."""
+        return {k: int((x.edited.triangles.material[x.new] < 0).sum()) for k, x in self.levels.items()}
 
 
 def compare_terrain(edited: ImportedScene, terrain: Terrain, scene: TerrainScene, wear: list[str]) -> TerrainPlan:
@@ -227,18 +232,12 @@ def _joined(parts: list[tuple[int, TriangleList]], blend: NDArray[np.float32] | 
 
 def _same_pairs(edited: ImportedScene, material_pairs: list[MaterialPair]) -> list[set[int]]:
     """Per material of the file the stored pairs that it may be: by its rows, else by its name."""
-    by_rows = {(g.first, g.second): i for i, g in enumerate(material_pairs)}
-    by_name: dict[str, set[int]] = {}
-    for i, pair in enumerate(material_pairs):
-        by_name.setdefault(pair.name, set()).add(i)
-    out = []
-    for material, extras in zip(edited.materials, edited.material_extras, strict=True):
-        if "first" in extras:
-            at = by_rows.get((extras["first"], extras.get("second", NO_MATERIAL)))
-            out.append(set() if at is None else {at})
-        else:
-            out.append(by_name.get(material.name) or by_name.get(without_number(material.name)) or set())
-    return out
+    stated = (
+        (extras["first"], extras.get("second", NO_MATERIAL)) if "first" in extras else None
+        for extras in edited.material_extras
+    )
+    given = zip(stated, (material.name for material in edited.materials), strict=True)
+    return same_stored(given, (((pair.first, pair.second), pair.name) for pair in material_pairs))
 
 
 def _pair(
@@ -251,15 +250,17 @@ def _pair(
     if group:
         pair = material_pairs[min(group)]
         return pair.first, pair.second
-    for candidate in (name, without_number(name)):
-        known = {text.casefold(): row for row, text in reversed(list(enumerate(wear)))}
-        rows_of_names = [known.get(part.strip().casefold()) for part in candidate.split("+")]
-        if len(rows_of_names) <= 2 and all(row is not None for row in rows_of_names):
-            first, second = (*rows_of_names, NO_MATERIAL)[:2]
-            assert first is not None
-            assert second is not None
-            return first, second
-    return None
+    known = {text.casefold(): row for row, text in reversed(list(enumerate(wear)))}
+
+    def rows_of(title: str) -> list[int]:
+        rows = [known.get(part.strip().casefold()) for part in title.split("+")]
+        return [row for row in rows if row is not None] if len(rows) <= 2 and None not in rows else []
+
+    rows_of_names = rows_of(known_name(name, rows_of))
+    if not rows_of_names:
+        return None
+    first, second = (*rows_of_names, NO_MATERIAL)[:2]
+    return first, second
 
 
 # ------------------------------------------------------------------ faces

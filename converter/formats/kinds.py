@@ -6,6 +6,7 @@ from collections.abc import Set
 from enum import StrEnum
 
 from ..errors import ConversionError, printable
+from ..files import pass_on_unreadable
 from .nres import Archive, Entry, entry_types, is_nres, read_nres
 from .texture import TEXM_TYPE
 from .unit import is_unit
@@ -161,7 +162,8 @@ def models_in(archive: Archive) -> list[int]:
             try:
                 if kind_of_types(entry_types(entry, archive.label)) is Kind.MODEL:
                     found.append(i)
-            except ConversionError:
+            except ConversionError as error:
+                pass_on_unreadable(error)
                 continue  # a broken entry: reading it by name reports the error
     return found
 

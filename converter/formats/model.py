@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import partial
 from typing import ClassVar, cast
@@ -213,6 +213,7 @@ class MshModel(TableFile):
         graph: Res17 where its size fits its attributes, else ``None``.
         table20: Res20, or ``None``.
         entry: the archive entry that the model was read from, ``None`` for a file of its own.
+        holder: the archive that the entry is in, and its directory index there.
     """
 
     SPECS: ClassVar[Mapping[int, TableSpec]] = TABLES
@@ -221,6 +222,7 @@ class MshModel(TableFile):
     graph: PathGraph | None = None
     table20: bytes | None = None
     entry: str | None = None
+    holder: tuple[Archive, int] | None = field(default=None, repr=False, compare=False)
 
     @property
     def nodes(self) -> Records:
@@ -357,7 +359,7 @@ def model_at(archive: Archive, index: int | None, file_name: str, *, cut: bool =
         model = read_model(inner, member.name, cut=cut)
     except ConversionError as error:
         raise error.at(file=archive.label, entry=printable(member.name)) from None
-    model.entry = member.name
+    model.entry, model.holder = member.name, (archive, index)
     return model
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import PurePath
 
 import numpy as np
@@ -59,6 +59,12 @@ def without_number(name: str) -> str:
     """A name without the ``.001`` that Blender appends where a name is taken."""
     head, dot, number = name.rpartition(".")
     return head if dot and head and number.isdecimal() and len(number) >= 3 else name
+
+
+def known_name(name: str, is_known: Callable[[str], object]) -> str:
+    """A name, or what it was before Blender appended ``.001``, where only that is known."""
+    short = without_number(name)
+    return short if short != name and not is_known(name) and is_known(short) else name
 
 
 def readable(name: str) -> str:

@@ -5,7 +5,7 @@ Edits of an archive are ``formats.nres_edits``.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -263,14 +263,17 @@ class Archive:
         table is not a sorted permutation. Of several entries of one name, the sort table's
         first. ``None`` if there is none.
         """
+        return next(iter(self.namesakes(name)), None)
+
+    def namesakes(self, name: str | bytes) -> list[int]:
+        """Directory indices of all entries called ``name``, in the order of :meth:`find`."""
         raw = encode_name(name) if isinstance(name, str) else name
         fold, order, keys = self._sorted
         if fold is None:
             wanted = fold_upper(raw)
-            return next((i for i, e in enumerate(self.entries) if fold_upper(e.name_bytes) == wanted), None)
+            return [i for i, e in enumerate(self.entries) if fold_upper(e.name_bytes) == wanted]
         wanted = fold(raw)
-        at = bisect_left(keys, wanted)
-        return order[at] if at < len(order) and keys[at] == wanted else None
+        return order[bisect_left(keys, wanted) : bisect_right(keys, wanted)]
 
     def first_of_type(self, type_id: int) -> Entry | None:
         """The first entry of a type in directory order: how the runtime finds tables."""

@@ -93,7 +93,7 @@ def _joined(gltf: Json, buffers: list[memoryview], path: Path, root: Path) -> Do
 
 
 def _picture(uri: str, path: Path, root: Path) -> bytes:
-    target = file_of_uri(path, uri, root)
+    target = file_of_uri(uri, path.parent, root)
     if target is None:
         raise ConversionError("picture lies outside the output directory", file=str(path), value=uri)
     return bytes(read_file(target))

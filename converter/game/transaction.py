@@ -11,6 +11,7 @@ import contextlib
 import errno
 import os
 import shutil
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,16 @@ from typing import Any
 from ..errors import ConversionError, printable
 from ..files import only_run, read_file
 from ..formats.sidecar import sha256
-from ..storage import cannot_write, held_open, link_message, sync_directory, undisturbed, write_outputs
+from ..storage import (
+    cannot_read,
+    cannot_write,
+    held_open,
+    is_taken,
+    link_message,
+    sync_directory,
+    undisturbed,
+    write_outputs,
+)
 from .history import History, State
 from .layers import compose
 from .vault import Vault, as_writer, inside, writer
@@ -57,7 +67,15 @@ def file_bytes(path: Path) -> bytes | None:
     Raises:
         ConversionError: it cannot be read.
     """
-    return bytes(read_file(path)) if path.is_file() else None
+    try:
+        about = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return None
+        raise cannot_read(path, error) from error
+    return bytes(read_file(path)) if stat.S_ISREG(about.st_mode) else None
 
 
 def digest_of_file(data: bytes | None) -> str:
@@ -114,7 +132,7 @@ def carry_out(vault: Vault, jobs: Mapping[str, bytes | None], record: dict[str, 
             for number, file in enumerate(order):
                 path = inside(vault.root, file)
                 require_unchanged(path, record["files"][file]["before"])
-                if os.path.lexists(path) and (message := link_message(path)):
+                if is_taken(path) and (message := link_message(path)):
                     messages.append(message)
                 done.append(file)
                 _place(vault, str(number), path, is_there=jobs[file] is not None)
@@ -185,7 +203,7 @@ def _write_back(path: Path, data: bytes | None) -> None:
     """Write a file as it was."""
     if data is None:
         path.unlink(missing_ok=True)
-    elif not path.is_file() or path.read_bytes() != data:
+    elif file_bytes(path) != data:
         write_outputs([(path, data)], force=True, durable=True)
 
 

@@ -26,7 +26,17 @@ from typing import Any, BinaryIO
 from ..errors import ConversionError, printable
 from ..formats.registry import REGISTRY
 from ..formats.sidecar import sha256
-from ..storage import VAULT, append_file, cannot_read, cannot_write, no_follow, sync_directory, write_outputs
+from ..storage import (
+    VAULT,
+    append_file,
+    cannot_read,
+    cannot_write,
+    if_there,
+    is_taken,
+    no_follow,
+    sync_directory,
+    write_outputs,
+)
 
 _README = """\
 msh-gltf keeps the original files of this game here, and the history of what it changed.
@@ -82,11 +92,9 @@ def as_listed(path: Path) -> Path:
 
 
 def _is_game(folder: Path) -> bool:
-    try:
-        names = os.listdir(folder)
-    except OSError:  # one that may be entered, and not listed
-        return os.path.lexists(folder / VAULT)
-    return any(name.lower() in (REGISTRY, VAULT) for name in names)
+    with if_there(folder):
+        return any(name.lower() in (REGISTRY, VAULT) for name in os.listdir(folder))
+    return os.path.lexists(folder / VAULT)  # one that may be entered, and not listed
 
 
 def is_vault(name: str) -> bool:
@@ -110,7 +118,7 @@ class Vault:
     @property
     def exists(self) -> bool:
         """Whether the game has a vault."""
-        return os.path.lexists(self.path)
+        return is_taken(self.path)
 
     def records(self) -> list[dict[str, Any]]:
         """Return the transactions, oldest first; a line that was not finished is not one.
@@ -119,7 +127,7 @@ class Vault:
             ConversionError: the history is damaged.
         """
         path = self.path / "edits.jsonl"
-        data = self._read(path) if os.path.lexists(path) else b""
+        data = self._read(path) if is_taken(path) else b""
         lines = data.split(b"\n")
         found = []
         for number, line in enumerate(lines, 1):
@@ -194,7 +202,7 @@ class Vault:
             ConversionError: it is one.
         """
         for path in (self.path, self.path / "originals", self.path / "changes"):
-            if os.path.lexists(path) and not _is_directory(path):
+            if is_taken(path) and not _is_directory(path):
                 raise ConversionError(
                     "is not a folder but a link or a file",
                     file=str(path),
@@ -226,7 +234,7 @@ class Vault:
         except OSError as error:
             raise cannot_write(self.path, error) from error
         readme = self.path / "README.txt"
-        if not os.path.lexists(readme):
+        if not is_taken(readme):
             write_outputs([(readme, _README.encode())], force=False)
 
     def keep_original(self, data: bytes, source: Path | None = None) -> str:
@@ -251,7 +259,7 @@ class Vault:
             ConversionError: it cannot be kept.
         """
         digest = sha256(data)
-        if not os.path.lexists(self.path / "changes" / digest):
+        if not is_taken(self.path / "changes" / digest):
             self._put("changes", digest, data, None)
         return digest
 
@@ -298,7 +306,7 @@ class Vault:
             ConversionError: it is damaged.
         """
         path = self.path / "intent.json"
-        if not os.path.lexists(path):
+        if not is_taken(path):
             return None
         try:
             found = json.loads(self._read(path))
@@ -325,7 +333,7 @@ class Vault:
             text = json.dumps(intent, separators=(",", ":")).encode()
             write_outputs([(self.path / "intent.json", text)], force=True, durable=True)
         except BaseException:
-            if not os.path.lexists(self.path / "intent.json"):
+            if not is_taken(self.path / "intent.json"):
                 self.clear_staged()
             raise
 

@@ -13,6 +13,7 @@ from ..formats.library import MATERIALS
 from ..formats.wear import read_lightmap_names, read_wear_names
 from ..options import ExportOptions
 from ..scene.appearance import Appearance
+from ..storage import if_there
 from .open_files import find_library
 
 
@@ -61,10 +62,9 @@ def with_libraries_around(own: Path, folders: Sequence[Path]) -> list[Path]:
 
 def has_libraries(folder: Path) -> bool:
     """Return whether a folder has a ``Material.lib``, packed or not."""
-    try:
+    with if_there(folder):
         return find_library(folder, MATERIALS) is not None
-    except OSError:
-        return False
+    return False
 
 
 def missing_materials(appearance: Appearance | None) -> list[Finding]:

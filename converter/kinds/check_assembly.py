@@ -30,7 +30,6 @@ from ..formats.nres import Archive, read_nres
 from ..formats.registry import REGISTRY, read_registry
 from ..formats.terrain import read_terrain
 from ..formats.unit import Unit, read_unit
-from ..queries.level import TerrainQueries
 from ..scene.scene import in_range
 from .game import Game, find_game
 from .open_files import folder_stamp
@@ -196,5 +195,7 @@ def _on_the_map(mission: Mission, game: Game) -> Iterator[Finding]:
         return
     low, high = (of(terrain.positions[:, :2], axis=0).astype(float) for of in (np.min, np.max))
     points = records_of(mission)["position"][:, :2].astype(np.float64)
+    from ..queries.level import TerrainQueries  # a model is exported without
+
     ground, _ = TerrainQueries(terrain).height_at(np.where(np.isfinite(points), points, low - 1))
     yield from check_ground(mission, low, high, ground)

@@ -34,6 +34,8 @@ from .sidecars import sidecar_path
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ...importers.gltf_file import GltfInMemory
+    from ..formats.model import MshModel
     from .import_result import ImportResult
     from .inspect import Json
     from .mission import LoadedMission
@@ -99,6 +101,7 @@ def load(
     index: int | None,
     options: ExportOptions,
     *,
+    model: MshModel | None = None,
     fallback: Callable[[], Decision | None] | None = None,
 ) -> Loaded:
     """Load a file or an entry of a known kind.
@@ -109,6 +112,7 @@ def load(
         path: its path.
         index: directory index of the entry; ``None``: the file itself.
         options: how it becomes glTF.
+        model: its tables, where they were read already.
         fallback: the dialect of a model whose file has no evidence of one.
 
     Raises:
@@ -118,7 +122,7 @@ def load(
         return load_assembly(kind, path, options)
     trailing = [trailing_bytes(archive)] if archive.trailing else []
     without_errors(trailing, archive.label, mode=options.mode)
-    loaded = _load(kind, archive, path, index, options, fallback)
+    loaded = _load(kind, archive, path, index, options, model, fallback)
     return replace(loaded, findings=[*trailing, *loaded.findings]) if trailing else loaded
 
 
@@ -128,6 +132,7 @@ def _load(
     path: Path,
     index: int | None,
     options: ExportOptions,
+    model: MshModel | None,
     fallback: Callable[[], Decision | None] | None,
 ) -> Loaded:
     if options.mode == "strict" and kind in SCENE_KINDS:
@@ -147,7 +152,7 @@ def _load(
 
         assert index is not None  # a walk finds them in libraries
         return load_texture(archive, index)
-    return load_model(archive, path, index, options, fallback=fallback)
+    return load_model(archive, path, index, options, model=model, fallback=fallback)
 
 
 def gltf_files(
@@ -191,28 +196,64 @@ def _assembly_files(loaded: Loaded, target: Path, options: ExportOptions, sideca
     return mission_files(loaded, target, options, sidecar=sidecar, root=root)
 
 
-def import_gltf(gltf: Path, sidecar: Path | None = None, options: ImportOptions | None = None) -> ImportResult:
+def import_file(
+    path: Path,
+    sidecar: Path | bytes | None = None,
+    options: ImportOptions | None = None,
+    *,
+    up: str | None = None,
+    frame: float | None = None,
+) -> ImportResult:
+    """Turn a glTF file, an OBJ or another mesh that trimesh reads into a model; as :func:`import_gltf`.
+
+    Args:
+        path: the file; its ending says what it is.
+        up, frame: as of ``kinds.obj.import_obj``; glTF says it.
+    """
+    if path.suffix.lower() in (".glb", ".gltf"):
+        return import_gltf(path, sidecar, options)
+    from ...importers.trimesh_scene import read_by_trimesh
+
+    if path.suffix.lower() == ".obj" or read_by_trimesh(path):
+        from .obj import import_obj
+
+        return import_obj(path, sidecar, options, up=up, frame=frame)
+    return import_gltf(path, sidecar, options)
+
+
+def import_gltf(
+    gltf: Path,
+    sidecar: Path | bytes | None = None,
+    options: ImportOptions | None = None,
+    *,
+    in_memory: GltfInMemory | None = None,
+) -> ImportResult:
     """Turn a glTF file into a model, a terrain or an areal map, with what the sidecar keeps.
 
     Args:
-        gltf: the file.
-        sidecar: its sidecar; found by the name in the file, then by stem, if not given.
+        gltf: the file; what messages call a document in memory.
+        sidecar: its sidecar, or the bytes of it; found by the name in the file, then by stem, if not given.
         options: how to read and rebuild.
+        in_memory: the document, where it is not a file.
 
     Raises:
         ConversionError: unreadable, another model's sidecar, beyond the format's limits, or the
             written model would not show what the file shows.
     """
     from ...importers.gltf import read_gltf  # only the import needs it
+    from ..judge.models import snapshot
     from .import_model import import_edited, import_new, stored_model
+    from .judged import judge_edited, judge_mission, judge_new, judge_unit
     from .sidecars import find_sidecar, open_sidecar
 
     options = options or ImportOptions()
-    beside = sidecar is not None or sidecar_path(gltf).is_file()
+    lost = in_memory is not None and in_memory.folder is None  # nothing lies beside it
+    beside = sidecar is not None or (not lost and sidecar_path(gltf).is_file())
     given = read_gltf(
-        gltf, scene=options.scene, all_scenes=options.use_sidecar and beside, rigid_skin=options.rigid_skin
+        gltf, in_memory, scene=options.scene, all_scenes=options.use_sidecar and beside, rigid_skin=options.rigid_skin
     )
-    found = find_sidecar(gltf, sidecar, given.info) if options.use_sidecar else None
+    seen = snapshot(given) if options.verify else None
+    found, kept_in_memory = find_sidecar(gltf, sidecar, given.info, alone=lost) if options.use_sidecar else (None, None)
     try:
         if found is None:
             if (made_of := given.info.get("kind")) in ASSEMBLY_KINDS:
@@ -220,9 +261,11 @@ def import_gltf(gltf: Path, sidecar: Path | None = None, options: ImportOptions 
                     f"is {with_article(Kind(made_of))}, which is not written without its sidecar",
                     hint="keep the .msh-sidecar beside the file, or convert it again",
                 )
-            out = import_new(gltf, given, options)
+            out = import_new(gltf, given, replace(options, new=options.new or lost))
+            if seen is not None:
+                judge_new(out, seen, options)
         else:
-            kept = open_sidecar(found, gltf, given.info, options)
+            kept = open_sidecar(found, gltf, given.info, options, data=kept_in_memory)
             kind = kept.description.kind
             if kind is Kind.TERRAIN:
                 from .terrain import import_terrain
@@ -236,12 +279,19 @@ def import_gltf(gltf: Path, sidecar: Path | None = None, options: ImportOptions 
                 from .import_assembly import import_mission
 
                 out = import_mission(kept, given, options, gltf)
+                if seen is not None:
+                    judge_mission(out, seen, kept)
             elif kind is Kind.UNIT:
                 from .import_assembly import import_unit
 
                 out = import_unit(kept, given, options, gltf)
+                if seen is not None:
+                    judge_unit(out, seen, kept)
             else:
-                out = import_edited(gltf, given, stored_model(kept, found), options)
+                stored = stored_model(kept, found)
+                out = import_edited(gltf, given, stored, options)
+                if seen is not None:
+                    judge_edited(out, seen, stored, options)
             out.source_sha256 = kept.description.source_sha256
     except ConversionError as error:
         raise error.at(file=str(gltf)) from None

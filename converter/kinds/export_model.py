@@ -78,6 +78,7 @@ def load_model(
     index: int | None,
     options: ExportOptions,
     *,
+    model: MshModel | None = None,
     fallback: Callable[[], Decision | None] | None = None,
 ) -> LoadedModel:
     """Decode a core model of an archive that is already open.
@@ -87,12 +88,13 @@ def load_model(
         path: its path.
         index: directory index of the model's entry; ``None``: the archive is the model.
         options: dialect, subframes, keys and paths matter here.
+        model: its tables, where they were read already.
         fallback: what to take where the file has no evidence of a dialect.
 
     Raises:
         ConversionError: unreadable, or an error finding.
     """
-    model = model_at(archive, index, path.name, cut=True)
+    model = model or model_at(archive, index, path.name, cut=True)
     text = bytes(wear_of(archive, path, index))
     points = bytes(points_of(archive, path, index)) if options.points else b""
     loaded = decode_model(model, text, points, path, options, fallback=fallback)

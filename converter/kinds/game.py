@@ -14,13 +14,14 @@ from pathlib import Path
 
 from ..checks.model import require_valid
 from ..errors import ConversionError, printable
+from ..files import pass_on_unreadable
 from ..formats.kinds import MODEL_TYPE, models_in
 from ..formats.model import MshModel, model_at
 from ..formats.names import readable
 from ..formats.nres import Archive, Entry
 from ..formats.registry import REGISTRY, Member, Registry, Resolved, read_registry
 from ..scene.dialect import Decision, decide, majority
-from ..storage import walk_files
+from ..storage import if_there, walk_files
 from .open_files import open_nres
 
 #: How many models are kept: a mission uses few, in any order.
@@ -34,7 +35,8 @@ def majority_of(archive: Archive) -> Decision | None:
         try:
             model = model_at(archive, index, archive.label)
             require_valid(model)
-        except ConversionError:
+        except ConversionError as error:
+            pass_on_unreadable(error)
             continue  # its own conversion says what is wrong with it
         decisions.append(decide(model))
     return majority(decisions)
@@ -81,12 +83,9 @@ def find_game(start: Path) -> Path | None:
     """Return the nearest directory at or above a path that has ``objects.rlb``, in any case."""
     here = Path(os.path.abspath(start))
     for folder in (here, *here.parents):
-        try:
-            names = os.listdir(folder)
-        except OSError:
-            continue  # a file, or a directory that may not be read
-        if any(name.lower() == REGISTRY for name in names):
-            return folder
+        with if_there(folder):  # not a file, nor a directory that may not be read
+            if any(name.lower() == REGISTRY for name in os.listdir(folder)):
+                return folder
     return None
 
 
@@ -164,10 +163,9 @@ class Game:
     def _names(self, folder: Path) -> dict[str, str]:
         """The names in a directory by what they are in lower case; of several the first."""
         if folder not in self._folders:
-            try:
+            names: list[str] = []
+            with if_there(folder):
                 names = sorted(os.listdir(folder), reverse=True)
-            except OSError:
-                names = []
             self._folders[folder] = {readable(name).lower(): name for name in names}
         return self._folders[folder]
 

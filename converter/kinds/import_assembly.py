@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..edits.materials import same_stored
 from ..edits.mission import edit_mission
 from ..edits.nodes import leave_out_hidden, world_matrices
 from ..edits.object_roots import settle_objects
@@ -119,7 +120,6 @@ def _compare_surfaces(imported: ImportedScene, about: Description, out: ImportRe
     Materials of other names, and those on other triangles, are the models' (``import_placed``).
     """
     rows = material_names(about.inside)
-    stored = [without_number(name) for name in rows]
     names = [material.name for material in imported.materials]
     used = {p.material for mesh in imported.meshes for p in mesh.primitives if p.material >= 0}
     if used and imported.surfaces and not rows:
@@ -128,7 +128,7 @@ def _compare_surfaces(imported: ImportedScene, about: Description, out: ImportRe
         names,
         imported.surfaces,
         about.shown,
-        [{k for k, bare in enumerate(stored) if bare == without_number(name)} for name in names],
+        same_stored(((None, without_number(name)) for name in names), ((None, without_number(row)) for row in rows)),
         used=used,
         entries=about.library,
         rows=[name.partition("+")[0] for name in rows],

@@ -8,10 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from ..edits.controller import NamedController
-from ..edits.materials import WearEdit
+from ..edits.material_rows import TerrainWearEdit, WearEdit
 from ..edits.nodes import Identified
 from ..edits.points import PointEdit, PointPlan, compare_points, new_points
-from ..edits.terrain_materials import TerrainWearEdit
 from ..findings import Finding
 from ..formats.control_points import POINT_DTYPE, POINTS_ENDING, POINTS_TYPE, ControlPoints, read_points, write_points
 from ..formats.sidecar import Description

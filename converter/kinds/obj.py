@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,12 @@ from ...exporters.gltf_file import png_bytes
 from ...exporters.obj import export_obj, material_names, posed, shown_parts
 from ...importers.materials import surfaces_of
 from ...importers.obj import read_obj
-from ..edits.materials import listed
-from ..edits.model import same_materials
+from ..edits.materials import listed, same_materials
 from ..edits.triangles import TriangleList, match, triangle_list
 from ..errors import ConversionError, needed_for, plural, printable
 from ..formats.gltf import FilePicture, ShownPicture, Surface, pixel_digest, surface_of
 from ..formats.model import MshModel
-from ..formats.names import escape, readable, without_number
+from ..formats.names import escape, known_name, readable
 from ..formats.sidecar import Sidecar, sha256, write_sidecar
 from ..numeric.pose import compose, rotate, rotation
 from ..numeric.sampler import sample
@@ -40,6 +39,9 @@ from .gltf_output import Files
 from .import_model import StoredModel, import_edited, import_new, stored_model
 from .import_result import ImportResult
 from .sidecars import find_sidecar, open_sidecar, sidecar_path
+
+if TYPE_CHECKING:
+    import trimesh
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
@@ -175,53 +177,77 @@ def poses_at(model: MshModel, scene: Scene, dialect: Dialect, frame: float) -> P
     Raises:
         ConversionError: a frame that is no finite float32.
     """
+    local = _sampled(model, scene, dialect, frame)
+    return rest_pose(scene) if local is None else compose(model.parents, *local)
+
+
+def local_poses(model: MshModel, scene: Scene, dialect: Dialect, frame: float) -> Poses:
+    """Return rotations (N, 4) and translations (N, 3) of nodes below their parents; as :func:`poses_at`."""
+    if (sampled := _sampled(model, scene, dialect, frame)) is not None:
+        return sampled
+    rest = [(node.rotation, node.translation) for node in scene.nodes]
+    return (
+        np.array([turn for turn, _ in rest], np.float64).reshape(-1, 4),
+        np.array([at for _, at in rest], np.float64).reshape(-1, 3),
+    )
+
+
+def _sampled(model: MshModel, scene: Scene, dialect: Dialect, frame: float) -> Poses | None:
+    """What the runtime's sampler gives; ``None`` where no node has keys."""
     if not abs(frame) <= float(np.finfo(np.float32).max):  # nor is NaN
         raise ConversionError("the frame is no finite number", value=frame)
     tracks = dialects.tracks(model, dialect)
     if tracks is None or not scene.nodes:
-        return rest_pose(scene)
+        return None
     now = sample(tracks, np.arange(len(scene.nodes)), [frame])
-    translations = now.position[:, 0].astype(np.float64)
-    return compose(model.parents, rotation(now.quaternion[:, 0]), translations)
+    return rotation(now.quaternion[:, 0]), now.position[:, 0].astype(np.float64)
 
 
 def import_obj(
     path: Path,
-    sidecar: Path | None = None,
+    sidecar: Path | bytes | None = None,
     options: ImportOptions | None = None,
     *,
     up: str | None = None,
     frame: float | None = None,
+    in_memory: trimesh.Scene | None = None,
 ) -> ImportResult:
-    """Turn an OBJ file into a model, with what the sidecar keeps.
+    """Turn an OBJ file, or what trimesh reads, into a model, with what the sidecar keeps.
 
     Args:
-        path: the file.
-        sidecar: its sidecar; found by the name in the file, then by stem, if not given.
+        path: the file; what messages call a scene in memory.
+        sidecar: its sidecar, or the bytes of it; found by the name in the file, then by stem, if not given.
         options: how to read and rebuild; what is about clips and scenes does not matter.
         up: ``y`` or ``z``; default as the file says, else ``y``.
         frame: the frame of the pose; default as the file says, else 0.
+        in_memory: a scene that is not a file.
 
     Raises:
         ConversionError: unreadable, another model's sidecar, beyond the format's limits, or the
             written model would not show what the file shows.
     """
     options = options or ImportOptions()
-    given = read_obj(path, up=up)
+    of_obj = in_memory is None and path.suffix.lower() == ".obj"
+    given, bare = (read_obj(path, up=up), set()) if of_obj else _read_scene(path, in_memory, up)
     if frame is not None:
         given.info["frame"] = frame
     lost = given.info.get("lost")
-    found = find_sidecar(path, sidecar, given.info) if options.use_sidecar else None
+    alone = in_memory is not None
+    found, data = find_sidecar(path, sidecar, given.info, alone=alone) if options.use_sidecar else (None, None)
     try:
         if found is None:
             if lost:
                 given.report.warnings.append(f"OBJ does not hold what the model had: {lost} are lost")
-            out = import_new(path, given, options)
+            out = import_new(path, given, replace(options, new=options.new or alone))
         else:
-            kept = open_sidecar(found, path, given.info, options, of_obj=True)
-            stored = stored_model(kept, found, of_obj=True)
-            _settle_surfaces(given, stored)
-            _into_nodes(given, stored)
+            kept = open_sidecar(found, path, given.info, options, data=data, of_obj=True)
+            stored = stored_model(kept, found, of_obj=of_obj)
+            if of_obj:
+                _settle_surfaces(given, stored)
+            else:
+                _settle_colours(given, stored)
+            kind = "a trimesh.Scene" if alone else "an OBJ" if of_obj else f"a file of {path.suffix}"
+            _into_nodes(given, stored, bare, kind)
             out = import_edited(path, given, stored, options, only_shown=True)
     except ConversionError as error:
         raise error.at(file=str(path)) from None
@@ -231,20 +257,49 @@ def import_obj(
 # ------------------------------------------------------------------ back into the nodes
 
 
-def _into_nodes(given: ImportedScene, stored: StoredModel) -> None:
+def _into_nodes(given: ImportedScene, stored: StoredModel, bare: set[int], kind: str) -> None:
     """Make a file in model space what it would be with the sidecar's nodes: fill in the nodes,
-    take vertices into their frames, name the materials' keys.
+    take vertices into their frames, name the materials' keys. ``bare`` are meshes without normals,
+    ``kind`` is what messages call the file.
     """
     about, scene, info = stored.about, stored.scene, given.info
     shown = info.get("lod", about.lod), info.get("group", about.group)
     if scene.tracks and "frame" not in info:
-        given.report.warnings.append("the OBJ does not say at which frame its model is posed: frame 0 is taken")
+        given.report.warnings.append(f"{kind} does not say at which frame its model is posed: frame 0 is taken")
     if lost := not_in_obj(scene, *shown):
-        given.report.warnings.append(f"not in an OBJ and kept as in the sidecar: {', '.join(lost)}")
+        given.report.warnings.append(f"not in {kind} and kept as in the sidecar: {', '.join(lost)}")
     poses = poses_at(stored.model, scene, stored.dialect, info.get("frame", 0.0))
     _name_materials(given, scene)
-    _local(given, scene, shown, poses)
+    _local(given, scene, shown, poses, bare)
     given.tracks = list(scene.tracks)
+
+
+def _read_scene(path: Path, in_memory: trimesh.Scene | None, up: str | None) -> tuple[ImportedScene, set[int]]:
+    """Read a scene of trimesh's; returns also its meshes without normals."""
+    from ...importers.trimesh_scene import load_scene, read_scene
+
+    return read_scene(load_scene(path) if in_memory is None else in_memory, str(path), up=up)
+
+
+def _settle_colours(given: ImportedScene, stored: StoredModel) -> None:
+    """Leave out what trimesh cannot tell of materials: it has 8 bits of a colour, and no lightmaps."""
+    of_name = dict(zip(material_names(stored.scene), stored.about.shown, strict=False))
+    for i, one in enumerate(given.surfaces):
+        known = of_name.get(given.materials[i].name)
+        if known is not None:
+            near = np.abs(np.subtract(one.colour, known.colour)).max() <= 1 / 255
+            light = one.light if one.light or not known.light else _as_shown(known.light)
+            colour = known.colour if near else one.colour
+            given.surfaces[i] = one._replace(colour=colour, light=light, definition=known.definition, own=known.own)
+
+
+def _as_shown(picture: ShownPicture) -> FilePicture:
+    """A picture of a material that a file does not hold: the one that it had."""
+
+    def rgba() -> NDArray[np.uint8]:
+        raise ConversionError("picture is not in the file", value=picture.name)
+
+    return FilePicture(picture.name, picture.uri, lambda: picture.digest, lambda: picture.pixels, rgba, lambda: False)
 
 
 def _settle_surfaces(given: ImportedScene, stored: StoredModel) -> None:
@@ -280,7 +335,7 @@ def _name_materials(given: ImportedScene, scene: Scene) -> None:
     given.materials = [by_name.get(m.name, m) for m in given.materials]
 
 
-def _local(given: ImportedScene, scene: Scene, shown: tuple[int, int], poses: Poses) -> None:
+def _local(given: ImportedScene, scene: Scene, shown: tuple[int, int], poses: Poses, bare: set[int]) -> None:
     """Items become the sidecar's nodes and what is new; their vertices move into the nodes."""
     parts = {part.node: part for part in scene.parts if (part.lod, part.group) == shown}
     file = Scene("", given.streams, meshes=given.meshes, materials=given.materials)
@@ -309,7 +364,7 @@ def _local(given: ImportedScene, scene: Scene, shown: tuple[int, int], poses: Po
             assert turned is not None  # read_obj makes them where the file has none
             if node is not None:
                 pose = poses[0][node], poses[1][node]
-                points, turned = _into_node(triangles, scene, parts.get(node), pose, alike)
+                points, turned = _into_node(triangles, scene, parts.get(node), pose, alike, bare=item.mesh in bare)
             positions.append(points.reshape(-1, 3))
             normals.append(turned.reshape(-1, 3))
             if given.streams.uv0 is not None:
@@ -374,19 +429,19 @@ def _nodes_of(names: list[str], scene: Scene) -> dict[int, int]:
     free = {node.name: i for i, node in enumerate(scene.nodes)}
     out = {i: free.pop(name) for i, name in enumerate(names) if name in free}
     for i, name in enumerate(names):
-        if i not in out and (bare := without_number(name)) in free:
+        if i not in out and (bare := known_name(name, free.__contains__)) in free:
             out[i] = free.pop(bare)
     return out
 
 
 def _into_node(
-    triangles: TriangleList, scene: Scene, part: Part | None, pose: Poses, alike: list[set[int]]
+    triangles: TriangleList, scene: Scene, part: Part | None, pose: Poses, alike: list[set[int]], *, bare: bool
 ) -> tuple[F32, F32]:
     """Positions and normals of posed triangles in their node's frame. (T, 3, 3) each.
 
     A corner of a stored triangle is at the stored vertex' very place, and so is any other where a
     stored vertex lies; only what is left goes through the inverse pose. Normals all do: the merge
-    takes more for rounding than that adds.
+    takes more for rounding than that adds. Of a ``bare`` mesh, which has none, stored triangles keep theirs.
     """
     turn, shift = pose
     back = turn * [1.0, -1.0, -1.0, -1.0]
@@ -413,12 +468,14 @@ def _into_node(
     at = (hit[:, None], result.new_turn[hit])
     vertex = stored.vertex[partner[:, None], result.old_turn[partner]]
     positions[at] = scene.streams.positions[vertex]
+    if bare and scene.streams.normals is not None:
+        normals[at] = scene.streams.normals[vertex]
     return positions, normals
 
 
 def _nearest(points: F32, stored: F32) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """The nearest stored point of each, and whether it is within what OBJ rounds. (n,) each."""
-    with needed_for("reading OBJ", "obj"):
+    with needed_for("reading OBJ", "scipy"):
         from scipy.spatial import cKDTree
 
     # an editor's decimals, and two steps of float32 at the far end of the part

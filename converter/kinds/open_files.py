@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
@@ -18,6 +19,7 @@ from ..formats.names import decode_text, encode_name, fold_upper, stem
 from ..formats.nres import Archive, Entry, read_nres
 from ..formats.texture import TEXM_MAGIC, TEXM_TYPE
 from ..formats.wear import LEVEL_ENDINGS, WEAR_TYPE
+from ..storage import if_there
 
 
 def open_nres(path: Path, label: str, *, longer: bool = False) -> Archive:
@@ -46,11 +48,9 @@ def read_msh(path: Path, entry: str | None = None) -> MshModel:
 
 def mission_in(folder: Path) -> Path | None:
     """Return the mission of a directory, ``data.tma`` in any case; ``None``: it has none."""
-    try:
-        names = sorted(path for path in folder.iterdir() if path.name.lower() == MISSION_FILE)
-    except OSError:
-        return None
-    return names[0] if names else None
+    with if_there(folder):
+        return min((path for path in folder.iterdir() if path.name.lower() == MISSION_FILE), default=None)
+    return None
 
 
 def wear_of(archive: Archive, path: Path, index: int | None) -> memoryview | bytes:
@@ -72,7 +72,8 @@ def companion(
 ) -> memoryview | bytes:
     """What lies beside a model under its name: the entry, of a type if one is given, or the file.
 
-    Arguments and result as of :func:`wear_of`; case does not matter.
+    Arguments and result as of :func:`wear_of`; case does not matter. Where several models of an
+    archive have one name, and as many companions, each has the one of its number.
     """
     name = stem(path.name if index is None else archive.entries[index].name) + suffix
     if index is None:
@@ -80,6 +81,10 @@ def companion(
     found = archive.find(name)
     if found is None or type_id not in (None, archive.entries[found].type_id):
         return b""
+    same = sorted(archive.namesakes(archive.entries[index].name_bytes))
+    if len(same) > 1:
+        theirs = [i for i in sorted(archive.namesakes(name)) if type_id in (None, archive.entries[i].type_id)]
+        found = theirs[same.index(index)] if len(theirs) == len(same) else found
     return archive.entries[found].payload
 
 
@@ -94,19 +99,17 @@ def wears_of_level(archive: Archive, path: Path, index: int | None) -> tuple[byt
 
 def file_beside(path: Path, name: str) -> Path | None:
     """The file of that name, in any case, in a file's directory."""
-    try:
+    with if_there(path.parent):
         return min((p for p in path.parent.iterdir() if p.name.lower() == name.lower()), default=None)
-    except OSError:
-        return None
+    return None
 
 
 def _beside(path: Path, name: str) -> memoryview | bytes:
     """Its bytes; empty where there is none."""
     found = file_beside(path, name)
-    try:
-        return read_file(found) if found is not None else b""
-    except ConversionError:
-        return b""  # names are optional: the rows are in the file
+    with if_there(path):
+        return b"" if found is None or not stat.S_ISREG(found.stat().st_mode) else read_file(found)
+    return b""  # names are optional: the rows are in the file
 
 
 def points_of(archive: Archive, path: Path, index: int | None) -> memoryview | bytes:

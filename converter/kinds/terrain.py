@@ -14,11 +14,11 @@ from ..checks.recover import refuse_edit
 from ..checks.recover_maps import checked_terrain
 from ..checks.terrain import check_terrain
 from ..checks.terrain_faces import terrain_coarse_vertex
+from ..edits.material_rows import settle_terrain_materials
 from ..edits.materials import report_terrain_faces_without_material
 from ..edits.nodes import leave_out_hidden
 from ..edits.surfaces import UNRECORDED, compare_surfaces
 from ..edits.terrain import TerrainPlan, compare_terrain, compare_terrain_objects
-from ..edits.terrain_materials import settle_terrain_materials
 from ..edits.transforms import refuse_draco, refuse_turned
 from ..errors import ConversionError, plural
 from ..formats.kinds import Kind
@@ -182,7 +182,7 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
     wear = settle_terrain_materials(given, scene, about.materials, about.micro, locked=why_level_locked(about))
     plan = compare_terrain(given, terrain, scene, about.materials)
     compare_terrain_objects(plan, given, terrain, visible_only=about.visible_only or given.placed is not None)
-    report_terrain_faces_without_material(plan)
+    report_terrain_faces_without_material(plan.report, plan.materials, plan.bare_faces())
     levels = plan.levels.values()
     used = {int(i) for found in levels for i in np.unique(found.edited.triangles.material)} - {-1}
     if given.placed is not None:

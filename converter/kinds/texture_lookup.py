@@ -6,7 +6,6 @@ in any case; what is not found or cannot be read is a warning, and the material 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 from collections.abc import Mapping, Sequence
@@ -31,6 +30,7 @@ from ..scene.appearance import (
     mixed,
     picture_path,
 )
+from ..storage import if_there
 from .open_files import find_libraries, folder_stamp, open_nres, open_unpacked
 
 
@@ -79,7 +79,7 @@ class Libraries:
         found: dict[str, Path] = {}
         for folder in self.folders:
             wanted = [name for name in (MATERIALS, TEXTURES, LIGHTMAPS) if name not in found]
-            with contextlib.suppress(OSError):  # no such folder: nothing is there
+            with if_there(folder):
                 found |= find_libraries(folder, wanted)
         return found
 

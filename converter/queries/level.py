@@ -395,7 +395,7 @@ def link_graph(areals: ArealMap) -> csr_array:
         distance of their anchors in x and y, map units. The logic flag does not count: what its
         values 0 and 1 tell apart is not established (docs/reference/areal_map.md).
     """
-    with needed_for("the graph of links", "areals"):
+    with needed_for("the graph of links", "scipy"):
         from scipy.sparse import csr_array
 
     count = len(areals.records)
@@ -421,7 +421,7 @@ def shortest_path(areals: ArealMap, start: int, goal: int) -> list[int]:
     Raises:
         ConversionError: there is no such areal.
     """
-    with needed_for("the shortest path", "areals"):
+    with needed_for("the shortest path", "scipy"):
         from scipy.sparse.csgraph import dijkstra
 
     for index in (start, goal):

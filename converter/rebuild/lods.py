@@ -82,6 +82,8 @@ def generate_lods(
                 scene.meshes.append(Mesh(name, primitives))
                 scene.parts.append(part._replace(lod=lod, group=group, mesh=len(scene.meshes) - 1))
     scene.streams = _joined(pieces)
+    nodes = {node for parts in refused.values() for node, _ in parts}
+    report.concerned += [scene.nodes[node].name for node in sorted(nodes)]
     report.warnings += [_warning(scene, level, refused[level]) for level in sorted(refused)]
 
 

@@ -57,12 +57,10 @@ class _Parts:
         self.owners: list[tuple[Cell, int]] = []  # cell and number of its slot in all of these
 
     def run(self) -> dict[Cell, int]:
-        plan, out = self.job.plan, self.job.out
+        plan = self.job.plan
         users = self._keep_cells()
         for part in plan.parts:
-            shifted = fit_uv(part, self.job.scene, self.job.report)
-            if shifted is not None:
-                out.shifted[_cell(part)] = shifted
+            fit_uv(part, self.job.scene, self.job.report)
         changed: dict[int, list[PartPlan]] = {}
         for part in plan.parts:
             if part.slot is None:

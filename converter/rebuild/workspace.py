@@ -38,13 +38,11 @@ class Rebuilt:
     Attributes:
         model: the model.
         statuses: rows of (what, name, status, reason) for people and programs.
-        shifted: texture coordinates of cells that were shifted by whole turns, (T, 3, 2).
         rows: node of the file -> row in Res1.
     """
 
     model: MshModel
     statuses: list[dict[str, str]] = field(default_factory=list)
-    shifted: dict[Cell, NDArray[np.int16]] = field(default_factory=dict)
     rows: dict[int, int] = field(default_factory=dict)
 
 

@@ -89,7 +89,7 @@ def assets(out):
     library = out / "библиотека.blend"
     facts = {"no_game": error_of(bpy.ops.export_scene.msh_assets, filepath=str(library))}
     walker = read("walker")
-    drawn = module("thumbnails").Thumbnails().draw(walker.objects)
+    drawn = module("assets").Thumbnails().draw(walker.objects)
     facts["drawn"] = [list(drawn.shape), float(drawn[..., 3].mean()), drawn.reshape(-1, 4)[0].tolist()]
     before = [len(bpy.data.objects), len(bpy.data.meshes), len(bpy.data.scenes)]
     (out / "blender_assets.cats.txt").write_text("VERSION 1\n\nabc:mine:mine\n", "utf-8")

@@ -51,7 +51,7 @@ def adding(out):
     }
     keep("before")
     bpy.context.preferences.addons[ADDON].preferences.game = str(game)
-    facts["archives"] = module("new_model")._archives(type("", (), {"game": ""}), bpy.context, "")
+    facts["archives"] = module("export_msh")._archives(type("", (), {"game": ""}), bpy.context, "")
     assert put(**where) == {"FINISHED"}
     facts["added"] = report()
     keep("added")

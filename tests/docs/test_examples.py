@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,3 +43,22 @@ def test_a_material_that_cannot_be(tmp_path: Path, arguments: tuple[str, ...], s
     done = subprocess.run(script, capture_output=True, text=True, check=False)
     assert (done.returncode, said in done.stderr) == (1, True), done.stderr
     assert snapshot(tmp_path) == before
+
+
+def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its code cells, in order, in the folder that it says."""
+    monkeypatch.chdir(EXAMPLES)
+    before = snapshot(EXAMPLES)
+    cells = json.loads((EXAMPLES / "notebook.ipynb").read_text("utf-8"))["cells"]
+    values: dict[str, Any] = {}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), values)
+    assert values["thumbnails"]._repr_html_().count("<iframe srcdoc=") == 3
+    assert str(values["moved"].changes[0]).startswith("node 'Base_TM': ")
+    assert [str(change) for change in values["edited"].changes] == [
+        "node 'crate': is new",
+        "part 'Base_TM' lod 0 group 0: 24 triangles became 20",
+        "part 'crate' lod 0 group 0: is new",
+    ]
+    assert snapshot(EXAMPLES) == before

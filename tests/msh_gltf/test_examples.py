@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from msh_gltf import api
+import msh_gltf
+from msh_gltf import api, objects
 from tests.docs.materials import EXAMPLES
 
-FUNCTIONS = [t for t in doctest.DocTestFinder(recurse=True).find(api) if t.examples]
+FUNCTIONS = [t for module in (api, objects) for t in doctest.DocTestFinder(recurse=True).find(module) if t.examples]
 
 
 @pytest.mark.parametrize("example", FUNCTIONS, ids=lambda test: test.name)
@@ -23,6 +24,7 @@ def test_example(example: doctest.DocTest, tmp_path: Path, monkeypatch: pytest.M
         shutil.copy(path, here)
     shutil.copytree(EXAMPLES / "textures", here / "textures")
     monkeypatch.chdir(here)
+    example.globs |= {"Path": Path, **{name: getattr(msh_gltf, name) for name in msh_gltf.__all__}}
     lines: list[str] = []
     failed, attempted = doctest.DocTestRunner().run(example, out=lines.append)
     assert not failed, "".join(lines)
@@ -37,6 +39,8 @@ def test_every_function_that_converts_has_an_example() -> None:
         "open_archive",
         "export_gltf",
         "to_glb",
+        "to_pygltflib",
+        "to_trimesh",
         "import_gltf",
         "write_msh",
         "convert_directory",

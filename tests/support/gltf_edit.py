@@ -73,9 +73,10 @@ class Editable:
             accessors.append(accessor)
             chunks += raw.tobytes() + bytes(-raw.nbytes % 4)
         document = self.json | {"bufferViews": views, "accessors": accessors}
-        if self.pictures:
+        pictures = self.pictures if "images" in self.json else {}
+        if pictures:
             document["images"] = [dict(image) for image in self.json["images"]]
-        for i, picture in self.pictures.items():
+        for i, picture in pictures.items():
             document["images"][i]["bufferView"] = len(views)
             views.append({"buffer": 0, "byteOffset": len(chunks), "byteLength": len(picture)})
             chunks += picture + bytes(-len(picture) % 4)

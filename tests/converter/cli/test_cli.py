@@ -409,6 +409,42 @@ def test_conversion_imports_nothing_it_does_not_need(tmp_path: Path) -> None:
     assert (tmp_path / "m.glb").exists()
 
 
+def test_an_import_loads_nothing_that_it_does_not_need(tmp_path: Path) -> None:
+    """One model back, unedited; the large packages are there, and no command pays for them."""
+    assert run("msh2gltf", ROBOT.path, "-o", tmp_path / "m.glb").returncode == 0
+    code = (
+        "import sys; from msh_gltf.converter import cli\n"
+        f"try: cli.gltf2msh([{str(tmp_path / 'm.glb')!r}, '-q', '-o', {str(tmp_path / 'm.msh')!r}])\n"
+        "except SystemExit: pass\n"
+        "found = {'scipy', 'trimesh', 'pygltflib', 'rich', 'msh_gltf.api', 'msh_gltf.objects'} & set(sys.modules)\n"
+        "assert not found, found"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    assert (tmp_path / "m.msh").read_bytes() == ROBOT.source
+
+
+def test_both_ways_without_the_large_packages(tmp_path: Path) -> None:
+    """As in Blender, whose extension has none of the three."""
+    code = (
+        "import sys\n"
+        "for name in ('scipy', 'trimesh', 'pygltflib'): sys.modules[name] = None\n"
+        "import msh_gltf\n"
+        f"model = msh_gltf.read_msh({str(ROBOT.path)!r})\n"
+        "glb = msh_gltf.to_glb(model)\n"
+        "assert msh_gltf.import_gltf(glb).unchanged\n"
+        "new = msh_gltf.import_gltf(glb, options=msh_gltf.ImportOptions(use_sidecar=False))\n"
+        "assert new.rebuilt\n"
+        "for call in (msh_gltf.to_trimesh, msh_gltf.to_pygltflib):\n"
+        "    try: call(model)\n"
+        "    except msh_gltf.ConversionError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines() == [
+        "a trimesh.Scene needs more packages; pip install trimesh",
+        "glTF as objects needs more packages; pip install pygltflib",
+    ]
+
+
 def test_obj_and_back(tmp_path: Path) -> None:
     """At a frame of the clip, axis up as other tools want it; the sidecar keeps the rest."""
     target = tmp_path / "robot.obj"

@@ -11,7 +11,7 @@ import pygltflib
 import pytest
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.edits.plan import _most_votes
+from msh_gltf.converter.edits.materials import _most_votes
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from tests.support.corpus import SAMPLES, Sample, every_sample, sample_called
 from tests.support.gltf_edit import HARMLESS, Editable, drop_extras

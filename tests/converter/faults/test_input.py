@@ -10,9 +10,13 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter import cli
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.kinds.game import majority_of
+from msh_gltf.converter.kinds.open_files import open_nres
+from msh_gltf.converter.storage import is_taken
 from tests.support.corpus import DATA
 from tests.support.faults import is_stopped, leftovers, started, wait_for
-from tests.support.game import make_large_game, snapshot
+from tests.support.game import MESH, archive, entry, make_large_game, snapshot
 from tests.support.runs import SCRIPTS, call, run
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="files in use cannot be changed")
@@ -103,3 +107,22 @@ def test_a_model_that_is_not_there(tmp_path: Path) -> None:
     for command in ("msh2gltf", "msh-inspect"):
         done = run(command, "/dev/zero")
         assert (done.returncode, "is not a regular file" in done.stderr) == (2, True)
+
+
+def test_an_archive_that_cannot_be_read_decides_no_dialect(tmp_path: Path) -> None:
+    """A new model would get another dialect, and nobody would know."""
+    path = tmp_path / "one.rlb"
+    path.write_bytes(archive([entry(MESH, b"model.msh", MODEL.read_bytes())]))
+    opened = open_nres(path, "one.rlb")
+    assert majority_of(opened) is not None
+    path.write_bytes(path.read_bytes() + b"more")
+    with pytest.raises(ConversionError, match="changed while it was read"):
+        majority_of(opened)
+
+
+def test_a_name_that_cannot_be_looked_up_is_not_free(tmp_path: Path) -> None:
+    assert not is_taken(tmp_path / "a")
+    (tmp_path / "a").symlink_to("nothing")
+    assert is_taken(tmp_path / "a")
+    with pytest.raises(ConversionError, match="cannot be read"):
+        is_taken(tmp_path / ("a" * 300))

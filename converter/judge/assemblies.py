@@ -1,0 +1,392 @@
+"""What units and missions show: where things stand, what they are, and the models below them.
+
+A unit or mission places models that are in files of their own. What the file shows below a placement
+is compared with the model and with where the result puts it; what is missing there never counts,
+since levels, clips and points are not shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..edits.nodes import local_matrix
+from ..edits.placed_nodes import row_of
+from ..errors import printable
+from ..formats.mission import Mission, PlacedObject
+from ..formats.unit import Unit
+from ..numeric.pose import parents_first, rotation_matrix
+from ..scene.assembly import Pose, markers, object_extras, root_pose, stored_pose
+from ..scene.extras import NodeExtras
+from ..scene.inside import object_key
+from ..scene.scene import ImportedScene, Scene
+from .compare import Comparison, Difference
+from .models import scene_materials
+from .shown import F64, Shown, Thing, triangles_of, ways
+
+#: How far a place may be: relative to its coordinates, of float32 on its way through editors.
+_PLACE = 4e-6
+#: How far axes may be, relative to their length.
+_AXES = 1e-4
+#: What an object states and a copy of it gets anew.
+_OF_ONE = ("logical_id", "host", "vertex")
+
+
+@dataclass(frozen=True)
+class PlacedModel:
+    """A model that is shown below placements: its scene, and the cell that is shown."""
+
+    scene: Scene
+    cell: tuple[int, int]
+
+
+@dataclass
+class Placed:
+    """The nodes of a file of a unit or mission, and where the result puts them.
+
+    Attributes:
+        given: the file as it was read.
+        models: by object key in lower case.
+        found: the differences.
+    """
+
+    given: ImportedScene
+    models: Mapping[str, PlacedModel]
+    found: list[Difference] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        items = self.given.nodes
+        self.order = parents_first([item.parent for item in items], root=-1)
+        self.world = np.tile(np.eye(4), (len(items), 1, 1))
+        for i in self.order:
+            local = local_matrix(items[i])
+            self.world[i] = local if items[i].parent < 0 else self.world[items[i].parent] @ local
+        self.expected: dict[int, F64] = {}
+        self.holder: dict[int, tuple[int, str]] = {}
+
+    def names(self, i: int) -> frozenset[str]:
+        """Return the names of a node and of all above it."""
+        out = set()
+        while i >= 0:
+            out.add(self.given.nodes[i].name.casefold())
+            i = self.given.nodes[i].parent
+        return frozenset(out - {""})
+
+    def add(self, i: int, kind: str, what: str, amount: float = 0.0) -> None:
+        """Add a difference about a node."""
+        item = self.given.nodes[i]
+        where = f"{item.extras.get('kind', 'node')} {printable(item.name)!r}"
+        self.found.append(Difference(where, kind, what, self.names(i), amount))
+
+    def compare_models(self) -> None:
+        """Compare what is below placements whose place in the result is known (:attr:`expected`)."""
+        seen: dict[tuple[int, str, int], int] = {}
+        for i in self.order:
+            self._expect(i)
+            if i not in self.holder or self.given.nodes[i].mesh < 0:
+                continue
+            node = self.given.nodes[i].extras.get("node")
+            if node is None or not self.given.meshes[self.given.nodes[i].mesh].drawn:
+                continue
+            self._stands(i)
+            seen.setdefault((self.given.nodes[i].mesh, self.holder[i][1], node), i)
+        for (_, key, node), i in seen.items():
+            self._mesh(i, self.models[key], node)
+
+    def _expect(self, i: int) -> None:
+        """Find where the result puts a node that is below a placement."""
+        item = self.given.nodes[i]
+        kind, above = item.extras.get("kind"), item.parent
+        if i in self.expected:
+            self.holder[i] = i, object_key(item.extras)
+        elif above not in self.expected:
+            return
+        elif kind == "component":
+            self.expected[i] = self.expected[above]
+            key = object_key(item.extras)
+            self.holder[i] = i, key
+            if "node" in self.given.nodes[above].extras and key in self.models:
+                self.expected[i] = self.expected[above] @ _matrix(root_pose(self.models[key].scene).inverse())
+        elif kind is None and (node := item.extras.get("node")) is not None:
+            key = self.holder[above][1]
+            model = self.models.get(key)
+            if model is not None and 0 <= node < len(model.scene.nodes):
+                local = model.scene.nodes[node]
+                pose = Pose(local.translation.astype(np.float64), local.rotation)
+                self.expected[i] = self.expected[above] @ _matrix(pose)
+                self.holder[i] = self.holder[above]
+
+    def _stands(self, i: int) -> None:
+        """Whether a node stands where the result puts it."""
+        apart, turned = _apart(self.world[i], self.expected[i])
+        if apart:
+            self.add(i, "place", f"stands {apart:.3g} away from there in the game", apart)
+        elif turned:
+            self.add(i, "place", "is turned or scaled otherwise in the game", turned)
+
+    def _mesh(self, i: int, model: PlacedModel, node: int) -> None:
+        """Whether a mesh is that of a node of a model."""
+        streams, scene = self.given.streams, model.scene
+        mesh = self.given.meshes[self.given.nodes[i].mesh]
+        at = (node, *model.cell)
+        part = next((p for p in scene.parts if p[:3] == at), None)
+        a = triangles_of(streams, mesh, 0)
+        thing = Thing(self.given.nodes[i].name, -1, np.eye(4)[None], {}, tuple(self.names(i)))
+        file = Shown([thing], cells={model.cell: a}, materials=[ways(m.name) for m in self.given.materials])
+        file.facts_of_materials = [{} for _ in self.given.materials]
+        file.rows = [-1 for _ in self.given.materials]
+        result = scene_materials(Shown([Thing(scene.nodes[node].name, -1, np.eye(4)[None])]), scene)
+        if part is not None:
+            result.cells = {model.cell: triangles_of(scene.streams, scene.meshes[part.mesh], 0)}
+        comparison = Comparison(file, result, absent=True, file_only=True)
+        comparison.cell(model.cell)
+        self.found += comparison.found
+
+
+def _matrix(pose: Pose) -> F64:
+    out = np.eye(4)
+    out[:3, :3], out[:3, 3] = rotation_matrix(pose.rotation) * pose.scale, pose.translation
+    return out
+
+
+def _apart(mine: F64, theirs: F64) -> tuple[float, float]:
+    """How far two places are apart, and how far their axes; 0 where that is rounding."""
+    apart = float(np.abs(mine[:3, 3] - theirs[:3, 3]).max())
+    loose = _PLACE * max(1.0, float(np.abs(theirs[:3, 3]).max()))
+    turned = float(np.abs(mine[:3, :3] - theirs[:3, :3]).max())
+    size = max(float(np.abs(theirs[:3, :3]).max()), 1e-9)
+    return apart if apart > loose else 0.0, turned if turned > _AXES * size else 0.0
+
+
+# ------------------------------------------------------------------ missions
+
+
+def differences_of_mission(
+    seen: ImportedScene,
+    stored: Mission,
+    written: Mission,
+    models: Mapping[str, PlacedModel],
+    hosted: Mapping[int, Pose],
+    left_out: frozenset[int],
+) -> list[Difference]:
+    """Return what a written mission shows otherwise than the file.
+
+    Args:
+        seen: the file as it was read.
+        stored: the mission that was exported.
+        written: the result, read from its bytes.
+        models: what it shows, by object key in lower case.
+        hosted: where objects were shown that start in a building, by stored row.
+        left_out: stored rows that were not shown.
+    """
+    placed = Placed(seen, models)
+    items = [i for i, n in enumerate(seen.nodes) if n.extras.get("kind") in ("object", "unit")]
+    items = [i for i in items if not _is_below_object(seen, i)]
+    kept = {id(one) for row, one in enumerate(written.objects) if row in left_out}
+    row_of_item = _match_objects(placed, items, written, hosted, stored)
+    stated: set[object] = {seen.nodes[i].extras.get("logical_id") for i in items}
+    first: set[int] = set()
+    for i in items:
+        row = row_of_item.get(i)
+        if row is None:
+            placed.add(i, "node", "is in the file, and not in the game")
+            continue
+        one, index = written.objects[row], row_of(seen.nodes[i].extras)
+        copied = index is None or index in first
+        first |= set() if index is None else {index}
+        _compare_object(placed, i, one, row, stored, copied, stated)
+        pose = hosted.get(index) if index is not None and one.host is not None and not copied else None
+        placed.expected[i] = _matrix(pose or stored_pose(one))
+        _object_stands(placed, i)
+        if index is not None and index < len(stored.objects) and stored.objects[index].path != one.path:
+            del placed.expected[i]  # what is below it is not what it places
+    for row in sorted({*range(len(written.objects))} - {*row_of_item.values()}):
+        one = written.objects[row]
+        if id(one) not in kept and items:
+            name = one.title or one.reference
+            names = frozenset({name.casefold(), one.reference.casefold(), "objects"})
+            placed.found.append(
+                Difference(f"object {printable(name)!r}", "node", "is in the game, not in the file", names)
+            )
+    placed.compare_models()
+    _markers(placed, written)
+    return placed.found
+
+
+def _is_below_object(seen: ImportedScene, i: int) -> bool:
+    above = seen.nodes[i].parent
+    while above >= 0 and seen.nodes[above].extras.get("kind") != "object":
+        above = seen.nodes[above].parent
+    return above >= 0
+
+
+def _match_objects(
+    placed: Placed, items: Sequence[int], written: Mission, hosted: Mapping[int, Pose], stored: Mission
+) -> dict[int, int]:
+    """The record of each node that is an object: of the same path the nearest, the same name first."""
+    nodes = placed.given.nodes
+    places = np.array([one.record["position"] for one in written.objects], np.float64).reshape(-1, 3)
+    out: dict[int, int] = {}
+    free = {*range(len(written.objects))}
+    ranked = []
+    for i in items:
+        extras, index = nodes[i].extras, row_of(nodes[i].extras)
+        paths = {str(extras.get("path", "")).lower(), str(nodes[i].typed.get("path", "")).lower()}
+        at = placed.world[i, :3, 3]
+        pose = hosted.get(index) if index is not None else None
+        if (
+            pose is not None
+            and index is not None
+            and np.abs(pose.translation - at).max() < 1e-3 + _PLACE * np.abs(at).max()
+        ):
+            at = stored.objects[index].record["position"].astype(np.float64)
+        for row in free:
+            one = written.objects[row]
+            away = float(np.abs(places[row] - at).max())
+            same = (one.reference.lower() not in paths, one.logical_id != extras.get("logical_id"))
+            ranked.append((same[0], same[1] and away > 1e-3, away, same[1], i, row))
+    for *_, i, row in sorted(ranked):
+        if i not in out and row in free:
+            out[i] = row
+            free.discard(row)
+    return out
+
+
+def _compare_object(
+    placed: Placed, i: int, one: PlacedObject, row: int, stored: Mission, copied: bool, ids: set[object]
+) -> None:
+    """Compare what a node states of an object with its record."""
+    node = placed.given.nodes[i]
+    index = row_of(node.extras)
+    known = index is not None and index < len(stored.objects)
+    was: NodeExtras = (
+        object_extras(stored.objects[index], index, False) if known and index is not None else NodeExtras()
+    )
+    now = object_extras(one, row, False)
+    for name in ("path", "object_kind", "clan", "start", *(() if copied else _OF_ONE)):
+        expected = {**node.extras}.get(name)
+        typed = node.typed.get(name)
+        if typed is not None and typed != {**was}.get(name):
+            expected = typed
+        had = {**now}.get(name)
+        if (name == "host" and expected not in ids) or (name == "vertex" and one.host is None):
+            continue  # its building is deleted
+        if expected is not None and not _same(expected, had):
+            placed.add(i, "fact", f"has {name} {expected!r} in the file, and {had!r} in the game")
+    properties = node.extras.get("properties")
+    follow = {"ClanID", "LogicalID"}
+    for name, value in (properties or {}).items() if isinstance(properties, dict) else ():
+        had = now.get("properties", {}).get(name)
+        if name not in follow and not _same(value, had):
+            placed.add(i, "fact", f"has property {name} {value!r} in the file, and {had!r} in the game")
+
+
+def _same(mine: object, theirs: object) -> bool:
+    if isinstance(mine, int | float) and isinstance(theirs, int | float):
+        return abs(mine - theirs) <= 1e-5 * max(abs(theirs), 1e-30)
+    if isinstance(mine, str) and isinstance(theirs, int):
+        return mine.lower() == f"{theirs:#x}"
+    return str(mine).lower().replace("/", "\\") == str(theirs).lower().replace("/", "\\")
+
+
+def _object_stands(placed: Placed, i: int) -> None:
+    """Whether an object stands where its record puts it; one whose parts stand right does, too."""
+    apart, turned = _apart(placed.world[i], placed.expected[i])
+    shows = [k for k in placed.order if placed.given.nodes[k].parent == i]
+    if shows:
+        return  # what is seen is below it
+    if apart or turned:
+        placed.add(i, "place", f"stands {apart:.3g} away from there in the game", max(apart, turned))
+
+
+def _markers(placed: Placed, written: Mission) -> None:
+    """Compare routes, zones and lodes; where a file has none of them they are kept."""
+    made = {
+        "route": [(f"{len(route.points)}", route.points.astype(np.float64)) for route in written.routes],
+        "zone": [(m.name, _matrix(m.pose)) for m in markers(written)["zones"]],
+        "lode": [(m.name, _matrix(m.pose)) for m in markers(written)["lodes"]],
+    }
+    nodes = placed.given.nodes
+    items = {kind: [i for i, n in enumerate(nodes) if n.extras.get("kind") == kind] for kind in made}
+    if not any(items.values()):
+        return
+    for kind, group in items.items():
+        theirs = [place for _, place in made[kind]]
+        if len(group) != len(theirs):
+            text = f"are {len(group)} in the file, and {len(theirs)} in the game"
+            names = frozenset({f"{kind}s", kind, *(nodes[i].name.casefold() for i in group)})
+            placed.found.append(Difference(f"{kind}s", "node", text, names))
+        for i in group:
+            if kind == "route":
+                _route(placed, i, theirs)
+                continue
+            away = min((max(_apart(placed.world[i], place)) for place in theirs), default=0.0)
+            if away:
+                placed.add(i, "place", "stands elsewhere in the game, or has another size", away)
+
+
+def _route(placed: Placed, i: int, theirs: Sequence[F64]) -> None:
+    node = placed.given.nodes[i]
+    lines = [] if node.mesh < 0 else placed.given.meshes[node.mesh].lines
+    if not lines:
+        return
+    world = placed.world[i]
+    points = np.concatenate(lines).reshape(-1, 3).astype(np.float64) @ world[:3, :3].T + world[:3, 3]
+    loose = _PLACE * max(1.0, float(np.abs(points).max()))
+
+    def far(other: F64) -> float:
+        apart = np.abs(points[:, None] - other[None]).max(axis=2)
+        return float(max(apart.min(axis=1).max(), apart.min(axis=0).max())) if len(other) else np.inf
+
+    away = min((far(other) for other in theirs), default=np.inf)
+    if away > loose:
+        placed.add(i, "place", f"has a point {away:.3g} away in the game", away)
+
+
+# ------------------------------------------------------------------ units
+
+
+def differences_of_unit(seen: ImportedScene, written: Unit, models: Mapping[str, PlacedModel]) -> list[Difference]:
+    """Return what a written unit shows otherwise than the file; arguments as of missions."""
+    placed = Placed(seen, models)
+    nodes = seen.nodes
+    items = [i for i, n in enumerate(nodes) if n.extras.get("kind") == "component"]
+    free = [
+        (written.key(row).lower(), written.part_class(row), written.label(row), _above(written, row))
+        for row in range(len(written))
+    ]
+    missing = []
+    for i in items:
+        extras, typed = {**nodes[i].extras}, nodes[i].typed
+        above = nodes[i].parent
+        while above >= 0 and nodes[above].extras.get("kind") != "component":
+            above = nodes[above].parent
+        up = "" if above < 0 else object_key(nodes[above].extras)
+        stated = (object_key(nodes[i].extras), extras.get("class"), extras.get("label"), up)
+        if typed:
+            stated = (str(typed.get("key", stated[0])).lower(), *stated[1:])
+        fit = next((one for one in free if all(a is None or a == b for a, b in zip(stated, one, strict=True))), None)
+        if fit is None:
+            missing.append(i)
+        else:
+            free.remove(fit)
+    for i in missing:
+        placed.add(i, "fact", "is another part in the game, or on another part")
+    for key, *_ in free:
+        names = frozenset({key})
+        placed.found.append(
+            Difference(f"component {printable(key)!r}", "node", "is in the game, not in the file", names)
+        )
+    for i, node in enumerate(nodes):
+        if node.extras.get("kind") == "unit":
+            placed.expected[i] = np.eye(4)
+    placed.compare_models()
+    return placed.found
+
+
+def _above(unit: Unit, row: int) -> str:
+    """The key of the component that a component is on."""
+    parent = int(unit.parents[row])
+    return unit.key(parent).lower() if parent >= 0 else ""

@@ -1,0 +1,336 @@
+"""Compare what two sides show: every difference, by the thing that it is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import plural, printable
+from .match import is_flat, looseness, pairs, steps
+from .shown import F64, I64, Bools, Shown, Thing, Triangles, some_of, ways
+
+#: Texture coordinates: more than half a step of a stored word.
+_UV = 0.6 / 1024
+#: Vertex colours: editors round them on their way through their colour spaces.
+_COLOUR = 3
+#: Normals: what editors turn them by, and a step of a stored byte.
+_NORMAL = float(np.cos(np.radians(1.2)))
+
+#: What the exporter calls a material of a row without a name.
+_ROW = re.compile(r"material_\d+")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What the two sides show differently.
+
+    Attributes:
+        where: the thing, as reports call it.
+        kind: what of it: ``place``, ``triangles``, ``uv``, ``normals``, ``colours``, ``material``,
+            ``node``, ``fact``, ``clip``.
+        what: in the file and in the result, for the user.
+        names: any of them in a line of the report names the thing.
+        amount: how much: a distance, or a number of triangles.
+        moving: whether it is about where something is that a clip moves.
+    """
+
+    where: str
+    kind: str
+    what: str
+    names: frozenset[str]
+    amount: float = 0.0
+    moving: bool = False
+
+
+@dataclass
+class Comparison:
+    """Two sides, and what differs.
+
+    Attributes:
+        file: the edited file.
+        result: what its import makes.
+        absent: whether cells that the file does not have were never in it.
+        file_only: whether triangles that the file does not have do not count.
+        found: the differences.
+    """
+
+    file: Shown
+    result: Shown
+    absent: bool = False
+    file_only: bool = False
+    found: list[Difference] = field(default_factory=list)
+
+    def run(self) -> list[Difference]:
+        """Return all differences."""
+        self._clip()
+        partner = self._partners()
+        self._nodes(partner)
+        for cell in sorted(self.file.cells.keys() | self.result.cells.keys()):
+            if cell in self.file.cells or not self.absent:
+                self.cell(cell)
+        return self.found
+
+    def _add(self, thing: Thing, what: str, kind: str, text: str, amount: float = 0.0) -> None:
+        where = f"{what} {printable(thing.name)!r}"
+        moving = thing.moving and kind in ("place", "triangles")
+        self.found.append(Difference(where, kind, text, _folded(thing.names), amount, moving))
+
+    # -------------------------------------------------------------- clip and nodes
+
+    def _clip(self) -> None:
+        mine, theirs = self.file.frame_count, self.result.frame_count
+        if mine != theirs:
+            names = _folded((*self.file.clip, *self.result.clip, "clip", "animation"))
+            name = next((n for n in (*self.file.clip, *self.result.clip) if n), "")
+            text = f"has {plural(mine, 'frame')} in the file, and {theirs:,} in the game"
+            self.found.append(Difference(f"animation {printable(name)!r}", "clip", text, names))
+
+    def _partners(self) -> dict[int, int]:
+        """Node of the file -> of the result: by name, the rest by where they stand."""
+        a, b = self.file.things, self.result.things
+        free = {b[k].name.casefold(): k for k in reversed(self.result.nodes) if not _made_up(b[k])}
+        out: dict[int, int] = {}
+        for exact in (True, False):
+            for i in self.file.nodes:
+                names = {a[i].name.casefold()} if exact else ways(a[i].name)
+                for name in names if i not in out else ():
+                    if name in free:
+                        out[i] = free.pop(name)
+                        break
+        left, rest = (
+            [n for n in side if n not in had]
+            for side, had in ((self.file.nodes, out), (self.result.nodes, {*out.values()}))
+        )
+        if left and rest:
+            apart = np.linalg.norm(
+                np.array([a[i].world[0, :3, 3] for i in left])[:, None]
+                - np.array([b[k].world[0, :3, 3] for k in rest])[None],
+                axis=2,
+            )
+            for weight, of in ((1e-9, lambda one: [*one.facts.values()]), (1e-10, lambda one: one.name)):
+                mine, theirs = ([hash(str(of(side[n]))) for n in rows] for side, rows in ((a, left), (b, rest)))
+                apart += weight * (np.array(mine)[:, None] != np.array(theirs)[None])
+            taken = set[int]()
+            for at in np.argsort(apart, axis=None, kind="stable").tolist():
+                i, k = left[at // len(rest)], rest[at % len(rest)]
+                if i not in out and k not in taken:
+                    out[i] = k
+                    taken.add(k)
+        return out
+
+    def _nodes(self, partner: dict[int, int]) -> None:
+        a, b = self.file.things, self.result.things
+        for i in self.file.nodes:
+            if i not in partner:
+                self._add(a[i], "node", "node", "is in the file, and not in the game")
+                continue
+            k = partner[i]
+            above = partner.get(a[i].above, -1) if a[i].above >= 0 else -1
+            if above != b[k].above:
+                name = printable(b[b[k].above].name) if b[k].above >= 0 else ""
+                text = f"is below {name!r} in the game" if name else "is a root in the game"
+                self._add(a[i], "node", "parent", text)
+            if a[i].name and not _made_up(a[i]) and not _made_up(b[k]) and not ways(b[k].name) & ways(a[i].name):
+                self._add(a[i], "node", "name", f"is called {printable(b[k].name)!r} in the game")
+            for fact, stated in a[i].facts.items():
+                if stated is not None and stated != (had := b[k].facts.get(fact)):
+                    self._add(a[i], "node", "fact", f"has {fact} {stated!r} in the file, and {had!r} in the game")
+            self._pose(a[i], b[k])
+        for k in sorted(set(self.result.nodes) - set(partner.values())):
+            self._add(b[k], "node", "node", "is in the game, and not in the file")
+
+    def _pose(self, mine: Thing, theirs: Thing) -> None:
+        count = min(len(mine.world), len(theirs.world))
+        a, b = mine.world[:count], theirs.world[:count]
+        apart = np.linalg.norm(a[:, :3, 3] - b[:, :3, 3], axis=1)
+        step = 4 * np.spacing(np.abs(a[:, :3, 3]).max(axis=1).astype(np.float32))
+        loose = np.broadcast_to(theirs.move, len(theirs.world))[:count] + step
+        if (apart > loose).any():
+            at = int(np.argmax(apart - loose))
+            self._add(mine, "node", "place", f"stands {apart[at]:.3g} away{self._when(at)}", float(apart[at]))
+            return
+        scaled = (
+            np.abs(np.linalg.norm(a[:, :3, :3], axis=1) - 1).max() > 1e-4 or (np.linalg.det(a[:, :3, :3]) < 0).any()
+        )
+        turned = np.abs(a[:, :3, :3] - b[:, :3, :3]).max(axis=(1, 2))
+        if not scaled and (turned > 2 * theirs.turn).any():
+            at = int(np.argmax(turned))
+            self._add(mine, "node", "place", f"is turned{self._when(at)}", float(turned[at]))
+
+    def _when(self, at: int) -> str:
+        return f" at frame {self.file.frames[at]:g}" if len(self.file.frames) > 1 else ""
+
+    # -------------------------------------------------------------- triangles
+
+    def cell(self, cell: tuple[int, int]) -> None:
+        """Compare the triangles of a cell."""
+        a, b = self._drawn(self.file, cell), self._drawn(self.result, cell)
+        if a is None or b is None:
+            sides = ((self.file, a, "file"), (self.result, b, "game"))
+            for side, found, there in sides[:1] if self.file_only else sides:
+                rows = np.empty(0, np.int64) if found is None else found.owner
+                owners = np.unique(rows, return_counts=True)
+                for owner, count in zip(*(column.tolist() for column in owners), strict=True):
+                    self._missing(side, int(owner), cell, count, there)
+            return
+        x, y = a.posed(self.file.things, 0), b.posed(self.result.things, 0)
+        loose_b = looseness(b, self.result.things, 0)
+        most = float((steps(y, b.local) + loose_b).max(initial=0))
+        tolerance = steps(x, a.local) + min(most, float(loose_b.max(initial=0)) + most)
+        i, j, turn, _ = pairs(x, y, tolerance)
+        mine, theirs = np.ones(len(a), np.bool_), np.ones(len(b), np.bool_)
+        mine[i] = theirs[j] = False
+        self._unmatched(cell, (a, x, mine), (b, y, theirs))
+        self._attributes(cell, a, b, (i, j, turn))
+        self._later(cell, a, b, (i, j, turn), tolerance)
+
+    @staticmethod
+    def _drawn(side: Shown, cell: tuple[int, int]) -> Triangles | None:
+        """The triangles of a cell that show something."""
+        found = side.cells.get(cell)
+        if found is None or not len(found):
+            return None
+        corners = found.posed(side.things, 0)
+        flat = is_flat(corners, steps(corners, found.local))
+        return found.select(~flat) if flat.any() and not flat.all() else None if flat.all() else found
+
+    def _missing(self, side: Shown, owner: int, cell: tuple[int, int], count: int, there: str) -> None:
+        other = "game" if there == "file" else "file"
+        text = f"has {plural(count, 'triangle')} in the {there} that are not in the {other}"
+        self._add(side.things[owner], self._title(cell), "triangles", text, count)
+
+    @staticmethod
+    def _title(cell: tuple[int, int]) -> str:
+        return f"lod {cell[0]} group {cell[1]}, part"
+
+    def _unmatched(
+        self, cell: tuple[int, int], file: tuple[Triangles, F64, Bools], result: tuple[Triangles, F64, Bools]
+    ) -> None:
+        (a, x, mine), (b, y, theirs) = file, result
+        moved = set[int]()
+        shown = {name for owner in np.unique(a.owner).tolist() for name in self.file.things[owner].names}
+        for owner in np.unique(a.owner[mine]).tolist():
+            own = mine & (a.owner == owner)
+            thing, count = self.file.things[owner], int(own.sum())
+            others = [k for k in np.unique(b.owner[theirs]).tolist() if set(self._own(b, k)) & set(thing.names[:2])]
+            same = theirs & np.isin(b.owner, others)
+            if int(same.sum()) == count:
+                moved |= set(others)
+                away = float(np.linalg.norm(x[own].mean(axis=(0, 1)) - y[same].mean(axis=(0, 1))))
+                text = f"has {plural(count, 'triangle')} elsewhere in the game, {away:.3g} away on average"
+                self._add(thing, self._title(cell), "triangles", text, away)
+            else:
+                self._missing(self.file, owner, cell, count, "file")
+        for owner in np.unique(b.owner[theirs]).tolist():
+            if self.absent and not {self.result.things[owner].names[1]} & shown:
+                continue
+            if owner not in moved and not self.file_only:
+                self._missing(self.result, owner, cell, int((theirs & (b.owner == owner)).sum()), "game")
+
+    def _own(self, triangles: Triangles, owner: int) -> Iterable[str]:
+        return self.result.things[owner].names[:2]
+
+    def _later(
+        self, cell: tuple[int, int], a: Triangles, b: Triangles, found: tuple[I64, I64, I64], tolerance: F64
+    ) -> None:
+        """Whether what is in the same place first stays together through the clip."""
+        i, j, turn = found
+        count = min(self.file.frame_count, self.result.frame_count)
+        for at in some_of(len(self.file.frames))[1:].tolist():
+            if self.file.frames[at] >= count or not len(i):
+                break
+            x, y = a.posed(self.file.things, at), b.posed(self.result.things, at)
+            apart = np.linalg.norm(x[i] - np.take_along_axis(y[j], turn[..., None], axis=1), axis=2).max(axis=1)
+            loose = looseness(b, self.result.things, at)[j] + steps(x, a.local)[i] + tolerance[i]
+            best = np.full(len(a), np.inf)
+            np.minimum.at(best, i, apart - loose)
+            bad = np.isfinite(best) & (best > 0)
+            for owner in np.unique(a.owner[bad]).tolist():
+                away = float(best[bad & (a.owner == owner)].max())
+                text = f"is {away:.3g} away from where it is in the file at frame {self.file.frames[at]:g}"
+                self._add(self.file.things[owner], self._title(cell), "place", text, away)
+            if bad.any():
+                break
+
+    def _attributes(self, cell: tuple[int, int], a: Triangles, b: Triangles, found: tuple[I64, I64, I64]) -> None:
+        """What is on triangles that are in the same place."""
+        i, j, turn = found
+        bad = self._compared(a, b, i, j, turn)
+        if not any(wrong.any() for wrong in bad.values()):
+            return
+        cost = np.sum(list(bad.values()), axis=0)
+        least = np.full(len(a), 99)
+        np.minimum.at(least, i, cost)
+        best = (cost == least[i]) & (cost > 0)
+        for kind, wrong in bad.items():
+            rows = np.unique(i[best & wrong])
+            for owner in np.unique(a.owner[rows]).tolist():
+                own = rows[a.owner[rows] == owner]
+                text = f"has other {kind} on {plural(len(own), 'triangle')} in the game"
+                thing = self.file.things[owner]
+                names = set(thing.names)
+                if kind in ("materials", "flags of materials"):
+                    names |= {n for m in np.unique(a.material[own]).tolist() if m >= 0 for n in self.file.materials[m]}
+                where = f"{self._title(cell)} {printable(thing.name)!r}"
+                self.found.append(Difference(where, kind, text, _folded(names), len(own)))
+
+    def _compared(self, a: Triangles, b: Triangles, i: I64, j: I64, turn: I64) -> dict[str, Bools]:
+        """Which pairs differ, by what."""
+
+        def corners(array: NDArray[Any]) -> NDArray[Any]:
+            return np.take_along_axis(array[j], turn[..., None], axis=1)
+
+        out: dict[str, Bools] = {}
+        x, y = a.posed_normals(self.file.things, 0), b.posed_normals(self.result.things, 0)
+        if x is not None and y is not None:
+            x, y = x[i], corners(y)
+            length = np.linalg.norm(x, axis=2) * np.linalg.norm(y, axis=2)
+            apart: Bools = (length > 1e-9) & (np.einsum("tci,tci->tc", x, y) < _NORMAL * length)
+            out["normals"] = np.asarray(apart.any(axis=1))
+        if a.uv0 is not None and b.uv0 is not None:
+            away = a.uv0[i].astype(np.float64) - corners(b.uv0)
+            away -= np.round(away[:, :1])  # whole turns look the same
+            out["texture coordinates"] = (np.abs(away) > _UV).any(axis=(1, 2))
+        if a.uv1 is not None and b.uv1 is not None:
+            out["lightmap coordinates"] = (np.abs(a.uv1[i] - corners(b.uv1)) > _UV).any(axis=(1, 2))
+        if a.colours is not None and a.known is not None:
+            theirs = np.full((len(i), 3, 4), 255, np.uint8) if b.colours is None else corners(b.colours)
+            other: Bools = np.abs(a.colours[i].astype(np.int16) - theirs) > _COLOUR
+            out["vertex colours"] = np.asarray((other & a.known[i][:, None]).any(axis=(1, 2)))
+        out["materials"], out["flags of materials"] = self._materials(a.material[i], b.material[j])
+        return out
+
+    def _materials(self, mine: I64, theirs: I64) -> tuple[Bools, Bools]:
+        """Which pairs have materials of other names, and with other facts."""
+        both, of = np.unique(np.stack([mine, theirs], axis=1), axis=0, return_inverse=True)
+        named, facts = [], []
+        for m, k in both.tolist():
+            if m < 0 or k < 0:
+                named.append(m >= 0)
+                facts.append(False)
+                continue
+            names, others = self.file.materials[m], self.result.materials[k]
+            # a row that people typed counts, where the name is that of another row
+            by_row = (
+                any(n in self.result.known or _ROW.fullmatch(n) for n in names)
+                and self.file.rows[m] == self.result.rows[k] >= 0
+            )
+            named.append(bool(names - {""}) and not names & others and not by_row)
+            had = self.result.facts_of_materials[k]
+            facts.append(any(had.get(n) != v for n, v in self.file.facts_of_materials[m].items()))
+        of = of.reshape(-1)
+        return np.array(named, np.bool_)[of], np.array(facts, np.bool_)[of]
+
+
+def _made_up(thing: Thing) -> bool:
+    """Whether the exporter made the name of a node up, which has none."""
+    return re.fullmatch(r"node_\d+", thing.name) is not None
+
+
+def _folded(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(name.casefold() for name in names if name)

@@ -1,0 +1,83 @@
+"""Look at the result of an import as the user looks at the file, and report what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..checks.recover import checked_model
+from ..edits.frame_rate import Timing
+from ..findings import Mode, Report
+from ..formats.model import read_model
+from ..formats.nres import read_nres
+from ..scene.decode import decode
+from ..scene.dialect import Dialect
+from ..scene.scene import ImportedScene, Scene
+from .compare import Comparison, Difference
+from .explain import tell
+from .models import FileOfModel, frames_of, shown_by_scene
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenModel:
+    """A model as it would be written.
+
+    Attributes:
+        name: its file name.
+        data: its bytes.
+        dialect: the dialect it is written in.
+        wear: material names by row.
+        mode: how it is read.
+        stored_keys: the clip of the file was exported as the stored keys.
+    """
+
+    name: str
+    data: bytes
+    dialect: str
+    wear: Sequence[str]
+    mode: Mode = "default"
+    stored_keys: bool = False
+
+    def scene(self) -> Scene:
+        """Read and decode it."""
+        model, _ = checked_model(read_model(read_nres(self.data, self.name), self.name), self.mode)
+        return decode(model, Dialect(self.dialect), self.name, wear=self.wear, stored_keys=self.stored_keys)
+
+
+def differences_of_model(
+    seen: ImportedScene,
+    stored: Scene | None,
+    written: WrittenModel,
+    *,
+    timing: Timing | None,
+    clip: str | None,
+    cell: tuple[int, int],
+    absent: bool,
+    held: int = 1,
+) -> list[Difference]:
+    """Return what a written model shows otherwise than the file.
+
+    Args:
+        seen: the file as it was read.
+        stored: the sidecar's model, if there is one.
+        written: the result.
+        timing: what the times of the clip were taken for.
+        clip: name or number of the clip that is read.
+        cell: that of the meshes of nodes.
+        absent: whether cells that the file does not have were never in it.
+        held: frames that the clip has at least: stored keys do not show a hold at the end.
+    """
+    file = FileOfModel(seen, stored, timing, clip, cell, held)
+    scene = written.scene()
+    if scene.legacy:
+        return []
+    count = min(file.frame_count, frames_of(scene))
+    frames = file.frames(count)
+    result = shown_by_scene(scene, frames)
+    result.known = {name.casefold() for name in written.wear}
+    return Comparison(file.shown(frames), result, absent).run()
+
+
+def judge_model(report: Report, *args: object, **more: object) -> None:
+    """Add lines to a report for what nothing in it explains; arguments as of :func:`differences_of_model`."""
+    tell(report, differences_of_model(*args, **more))  # type: ignore[arg-type]

@@ -1,0 +1,90 @@
+"""Match the triangles of two sides that stand in the same place, whatever their order."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+from ..numeric.arrays import cross_products, ranges, row_ids
+from .shown import F64, I64, Bools, Thing, Triangles
+
+#: A triangle of less area than this, of its longest edge squared, shows nothing.
+_FLAT = 1e-6
+#: Candidates that are compared at once.
+_BLOCK = 1 << 20
+_TURNS = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
+
+
+def steps(corners: F64, local: F64) -> F64:
+    """Return two steps of a stored coordinate at each triangle. (N,)."""
+    most = np.maximum(np.abs(corners), np.abs(local)).max(axis=(1, 2))
+    return np.asarray(2 * np.spacing(most.astype(np.float32)).astype(np.float64))
+
+
+def looseness(triangles: Triangles, things: list[Thing], at: int) -> F64:
+    """Return how far rounding of poses may move each triangle. (N,)."""
+    turn = np.array([thing.turn for thing in things])[triangles.owner]
+    move = np.array([np.broadcast_to(thing.move, len(thing.world))[at] for thing in things])[triangles.owner]
+    return np.asarray(move + turn * np.linalg.norm(triangles.local, axis=2).max(axis=1))
+
+
+def is_flat(corners: F64, tolerance: F64) -> Bools:
+    """Return which triangles show nothing. (N, 3, 3), (N,) -> (N,)."""
+    edge = np.linalg.norm(corners - corners[:, [1, 2, 0]], axis=2).max(axis=1)
+    height = np.linalg.norm(cross_products(corners), axis=1) / np.maximum(edge, 1e-300)
+    return np.asarray((height <= _FLAT * edge) | (height <= 2 * tolerance))
+
+
+def pairs(a: F64, b: F64, tolerance: F64) -> tuple[I64, I64, I64, F64]:
+    """Return all pairs of triangles whose corners are within a tolerance.
+
+    Args:
+        a: (N, 3, 3) corners.
+        b: (M, 3, 3) corners.
+        tolerance: (N,) the largest distance of a corner, of each of the first.
+
+    Returns:
+        (K,) rows of the first, of the second, (K, 3) the corner of the second at each of the first,
+        and (K,) how far they are apart.
+    """
+    both = min(len(a), len(b))
+    apart = np.linalg.norm(a[:both] - b[:both], axis=2).max(axis=1)
+    if len(a) == len(b) and (apart <= tolerance).all():
+        rows = np.arange(both)
+        return rows, rows, np.tile(_TURNS[:1], (both, 1)), apart
+    if not both:
+        none = np.empty(0, np.int64)
+        return none, none, np.empty((0, 3), np.int64), np.empty(0)
+    i, j = _candidates(a.mean(axis=1), b.mean(axis=1), float(tolerance.max()))
+    found: list[tuple[I64, I64, I64, F64]] = []
+    for first in range(0, max(len(i), 1), _BLOCK):
+        x, y = i[first : first + _BLOCK], j[first : first + _BLOCK]
+        apart = np.stack([np.linalg.norm(a[x] - b[y][:, turn], axis=2).max(axis=1) for turn in _TURNS])
+        turn = apart.argmin(axis=0)
+        apart = apart.min(axis=0)
+        near = apart <= tolerance[x]
+        found.append((x[near], y[near], _TURNS[turn[near]], apart[near]))
+    mine, theirs, turns, distances = zip(*found, strict=True)
+    return np.concatenate(mine), np.concatenate(theirs), np.concatenate(turns), np.concatenate(distances)
+
+
+def _candidates(a: F64, b: F64, tolerance: float) -> tuple[I64, I64]:
+    """Return pairs of points that may be within a tolerance: in one cube of one of eight grids."""
+    edge = max(4 * tolerance, 1e-12)
+    low = np.minimum(a.min(axis=0), b.min(axis=0))
+    keys = set[int]()
+    out = []
+    for shift in product((0.0, 0.5), repeat=3):
+        cubes = np.floor((np.concatenate([a, b]) - low) / edge + shift) + 0.0
+        ids = row_ids(cubes.view(np.uint64))
+        mine, theirs = ids[: len(a)], ids[len(a) :]
+        order = np.argsort(theirs, kind="stable")
+        ranked = theirs[order]
+        first = np.searchsorted(ranked, mine, "left")
+        count = np.searchsorted(ranked, mine, "right") - first
+        i, j = np.repeat(np.arange(len(a)), count), order[ranges(first, count)]
+        out.append(i * len(b) + j)
+    del keys
+    merged = np.unique(np.concatenate(out))
+    return merged // len(b), merged % len(b)

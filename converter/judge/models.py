@@ -1,0 +1,308 @@
+"""What a model shows: in an edited file, and as a scene that was decoded from its bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+
+import numpy as np
+
+from ..edits.frame_rate import Timing
+from ..edits.node_roles import NodeRoles, Role
+from ..edits.nodes import POSE_NOISE, model_size
+from ..findings import Report
+from ..numeric.pose import parents_first
+from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Node, Scene, Track
+from .shown import (
+    F64,
+    MOST_FRAMES,
+    MOST_POSES,
+    MOVE,
+    TURN,
+    Shown,
+    Thing,
+    Triangles,
+    joined,
+    some_of,
+    triangles_of,
+    ways,
+    world_poses,
+)
+
+#: A curve that varies by less, relative to its values, does not move.
+_STILL = 1e-6
+#: What share of the keys of a clip that was not resampled are on whole frames.
+_ON_WHOLE = 0.9
+#: A key this near to a whole frame is on it.
+_ON_FRAME = 1e-3
+_FACTS = ("lightmap", "batch_flags")
+
+
+def snapshot(given: ImportedScene) -> ImportedScene:
+    """Return a file as it was read, which the import changes in place."""
+    return replace(
+        given,
+        nodes=[replace(item) for item in given.nodes],
+        meshes=[replace(mesh, primitives=[*mesh.primitives]) for mesh in given.meshes],
+        streams=replace(given.streams),
+        materials=[*given.materials],
+        surfaces=[*given.surfaces],
+        tracks=[*given.tracks],
+        clips=[replace(clip, tracks=[*clip.tracks]) for clip in given.clips],
+        report=Report(),
+    )
+
+
+def shown_by_scene(scene: Scene, frames: F64 | None = None) -> Shown:
+    """Return what a model shows that was decoded from bytes.
+
+    Args:
+        scene: decoded with samples at whole frames.
+        frames: those that are looked at; by default the first.
+    """
+    count = frames_of(scene)
+    out = Shown(frames=np.zeros(1) if frames is None else frames, frame_count=count, clip=(scene.name,))
+    world = world_poses(scene.nodes, scene.tracks, out.frames)
+    loose = _looseness(scene, world)
+    moving = _moving(scene.nodes, {track.node for track in scene.tracks})
+    for i, node in enumerate(scene.nodes):
+        facts: dict[str, object] = {"flags": node.flags, "label": node.label}
+        names = (node.name, *(out.things[node.parent].names if 0 <= node.parent < i else ()))
+        turn, move = loose[0][i], loose[1][i]
+        out.things.append(Thing(node.name, node.parent, world[i], facts, names, turn, move, i in moving))
+    out.nodes = [*range(len(scene.nodes))]
+    lists: dict[tuple[int, int], list[Triangles]] = {}
+    for part in scene.parts:
+        node = scene.nodes[part.node]
+        names = (f"{node.name}.lod{part.lod}.group{part.group}", *out.things[part.node].names)
+        lists.setdefault((part.lod, part.group), []).append(
+            triangles_of(scene.streams, scene.meshes[part.mesh], len(out.things))
+        )
+        below = out.things[part.node]
+        at = (below.turn, below.move, below.moving)
+        out.things.append(Thing(names[0], part.node, below.world, {}, names, *at))
+    out.cells = {cell: joined(found) for cell, found in lists.items()}
+    return scene_materials(out, scene)
+
+
+def scene_materials(out: Shown, scene: Scene) -> Shown:
+    """Add the materials of a model to what is shown, and return it."""
+    out.materials = [{material.name.casefold()} for material in scene.materials]
+    out.rows = [material.row for material in scene.materials]
+    out.facts_of_materials = [{name: getattr(material, name) for name in _FACTS} for material in scene.materials]
+    return out
+
+
+def _moving(items: Sequence[ImportedNode | Node], moved: set[int]) -> set[int]:
+    """The items that are moved, and all below them."""
+    out = set(moved)
+    for i in parents_first([item.parent for item in items], root=-1):
+        if items[i].parent in out:
+            out.add(i)
+    return out
+
+
+def frames_of(scene: Scene) -> int:
+    """Return the length of a model's clip in frames; 1 where nothing moves."""
+    return scene.frame_count if _moves(scene.tracks) else 1
+
+
+def _moves(tracks: Sequence[Track]) -> bool:
+    return any(np.ptp(c.values, axis=0).max() > _STILL * max(1.0, np.abs(c.values).max()) for c in _channels(tracks))
+
+
+def _channels(tracks: Sequence[Track]) -> list[Channel]:
+    return [c for track in tracks for c in (track.rotation, track.translation) if c is not None]
+
+
+def _looseness(scene: Scene, world: F64) -> tuple[list[float], list[F64]]:
+    """How far the poses of nodes may be turned and moved by rounding: it adds up from node to node."""
+    turns, moves = [TURN] * len(scene.nodes), [np.zeros(world.shape[1])] * len(scene.nodes)
+    size = max(float(np.abs(world[..., :3, 3]).max(initial=0)), 1e-6)
+    for i in parents_first([node.parent for node in scene.nodes], root=-1):
+        up = scene.nodes[i].parent
+        moves[i] = np.full(world.shape[1], MOVE * size)
+        if up >= 0:
+            away = np.linalg.norm(world[i, :, :3, 3] - world[up, :, :3, 3], axis=1)
+            turns[i] += turns[up]
+            moves[i] = moves[i] + moves[up] + turns[up] * away
+    return turns, moves
+
+
+class FileOfModel:
+    """What an edited file of a model shows.
+
+    Args:
+        given: the file as it was read (:func:`snapshot`).
+        stored: the sidecar's model, if there is one.
+        timing: what the times of the clip were taken for.
+        clip: name or number of the clip to read; ``None``: the first that moves a node.
+        cell: the cell of the meshes of nodes.
+        held: frames that the clip has at least: stored keys do not show a hold at the end.
+    """
+
+    def __init__(
+        self,
+        given: ImportedScene,
+        stored: Scene | None,
+        timing: Timing | None,
+        clip: str | None,
+        cell: tuple[int, int],
+        held: int = 1,
+    ) -> None:
+        self.given, self.items, self.cell, self.held = given, given.nodes, cell, held
+        size = 1.0 if stored is None else model_size(stored)
+        self.roles = NodeRoles(given, stored, POSE_NOISE * size).run()
+        self.stored = stored
+        self.tracks, self.clip_names = self._tracks(timing, clip)
+
+    # -------------------------------------------------------------- clip
+
+    def _tracks(self, timing: Timing | None, name: str | None) -> tuple[list[Track], tuple[str, ...]]:
+        """The curves that are shown, in frames, and the names of all clips."""
+        clips, names = self.given.clips, tuple(clip.name for clip in self.given.clips)
+        if self.given.tracks:  # of an OBJ: those of its sidecar
+            return self.given.tracks, names
+        if not clips or timing is None:
+            return [], names
+        chosen = self._chosen(clips, name)
+        taken: dict[int, Track] = {}
+        for clip in [chosen, *(clips if name is None else ())]:
+            for track in clip.tracks:
+                taken.setdefault(track.node, track)
+        return [_in_frames(track, timing) for track in taken.values()], names
+
+    def _chosen(self, clips: list[Clip], name: str | None) -> Clip:
+        if name is not None:
+            return next(clip for i, clip in enumerate(clips) if name in (clip.name, str(i)))
+        moving = (c for c in clips if any(self._is_node(track.node) for track in c.tracks))
+        return next(moving, clips[0])
+
+    def _is_node(self, i: int) -> bool:
+        role = self.roles[i]
+        return role is not None and not role.is_part
+
+    @property
+    def frame_count(self) -> int:
+        """Length of the clip in frames; 1 where nothing moves."""
+        if not _moves(self.tracks):
+            return 1
+        ends = max((c.frames[-1] for c in _channels(self.tracks)), default=0)
+        return max(self.held, int(np.floor(ends + 1e-3)) + 1)
+
+    def frames(self, count: int) -> F64:
+        """Return whole frames of a clip to look at; where an editor resampled it, those that it kept.
+
+        Between stored keys, editors do not turn along the arc: of these, what all nodes have keys at.
+        """
+        if self.held > 1 and self.stored is not None and self.stored.tracks:
+            common = reduce(np.intersect1d, [c.frames for c in _channels(self.stored.tracks)])
+            return np.union1d(common[common <= count - 1], [0.0])
+        keys = np.concatenate([np.zeros(1), *(c.frames for c in _channels(self.tracks))])
+        if np.mean(keys % 1 == 0) > _ON_WHOLE:
+            most = max(MOST_FRAMES, MOST_POSES // max(len(self.items), 1))
+            return some_of(count, most).astype(np.float64)
+        whole = np.unique(keys[(keys % 1 == 0) & (keys >= 0) & (keys <= count - 1)])
+        return whole[some_of(len(whole))]
+
+    # -------------------------------------------------------------- what is shown
+
+    def shown(self, frames: F64) -> Shown:
+        """Return what the file shows at some frames."""
+        out = Shown(frames=frames, frame_count=self.frame_count, clip=self.clip_names)
+        world = world_poses(self.items, self.tracks, frames)
+        moving = _moving(self.items, {t.node for clip in self.given.clips for t in clip.tracks})
+        place = self._add_nodes(out, world, moving)
+        own = world_poses(self.items, [], frames[:1])
+        items = {thing: i for i, thing in place.items()}
+        lists: dict[tuple[int, int], list[Triangles]] = {}
+        for i, item in enumerate(self.items):
+            role = self.roles[i]
+            if item.mesh < 0 or not self.given.meshes[item.mesh].drawn:
+                continue
+            cell, poses, names = self.cell, world[i], self._names(i)
+            above = place.get(i, -1)
+            if role is not None and role.is_part:
+                cell, above = (role.lod, role.group), self._owner(role, place)
+                if above >= 0:
+                    node = out.things[above].world
+                    # stored keys need not be what the runtime shows first
+                    rest = (own[i, 0], own[items[above], 0]) if self.held > 1 else (world[i, 0], node[0])
+                    poses = _following(world[i], node, *rest)
+                    names = (*names, *out.things[above].names)
+            thing = Thing(item.name, above, poses, {}, (*names, self.given.meshes[item.mesh].name))
+            thing.moving = i in moving or (above >= 0 and out.things[above].moving)
+            mesh = self.given.meshes[item.mesh]
+            found = triangles_of(self.given.streams, mesh, len(out.things), poses[0, :3, :3])
+            lists.setdefault(cell, []).append(found)
+            out.things.append(thing)
+        out.cells = {cell: joined(found) for cell, found in lists.items()}
+        out.materials = [ways(material.name) for material in self.given.materials]
+        out.rows = [material.row for material in self.given.materials]
+        out.facts_of_materials = [
+            {name: value for name in _FACTS if (value := getattr(material, name)) >= 0}
+            for material in self.given.materials
+        ]
+        return out
+
+    def _add_nodes(self, out: Shown, world: F64, moving: set[int]) -> dict[int, int]:
+        """Add the nodes; return the thing of each item that is one."""
+        place: dict[int, int] = {}
+        for i in parents_first([item.parent for item in self.items], root=-1):
+            if not self._is_node(i):
+                continue
+            above = self.items[i].parent
+            while above >= 0 and above not in place:
+                above = self.items[above].parent
+            extras = self.items[i].extras
+            facts: dict[str, object] = {"flags": extras.get("flags"), "label": extras.get("label")}
+            place[i] = len(out.things)
+            out.nodes.append(len(out.things))
+            thing = Thing(self.items[i].name, place.get(above, -1), world[i], facts, self._names(i))
+            thing.moving = i in moving
+            out.things.append(thing)
+        return place
+
+    def _owner(self, role: Role, place: dict[int, int]) -> int:
+        """The thing of the node that a part belongs to."""
+        for i, thing in place.items():
+            other, item = self.roles[i], self.items[i]
+            assert other is not None
+            if isinstance(role.owner, str):
+                if item.name == role.owner or other.name == role.owner:
+                    return thing
+            elif other.stored == role.owner:
+                return thing
+        return -1
+
+    def _names(self, i: int) -> tuple[str, ...]:
+        """The names of an item and of all above it."""
+        names = []
+        while i >= 0:
+            names.append(self.items[i].name)
+            i = self.items[i].parent
+        return tuple(names)
+
+
+def _in_frames(track: Track, timing: Timing) -> Track:
+    def moved(channel: Channel | None) -> Channel | None:
+        if channel is None:
+            return None
+        values = channel.values
+        if channel.interpolation == "CUBICSPLINE":  # tangents are per second
+            values = values.reshape(-1, 3, values.shape[1]) / np.array([timing.fps, 1, timing.fps])[:, None]
+            values = values.reshape(channel.values.shape)
+        frames = (channel.frames - timing.start) * timing.fps
+        whole = np.round(frames)  # times are float32
+        frames = np.where(np.abs(frames - whole) < _ON_FRAME, whole, frames)
+        return replace(channel, frames=frames, values=values)
+
+    return replace(track, rotation=moved(track.rotation), translation=moved(track.translation))
+
+
+def _following(part: F64, node: F64, part_rest: F64, node_rest: F64) -> F64:
+    """Where a part is that stands where the file shows it first, and follows its node from there."""
+    if np.abs(np.linalg.det(node_rest[:3, :3])) < 1e-30:
+        return part
+    return np.asarray(node @ (np.linalg.inv(node_rest) @ part_rest))

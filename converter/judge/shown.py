@@ -1,0 +1,237 @@
+"""What a file or a result shows, flattened to the same arrays: things, and triangles in world space.
+
+Both sides are made of it: the file as its reader has it, the result from the bytes that would be
+written. Game axes. Nothing here knows what an import does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..formats.names import without_number
+from ..numeric.pose import parents_first, rotation_matrix
+from ..scene.scene import ImportedNode, Mesh, Node, Streams, Track, evaluate
+
+F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
+I64 = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+#: Frames at which triangles are compared: the first, the last, and eight between.
+MOST_FRAMES = 10
+#: Nodes times frames at which poses are compared.
+MOST_POSES = 1 << 18
+#: How far a stored rotation may turn away: radians, of four words of 16 bits and of key reduction.
+TURN = 4.8e-4
+#: How far key reduction may move a node: of the model's size.
+MOVE = 3e-5
+
+
+@dataclass
+class Thing:
+    """Something that has a place: a node, a part, a point, an instance.
+
+    Attributes:
+        name: what the user calls it.
+        above: the thing above it, -1 = none.
+        world: (T, 4, 4) float64, from the thing to the world, at T frames.
+        facts: what else is known of it by name, ``None`` where the side does not say.
+        names: any of these in a line of the report names the thing; the thing's own name first.
+        turn: (T,) how far its pose may be turned by rounding, radians; 0 where it is exact.
+        move: (T,) how far its place may be.
+        moving: whether a clip moves it, or something above it.
+    """
+
+    name: str
+    above: int
+    world: F64
+    facts: dict[str, object] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
+    turn: float = 0.0
+    move: F64 | float = 0.0
+    moving: bool = False
+
+
+@dataclass
+class Triangles:
+    """N triangles of one cell.
+
+    Attributes:
+        local: (N, 3, 3) float64, in the frame of their thing.
+        owner: (N,) index in :attr:`Shown.things`.
+        material: (N,) index in :attr:`Shown.materials`, -1 = none.
+        normals: (N, 3, 3) float64 in the frame of their thing, or ``None``.
+        uv0, uv1: (N, 3, 2) float32, or ``None``.
+        colours: (N, 3, 4) uint8, or ``None``.
+        known: (N, 4) which channels of the colour mean something.
+    """
+
+    local: F64
+    owner: I64
+    material: I64
+    normals: F64 | None = None
+    uv0: F32 | None = None
+    uv1: F32 | None = None
+    colours: NDArray[np.uint8] | None = None
+    known: Bools | None = None
+
+    def __len__(self) -> int:
+        return len(self.owner)
+
+    def posed(self, things: Sequence[Thing], at: int) -> F64:
+        """Return the corners in the world at one of the frames. (N, 3, 3)."""
+        matrices = np.array([thing.world[at] for thing in things]).reshape(-1, 4, 4)[self.owner]
+        return np.asarray(self.local @ matrices[:, :3, :3].transpose(0, 2, 1) + matrices[:, None, :3, 3])
+
+    def posed_normals(self, things: Sequence[Thing], at: int) -> F64 | None:
+        """Return the normals in the world. (N, 3, 3), not unit."""
+        if self.normals is None:
+            return None
+        linear = np.array([thing.world[at][:3, :3] for thing in things]).reshape(-1, 3, 3)
+        singular = np.abs(np.linalg.det(linear)) < 1e-30
+        linear[singular] = np.eye(3)
+        return np.asarray(self.normals @ np.linalg.inv(linear)[self.owner])
+
+    def select(self, chosen: Bools) -> Triangles:
+        """Return some of them."""
+        optional = (self.normals, self.uv0, self.uv1, self.colours, self.known)
+        rest = [None if array is None else array[chosen] for array in optional]
+        return Triangles(self.local[chosen], self.owner[chosen], self.material[chosen], *rest)  # type: ignore[arg-type]
+
+
+@dataclass
+class Shown:
+    """What one side shows.
+
+    Attributes:
+        things: all that has a place.
+        nodes: indices of the things that are nodes, in order.
+        cells: triangles by cell: level of detail and group.
+        materials: names by index, each in the ways that mean the same.
+        facts_of_materials: what else is known of each.
+        known: the names of all rows of the ``.wea``.
+        rows: the row of each in the ``.wea``, -1 = not stated.
+        frames: (T,) the frames of :attr:`Thing.world`.
+        frame_count: length of the clip; 1 without one.
+        clip: its names.
+        step: of the stored precision, relative to a coordinate.
+    """
+
+    things: list[Thing] = field(default_factory=list)
+    nodes: list[int] = field(default_factory=list)
+    cells: dict[tuple[int, int], Triangles] = field(default_factory=dict)
+    materials: list[set[str]] = field(default_factory=list)
+    facts_of_materials: list[dict[str, int]] = field(default_factory=list)
+    known: set[str] = field(default_factory=set)
+    rows: list[int] = field(default_factory=list)
+    frames: F64 = field(default_factory=lambda: np.zeros(1))
+    frame_count: int = 1
+    clip: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> float:
+        """The largest coordinate of all things."""
+        places = [np.abs(thing.world[:, :3, 3]).max() for thing in self.things]
+        return float(max([1e-6, *places]))
+
+
+def some_of(count: int, most: int = MOST_FRAMES) -> I64:
+    """Return the first and the last of so many, and some between. (n,)."""
+    return np.unique(np.round(np.linspace(0, max(count - 1, 0), min(most, max(count, 1))))).astype(np.int64)
+
+
+def local_poses(item: ImportedNode | Node, track: Track | None, frames: F64) -> F64:
+    """Return an item's own transforms at some frames. (T, 4, 4)."""
+    out = np.tile(np.eye(4), (len(frames), 1, 1))
+    linear = getattr(item, "linear", None)
+    out[:, :3, :3] = rotation_matrix(np.asarray(item.rotation)) if linear is None else linear
+    out[:, :3, 3] = item.translation
+    if track is not None and track.rotation is not None:
+        turned = rotation_matrix(evaluate(track.rotation, frames))
+        scale = np.eye(3) if linear is None else rotation_matrix(np.asarray(item.rotation)).T @ linear
+        out[:, :3, :3] = turned @ scale
+    if track is not None and track.translation is not None:
+        out[:, :3, 3] = evaluate(track.translation, frames)
+    return out
+
+
+def world_poses(items: Sequence[ImportedNode | Node], tracks: Sequence[Track], frames: F64) -> F64:
+    """Return the transforms of items to the world at some frames. (n, T, 4, 4)."""
+    track_of = {track.node: track for track in tracks}
+    world = np.tile(np.eye(4), (len(items), len(frames), 1, 1))
+    still = frames[:1]
+    for i in parents_first([item.parent for item in items], root=-1):
+        track = track_of.get(i)
+        local = local_poses(items[i], track, still if track is None else frames)
+        world[i] = local if items[i].parent < 0 else world[items[i].parent] @ local
+    return world
+
+
+def triangles_of(streams: Streams, mesh: Mesh, owner: int, linear: F64 | None = None) -> Triangles:
+    """Return the triangles of a mesh.
+
+    Args:
+        streams: where its vertices are.
+        mesh: the mesh.
+        owner: the thing that has it.
+        linear: (3, 3), what a thing's world has beyond a rotation: a mirror turns triangles round.
+    """
+    primitives = [p for p in mesh.primitives if p.index_count >= 3]
+    counts = [p.index_count // 3 for p in primitives]
+    pieces = [
+        streams.indices[p.index_start : p.index_start + 3 * n].astype(np.int64) + p.vertex_start
+        for p, n in zip(primitives, counts, strict=True)
+    ]
+    vertex = np.concatenate([np.empty(0, np.int64), *pieces]).reshape(-1, 3)
+    if linear is not None and np.linalg.det(linear) < 0:
+        vertex = vertex[:, [0, 2, 1]]
+    material = np.repeat(np.array([p.material for p in primitives], np.int64), counts)
+    colours = None if streams.colours is None else streams.colours[vertex]
+    return Triangles(
+        streams.positions[vertex].astype(np.float64),
+        np.full(len(vertex), owner),
+        material,
+        None if streams.normals is None else streams.normals[vertex].astype(np.float64),
+        None if streams.uv0 is None else streams.uv0[vertex],
+        None if streams.uv1 is None else streams.uv1[vertex],
+        colours,
+        None if colours is None else _known_channels(colours, counts),
+    )
+
+
+def _known_channels(colours: NDArray[np.uint8], counts: list[int]) -> Bools:
+    """Return which channels of colours mean something. (N, 3, 4) -> (N, 4).
+
+    Blender leaves out the alpha where no material uses it, and writes white on some primitives
+    beside coloured ones: full alpha, or white beside colours, says nothing.
+    """
+    ends = np.cumsum(counts)
+    full: Bools = np.array(
+        [(colours[end - n : end] == 255).all(axis=(0, 1)) for end, n in zip(ends, counts, strict=True)], np.bool_
+    ).reshape(-1, 4)
+    white = np.asarray(full[:, :3].all(axis=1))
+    known = ~full
+    known[:, :3] = (~white | white.all())[:, None]
+    return np.repeat(known, counts, axis=0)
+
+
+def joined(lists: Sequence[Triangles]) -> Triangles:
+    """Join triangles of one side: all have the same streams."""
+
+    def column(name: str) -> NDArray[np.generic] | None:
+        arrays = [getattr(one, name) for one in lists]
+        return None if arrays[0] is None else np.concatenate(arrays)
+
+    names = ("local", "owner", "material", "normals", "uv0", "uv1", "colours", "known")
+    return Triangles(*(column(name) for name in names))  # type: ignore[arg-type]
+
+
+def ways(name: str) -> set[str]:
+    """Return the names that mean the same: as it is, and without what editors append."""
+    name = re.sub(r"(#\d+)+$", "", name)  # what the exporter appends
+    return {name.casefold(), without_number(name).casefold()}
