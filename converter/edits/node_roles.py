@@ -61,7 +61,9 @@ class Role:
 class NodeRoles:
     """Find the role of every item; ``None`` for what is skipped."""
 
-    def __init__(self, imported: ImportedScene, stored: Scene | None, noise: float, dialect: Dialect) -> None:
+    def __init__(
+        self, imported: ImportedScene, stored: Scene | None, noise: float, dialect: Dialect = Dialect.SPEC
+    ) -> None:
         self.imported, self.items, self.stored = imported, imported.nodes, stored
         self.noise = noise
         self.dialect = dialect
