@@ -74,6 +74,15 @@ class Placed:
             i = self.given.nodes[i].parent
         return frozenset(out - {""})
 
+    def shows(self, i: int) -> bool:
+        """Return whether something is drawn below a node, or it has nothing below it."""
+        below, drawn = {i}, False
+        for k in self.order:
+            if self.given.nodes[k].parent in below:
+                below.add(k)
+                drawn |= self.given.nodes[k].mesh >= 0
+        return drawn or len(below) == 1
+
     def record_names(self, i: int) -> frozenset[str]:
         """Return the names of a route, zone or lode, and what reports call its record."""
         extras = {**self.given.nodes[i].extras}
@@ -190,22 +199,24 @@ def differences_of_mission(
     """
     placed = Placed(seen, models)
     items = [i for i, n in enumerate(seen.nodes) if n.extras.get("kind") in ("object", "unit")]
-    items = [i for i in items if not _is_below_object(seen, i)]
+    items = [i for i in items if seen.nodes[i].extras["kind"] == "object" or not _is_below_object(seen, i)]
     kept = {id(one) for row, one in enumerate(written.objects) if row in left_out}
     row_of_item = _match_objects(placed, items, written, hosted, stored)
-    stated: set[object] = {seen.nodes[i].extras.get("logical_id") for i in items}
+    stated: set[object] = {seen.nodes[i].extras.get("logical_id") for i in row_of_item}
     first: set[int] = set()
     for i in items:
         row = row_of_item.get(i)
         if row is None:
-            placed.add(i, "node", "is in the file, and not in the game")
+            if placed.shows(i):
+                placed.add(i, "node", "is in the file, and not in the game")
             continue
         one, index = written.objects[row], row_of(seen.nodes[i].extras)
         copied = index is None or index in first
         first |= set() if index is None else {index}
         _compare_object(placed, i, one, row, stored, copied, stated)
-        pose = hosted.get(index) if index is not None and one.host is not None and not copied else None
-        placed.expected[i] = _matrix(pose or stored_pose(one))
+        if index in hosted and one.host is not None and not copied:
+            continue  # it stands in its building, wherever that is
+        placed.expected[i] = _matrix(stored_pose(one))
         _object_stands(placed, i)
         if index is not None and index < len(stored.objects) and stored.objects[index].path != one.path:
             del placed.expected[i]  # what is below it is not what it places
@@ -294,6 +305,8 @@ def _compare_object(
         if typed is not None and typed != {**was}.get(name):
             expected = typed
         had = {**now}.get(name)
+        if name == "object_kind" and known and index is not None and stored.objects[index].path != one.path:
+            continue  # it follows from the path
         if (name == "host" and expected not in ids) or (name == "vertex" and one.host is None):
             continue  # its building is deleted
         if expected is not None and not _same(expected, had):
@@ -389,7 +402,8 @@ def differences_of_unit(seen: ImportedScene, written: Unit, models: Mapping[str,
         up = "" if above < 0 else object_key(nodes[above].extras)
         stated = (object_key(nodes[i].extras), extras.get("class"), extras.get("label"), up)
         if typed:
-            stated = (str(typed.get("key", stated[0])).lower(), *stated[1:])
+            words = (typed.get("class", stated[1]), typed.get("label", stated[2]))
+            stated = (str(typed.get("key", stated[0])).lower(), *words, up)
         fit = next((one for one in free if all(a is None or a == b for a, b in zip(stated, one, strict=True))), None)
         if fit is None:
             missing.append(i)

@@ -227,7 +227,7 @@ class Comparison:
             else:
                 self._missing(self.file, owner, cell, count, "file")
         for owner in np.unique(b.owner[theirs]).tolist():
-            if self.absent and not {self.result.things[owner].names[1]} & shown:
+            if self.absent and not set(self.result.things[owner].names[1:2]) & shown:
                 continue
             if owner not in moved and not self.file_only:
                 self._missing(self.result, owner, cell, int((theirs & (b.owner == owner)).sum()), "game")
