@@ -75,13 +75,13 @@ class Placed:
         return frozenset(out - {""})
 
     def shows(self, i: int) -> bool:
-        """Return whether something is drawn below a node, or it has nothing below it."""
+        """Return whether something is drawn below a node."""
         below, drawn = {i}, False
         for k in self.order:
             if self.given.nodes[k].parent in below:
                 below.add(k)
                 drawn |= self.given.nodes[k].mesh >= 0
-        return drawn or len(below) == 1
+        return drawn
 
     def record_names(self, i: int) -> frozenset[str]:
         """Return the names of a route, zone or lode, and what reports call its record."""
