@@ -20,7 +20,9 @@ from ..findings import Report
 from ..formats.model import NODE_COCKPIT
 from ..formats.names import known_name, without_number
 from ..numeric.pose import multiply, parents_first, rotate, rotation_matrix
+from ..scene.cells import part_name
 from ..scene.decode import rest_pose
+from ..scene.dialect import Dialect
 from ..scene.scene import ImportedNode, ImportedScene, Node, Part, Scene, Track
 from .node_roles import NodeRoles, Role, StoredMeshes
 from .transforms import frame_in, rigid_part
@@ -82,7 +84,9 @@ class Identified:
         return self.imported.report
 
 
-def identify(imported: ImportedScene, stored: Scene | None, shown: tuple[int, int] = (0, 0)) -> Identified:
+def identify(
+    imported: ImportedScene, stored: Scene | None, shown: tuple[int, int] = (0, 0), dialect: Dialect = Dialect.SPEC
+) -> Identified:
     """Identify the nodes of a file; its clip is put on them by ``edits.clips``, and parts
     that are objects of their own into their frames by ``edits.poses``.
 
@@ -90,13 +94,14 @@ def identify(imported: ImportedScene, stored: Scene | None, shown: tuple[int, in
         imported: the file.
         stored: the sidecar's model, if there is one.
         shown: the cell that the default scene shows.
+        dialect: of the model.
 
     Raises:
         ConversionError: more nodes than a model has rows for, or a transform that rigid nodes
             cannot have.
     """
     size, placed = model_size(stored) if stored else 1.0, imported.placed
-    roles = NodeRoles(imported, stored, POSE_NOISE * size).run()
+    roles = NodeRoles(imported, stored, POSE_NOISE * size, dialect).run()
     count = sum(role is not None and not role.is_part for role in roles)
     if count > MOST_NODES:
         raise ConversionError(
@@ -286,6 +291,8 @@ class _Builder:
                     "delete it, too, or name it NODE.lodL.groupG after a node that is",
                 )
                 continue
+            if self._joins(i, node, role):
+                continue
             index, k = len(scene.parts), self.out.stored_of.get(node)
             self.out.part_of[index] = i
             mesh = None if meshes is None else meshes.of(self.imported.meshes[items[i].mesh])
@@ -295,6 +302,30 @@ class _Builder:
             flags = self._flags(i, (-1 if k is None else k, role.lod, role.group))
             scene.parts.append(Part(node, role.lod, role.group, items[i].mesh, None, flags))
 
+    def _joins(self, i: int, node: int, role: Role) -> bool:
+        """Join a part to the mesh that its node shows in the same cell; one that stands elsewhere is reported."""
+        scene, items = self.out.scene, self.imported.nodes
+        here = (p for p in enumerate(scene.parts) if p[1][:3] == (node, role.lod, role.group))
+        found = next(here, None)
+        if found is None:
+            return False
+        index, part = found
+        owner = next(item for item, number in self.out.node_of.items() if number == node)
+        apart = np.abs(self.out.world[i] - self.out.world[owner]).max()
+        if part.matrix is None and apart <= POSE_NOISE * max(1.0, float(np.abs(self.out.world[owner]).max())):
+            first, second = scene.meshes[part.mesh], scene.meshes[items[i].mesh]
+            joined = [*first.primitives, *second.primitives]
+            scene.meshes.append(replace(first, name="", primitives=joined, slot=None, tri_flags=None))
+            scene.parts[index] = part._replace(mesh=len(scene.meshes) - 1)
+        else:
+            self._report_part(
+                i,
+                "is left out",
+                "its node shows another mesh in this cell, and does not stand where it is",
+                "join the two objects, or move one of them to another cell",
+            )
+        return True
+
     def _report_parent(self, i: int, role: Role, node: int) -> None:
         """Report a part of a node that is below another one."""
         if (above := self._node_above(i)) not in (None, node):
@@ -303,7 +334,7 @@ class _Builder:
                 i,
                 f"is below node {name!r}",
                 "a part belongs to the node that it is called after",
-                f"name it {name}.lod{role.lod}.group{role.group}, or clear its parent",
+                f"name it {part_name(name, role.lod, role.group)}, or clear its parent",
             )
 
     def report_flags(self) -> None:
