@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from math import isfinite
 from typing import Annotated, Any, NamedTuple, TypedDict, TypeVar, get_args, get_type_hints
 
+from ..errors import ConversionError, printable
 from ..formats.tables import GROUP_COUNT, LOD_COUNT
 
 #: The one key of an object's ``extras`` under which all of this lies.
@@ -62,8 +64,8 @@ class SceneExtras(SourceExtras, total=False):
     kind: Annotated[str, Key("`model`, `terrain`, `areal_map`, `unit` or `mission`", _ALL, "kinds viewer")]
     fps: Annotated[float, Key("frames per second", _PARTS, "importers")]
     frame_count: Annotated[int, Key("length of the clip in frames", _PARTS, "edits game", _DWORD)]
-    lod: Annotated[int, Key("level of detail that is shown", _PARTS, "kinds viewer", _LOD)]
-    group: Annotated[int, Key("group that is shown", _PARTS, "kinds viewer", _GROUP)]
+    lod: Annotated[int, Key("row that is shown: the damage stage (`retail`)", _PARTS, "kinds viewer", _LOD)]
+    group: Annotated[int, Key("column that is shown: the level of detail (`retail`)", _PARTS, "kinds viewer", _GROUP)]
     legacy: Annotated[int, Key("1 for a model of the old layout", _MODEL)]
     cells_x: Annotated[int, Key("cells of the grid along x", _AREALS)]
     cells_y: Annotated[int, Key("cells of the grid along y", _AREALS)]
@@ -98,8 +100,8 @@ class NodeExtras(_ClassKey, total=False):
     ]
     fps: Annotated[float, Key("as of scene 0, on animated nodes (1)", _PARTS, "importers")]
     frame_count: Annotated[int, Key("as of scene 0, on animated nodes (1)", _PARTS, "edits", _DWORD)]
-    lod: Annotated[int, Key("level of detail of a part", _PARTS, "edits viewer", _LOD)]
-    group: Annotated[int, Key("group of a part", _PARTS, "edits viewer", _GROUP)]
+    lod: Annotated[int, Key("row of a part: its damage stage (`retail`)", _PARTS, "edits viewer", _LOD)]
+    group: Annotated[int, Key("column of a part: its level of detail (`retail`)", _PARTS, "edits viewer", _GROUP)]
     tri_flags: Annotated[int, Key("flags of all triangles of its part, unless 0 (3)", _PARTS, "importers")]
     kind: Annotated[
         str,
@@ -139,8 +141,8 @@ class MeshExtras(TypedDict, total=False):
     """Keys of a mesh."""
 
     slot: Annotated[int, Key("row of the slot", _PARTS, "importers", _WORD)]
-    lod: Annotated[int, Key("level of detail of the slot's first use", _PARTS, "importers", _LOD)]
-    group: Annotated[int, Key("group of the slot's first use", _PARTS, "importers", _GROUP)]
+    lod: Annotated[int, Key("row of the slot's first use", _PARTS, "importers", _LOD)]
+    group: Annotated[int, Key("column of the slot's first use", _PARTS, "importers", _GROUP)]
     level: Annotated[int, Key("0 fine, 1 coarse", _GROUND)]
 
 
@@ -219,20 +221,32 @@ def read_extras(kind: type[_E], extras: object) -> _E:
         extras: the object's ``extras``: any JSON.
 
     Raises:
-        ValueError, TypeError, OverflowError: a value is not of its key's type, or out of range.
+        ConversionError: a value is not of its key's type, or out of range.
     """
     values = raw_extras(extras)
-    limits, texts = _checks()
+    limits, floats, texts = _checks()
     numbers = {key: _number(values[key]) for key in limits.keys() & values.keys()}
     for key, number in numbers.items():
-        if not -1 <= number <= limits[key]:
-            raise ValueError(f"extras.{NAMESPACE}.{key} is {number}")
+        if number is None or not -1 <= number <= limits[key]:
+            raise _not_valid(key, values[key], f"an integer from -1 to {limits[key]}")
+    for key in floats & values.keys():
+        if not isinstance(values[key], int | float) or not isfinite(values[key]):
+            raise _not_valid(key, values[key], "a number")
     for key in texts & values.keys():
         if not isinstance(values[key], str):
-            raise TypeError(f"extras.{NAMESPACE}.{key} is not a text")
+            raise _not_valid(key, values[key], "a text")
     if values.get("dialect", "spec") not in ("spec", "retail"):
-        raise ValueError(f"extras.{NAMESPACE}.dialect is {values['dialect']!r}")
+        raise _not_valid("dialect", values["dialect"], "spec or retail")
     return kind(**{**values, **numbers})
+
+
+def _not_valid(key: str, value: object, expected: str) -> ConversionError:
+    return ConversionError(
+        f"custom property {key} of extras.{NAMESPACE} is not valid",
+        value=printable(str(value))[:60],
+        expected=expected,
+        hint="give it back its value, or remove the property",
+    )
 
 
 def typed_extras(extras: object) -> dict[str, Any]:
@@ -247,17 +261,17 @@ def _node_keys() -> frozenset[str]:
 
 
 @cache
-def _checks() -> tuple[dict[str, int], frozenset[str]]:
-    """The range of every integer, and every text, that readers rely on."""
+def _checks() -> tuple[dict[str, int], frozenset[str], frozenset[str]]:
+    """The range of every integer, every other number, and every text, that readers rely on."""
     keys = [row for kind in OBJECTS.values() for row in schema(kind)]
     numbers = {name: key.most for name, _, key in keys if key.most is not None}
-    return numbers, frozenset(name for name, form, key in keys if form is str and key.readers)
+    floats, texts = (frozenset(name for name, form, key in keys if form is f and key.readers) for f in (float, str))
+    return numbers, floats, texts
 
 
-def _number(value: object) -> int:
+def _number(value: object) -> int | None:
     """An integer that may have become hexadecimal text or a float on its way."""
-    if isinstance(value, str):
-        return int(value, 16)
-    if isinstance(value, int | float):
-        return int(value)
-    raise TypeError(f"{value!r} is not a number")
+    try:
+        return int(value, 16) if isinstance(value, str) else int(value) if isinstance(value, int | float) else None
+    except (ValueError, OverflowError):
+        return None
