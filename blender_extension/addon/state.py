@@ -238,8 +238,9 @@ def show_report(state: MshState, result: ImportResult) -> None:
         row = state.rows.add()
         for key, value in fact.items():
             setattr(row, key, in_blender(value))
-    if not result.report:
-        for change in result.changes:
+    in_rows = ("node ", "part ", "animation of node ") if result.report else ()
+    for change in result.changes:
+        if not change.where.startswith(in_rows):
             row = state.rows.add()
             row.what, row.name, row.status = "", change.where, "rebuilt"
             row.reason = in_blender(change.what)

@@ -43,7 +43,7 @@ WORDS = {
     "a shorter clip, or another --fps": "shorten the animation",
     "--clip NAME takes another; delete the one that is not meant": "delete the one not meant",
     "--clip NAME takes another": "delete those that are not meant",
-    "(--clip NAME reads one alone)": "(delete those that are not meant)",
+    " (--clip NAME reads one alone)": "",
     "nodes of a model have none: --ignore-scale skips it": "delete the keys of its scale",
     "parts of a model are rigid: --rigid-skin binds each triangle to one joint": (
         "parts of a model are rigid: parent the objects to bones instead"
@@ -54,6 +54,7 @@ WORDS = {
     "msh-mod restore brings it back": "put the file back where it was",
     "msh-mod status lists them": "Status in the panel shows them",
     "take that back first: msh-mod undo GAME ": "take that back first: change ",
+    "run gltf2msh on the whole game": "Put Back Into the Game writes each into its archive",
     # what only a command can do, or tell more about
     "msh2gltf --tolerant leaves out ": "the converter's command line can open it without ",
     ", which msh-inspect --check names": "",

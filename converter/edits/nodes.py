@@ -286,6 +286,8 @@ class _Builder:
                     "delete it, too, or name it NODE.lodL.groupG after a node that is",
                 )
                 continue
+            if self._joins(i, node, role):
+                continue
             index, k = len(scene.parts), self.out.stored_of.get(node)
             self.out.part_of[index] = i
             mesh = None if meshes is None else meshes.of(self.imported.meshes[items[i].mesh])
@@ -294,6 +296,30 @@ class _Builder:
                 self._report_parent(i, role, node)
             flags = self._flags(i, (-1 if k is None else k, role.lod, role.group))
             scene.parts.append(Part(node, role.lod, role.group, items[i].mesh, None, flags))
+
+    def _joins(self, i: int, node: int, role: Role) -> bool:
+        """Join a part to the mesh that its node shows in the same cell; one that stands elsewhere is reported."""
+        scene, items = self.out.scene, self.imported.nodes
+        here = (p for p in enumerate(scene.parts) if p[1][:3] == (node, role.lod, role.group))
+        found = next(here, None)
+        if found is None:
+            return False
+        index, part = found
+        owner = next(item for item, number in self.out.node_of.items() if number == node)
+        apart = np.abs(self.out.world[i] - self.out.world[owner]).max()
+        if part.matrix is None and apart <= POSE_NOISE * max(1.0, float(np.abs(self.out.world[owner]).max())):
+            first, second = scene.meshes[part.mesh], scene.meshes[items[i].mesh]
+            joined = [*first.primitives, *second.primitives]
+            scene.meshes.append(replace(first, name="", primitives=joined, slot=None, tri_flags=None))
+            scene.parts[index] = part._replace(mesh=len(scene.meshes) - 1)
+        else:
+            self._report_part(
+                i,
+                "is left out",
+                "its node shows another mesh in this cell, and does not stand where it is",
+                "join the two objects, or move one of them to another cell",
+            )
+        return True
 
     def _report_parent(self, i: int, role: Role, node: int) -> None:
         """Report a part of a node that is below another one."""

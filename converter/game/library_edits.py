@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 from ..edits.new_materials import NewMaterial, contradiction
@@ -13,10 +14,11 @@ from ..errors import ConversionError, plural, printable
 from ..files import read_file, stamp
 from ..findings import Change, NotApplied
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit
-from ..formats.names import encode_name, escape
-from ..formats.nres import Archive, Entry, read_nres, write_nres
+from ..formats.names import decode_text, encode_name, escape
+from ..formats.nres import NAME_SIZE, Archive, Entry, read_nres, write_nres
 from ..formats.nres_edits import add_entry, replace_entry
 from ..formats.sidecar import SUFFIX, read_sidecar
+from ..formats.wear import WEAR_ENDING, edited_wear, read_wear, write_wear
 from ..kinds.import_result import ImportResult
 from ..kinds.library_edits import edited_entry, merged
 from ..kinds.new_entries import NewEntries, NewEntry, meant_message, no_library
@@ -96,12 +98,12 @@ def add_library_edits(
 
 
 def _add_new_materials(run: Run, new: list[tuple[Outcome, NewMaterial]], entries: NewEntries, game: Path) -> None:
-    """Make the materials that the game does not have, each once."""
+    """Make the materials that the game does not have, each once; different ones of one name get numbers."""
     groups: dict[str, list[tuple[Outcome, NewMaterial]]] = {}
     done = []
     for outcome, one in new:
         groups.setdefault(one.name.casefold(), []).append((outcome, one))
-    for group in groups.values():
+    for group in [part for whole in groups.values() for part in _told_apart(whole, entries, {*groups})]:
         first = group[0][1]
         if entries.materials is None:
             for outcome, one in group:
@@ -120,6 +122,64 @@ def _add_new_materials(run: Run, new: list[tuple[Outcome, NewMaterial]], entries
                 origins = [outcome.id for outcome, _ in group]
                 run.textures += [_added(game, entry, origins) for entry in made.entries]
     run.notes += meant_message(done)
+
+
+def _told_apart(
+    group: list[tuple[Outcome, NewMaterial]], entries: NewEntries, taken: set[str]
+) -> list[list[tuple[Outcome, NewMaterial]]]:
+    """Return new materials of one name by what they show; those of the second and further have new names.
+
+    Args:
+        group: the materials and the models that show them.
+        entries: the game's libraries.
+        taken: names that others have, in lower case; grows.
+    """
+    first, name = group[0]
+    if entries.materials is None or entries.has(name.name):
+        return [group]
+    parts: list[list[tuple[Outcome, NewMaterial]]] = []
+    for outcome, one in group:
+        same = next((part for part in parts if part[0][1].content == one.content), None)
+        if same is None:
+            parts.append([(outcome, one)])
+        else:
+            same.append((outcome, one))
+    for part in parts[1:]:
+        numbers = (f"{decode_text(encode_name(name.name)[: NAME_SIZE - 5])}_{number}" for number in count(2))
+        new = next(one for one in numbers if one.casefold() not in taken and not entries.has(one))
+        if not all(_names(outcome, name.name) for outcome, _ in part):
+            return [group]  # reported as a contradiction
+        taken.add(new.casefold())
+        for i, (outcome, one) in enumerate(part):
+            outcome.result = _renamed(outcome.result, one.name, new)
+            part[i] = outcome, replace(one, name=new)
+            outcome.warnings.append(
+                f"material {printable(one.name)!r} is another one than in {first.id}: the game has it as "
+                f"{printable(new)!r}"
+            )
+    return parts
+
+
+def _names(outcome: Outcome, name: str) -> bool:
+    """Whether the list of materials that is written with a model names a material."""
+    edited = outcome.result
+    return isinstance(edited, Edited) and _renamed(edited, name, f"{name}_") != edited
+
+
+def _renamed(edited: Edited, name: str, new: str) -> Edited:
+    """A model whose list of materials has another name in place of one."""
+
+    def rows(names: Sequence[str]) -> dict[int, str]:
+        return {row: new for row, one in enumerate(names) if one.casefold() == name.casefold()}
+
+    companions = []
+    for one in edited.companions:
+        if one.ending.lower() == WEAR_ENDING:
+            wear = read_wear(one.data, edited.source)[0]
+            one = replace(one, data=write_wear(edited_wear(wear, rows(wear.materials))))
+        companions.append(one)
+    wears = None if edited.wear is None else [rows(edited.wear).get(row, one) for row, one in enumerate(edited.wear)]
+    return replace(edited, wear=wears, companions=tuple(companions))
 
 
 def _added(game: Path, entry: NewEntry, origins: list[str]) -> Outcome:

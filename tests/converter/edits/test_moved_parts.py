@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.numeric.arrays import NONE16
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable, drop_extras
-from tests.support.part_edits import PLANT, Outcome, cells_of, delete, edited, name_of, parse
+from tests.support.part_edits import COCKPIT, PLANT, Outcome, cells_of, delete, edited, name_of, parse
 
 
 def move(document: Editable, row: int, old: tuple[int, int], new: tuple[int, int], *, by: str):
@@ -321,3 +322,38 @@ def test_the_box_of_the_model_follows_what_lod_0_shows(source: tuple[int, int], 
     out = edited(tmp_path, PLANT, edit)
     assert out.cell(row, *target) != NONE16
     assert out.new.header.tobytes() != out.old.header.tobytes()
+
+
+def test_a_copied_node_has_the_flags_of_its_origin(tmp_path: Path) -> None:
+    """They say what draws it: the copy of a node of the cockpit is one of the cockpit."""
+
+    def edit(document: Editable) -> None:
+        nodes = document.json["nodes"]
+        origin = next(node for node in nodes if node.get("extras", {}).get("msh", {}).get("flags"))
+        copied = {key: value for key, value in copy.deepcopy(origin).items() if key != "children"}
+        nodes.append({**copied, "name": f"{origin['name']}.001"})
+        document.json["scenes"][0]["nodes"].append(len(nodes) - 1)
+
+    out = edited(tmp_path, COCKPIT, edit)
+    flags = [int(value) for value in out.old.nodes["flags"]]
+    assert [int(value) for value in out.new.nodes["flags"][len(flags) :]] == [next(value for value in flags if value)]
+
+
+def test_two_objects_in_one_cell_are_one_part(tmp_path: Path) -> None:
+    """A node of the cockpit has no mesh in the scene that is shown; its own part is an object of another scene."""
+
+    def edit(document: Editable) -> None:
+        nodes = document.json["nodes"]
+        node = next(n for n in nodes if n["name"] == "CP_7")
+        part = next(n for n in nodes if n["name"] == "CP_7.lod0.group4")
+        node["mesh"] = part["mesh"]
+        number = nodes.index(part)
+        for scene in document.json["scenes"]:
+            scene["nodes"] = [n for n in scene["nodes"] if n != number]
+        for other in nodes:
+            if number in other.get("children", []):
+                other["children"].remove(number)
+
+    out = edited(tmp_path, COCKPIT, edit)
+    assert out.changes == ["part 'CP_7' lod 0 group 0: 12 triangles became 32", "part 'CP_7' lod 0 group 4: is missing"]
+    assert out.cell(7, 0, 4) == NONE16

@@ -210,14 +210,17 @@ def test_a_name_of_the_game_is_a_reference(edit: NewEdit) -> None:
     assert "material 'BARK': its picture BRICK; the game has a material 'bark', which is" in text
 
 
-def test_two_materials_of_one_name_are_none(edit: NewEdit) -> None:
+def test_two_materials_of_one_name_are_two(edit: NewEdit) -> None:
     for model, pixels in zip(TURRETS, (BRICK, BRICK[::-1].copy()), strict=True):
         edit.rename(model, "armour", "rust", bare=True)
         edit.assign(model, "rust", "RUST", pixels)
     text, files = edit.back()
-    assert files == {"turrets.rlb"}, text
-    for number in "12":
-        assert f"turrets.rlb::e_tur_0{number}.msh has another material of the name 'rust'" in text
+    assert files == {"turrets.rlb", "Material.lib", "Textures.lib"}, text
+    assert "the game has it as 'rust_2'" in " ".join(text.split())
+    shown = [read_material(edit.entry("Material.lib", name), "").texture for name in ("rust", "rust_2")]
+    assert len({name.lower() for name in shown}) == 2
+    for number, name in enumerate(("rust", "rust_2"), 1):
+        assert name in read_wear_names(edit.entry("turrets.rlb", f"e_tur_0{number}.wea").payload)
 
 
 def look(edit: NewEdit, name: str, paint: Callable[[Json], None] | None, folder: str = "turrets.rlb") -> Path:
