@@ -20,14 +20,14 @@ from ..converter.numeric.axes import gltf_to_game, rotation_to_game
 from ..converter.numeric.pose import parents_first, rotation_matrix
 from ..converter.numeric.quantize import normalise
 from ..converter.scene.extras import NAMESPACE, FileInfo, MaterialExtras, NodeExtras, read_extras, typed_extras
-from ..converter.scene.scene import Channel, Clip, ImportedNode, ImportedScene, Material, StatedFlags, Track
+from ..converter.scene.scene import Channel, Clip, ImportedNode, ImportedScene, StatedFlags, Track
 from .gltf_file import BROKEN_HINT, OBJECT_SIZE, GltfFile, GltfInMemory, broken_gltf, open_gltf, typed
-from .gltf_mesh import bind_skins, read_meshes
+from .gltf_mesh import read_meshes
+from .gltf_skin import Weights, bind_skins
 from .gltf_types import (
     INSTANCING,
     VISIBILITY,
     GltfAnimation,
-    GltfMaterial,
     GltfNode,
     GltfSampler,
     GltfScene,
@@ -35,7 +35,7 @@ from .gltf_types import (
     require_finite,
     vector,
 )
-from .materials import read_surfaces
+from .materials import read_material, read_surfaces
 
 
 def read_gltf(
@@ -64,20 +64,21 @@ def read_gltf(
         # numbers beyond their type become infinite or NaN here, and are refused at the end
         with broken_gltf(file.label), np.errstate(all="ignore"):
             parents = _parents(file)
-            out, index_of = _read_scene(file, parents, _chosen(file, parents, scene, all_scenes))
-            bind_skins(file, out, index_of, rigid_skin)
+            out, index_of, weights = _read_scene(file, parents, _chosen(file, parents, scene, all_scenes))
+            bind_skins(file, out, index_of, weights, rigid_skin)
             out.fps = _fps(out, file.label)
             out.clips = read_clips(file, index_of, _placed_nodes(file, parents))
             require_finite(out, file.label)
     except ConversionError as error:
+        error.at(file=file.label)
         if file.foreign and error.hint in (None, BROKEN_HINT):  # the likely reason
             error.hint = file.foreign[0]
         raise
     return out
 
 
-def _read_scene(file: GltfFile, parents: list[int], chosen: list[int]) -> tuple[ImportedScene, dict[int, int]]:
-    """Read all but skins and clips; returns also the item of each node."""
+def _read_scene(file: GltfFile, parents: list[int], chosen: list[int]) -> tuple[ImportedScene, dict[int, int], Weights]:
+    """Read all but skins and clips; returns also the item of each node, and the weights of skins."""
     main = _default_scene(file)
     index_of = {node: i for i, node in enumerate(chosen)}
     hidden = hidden_nodes(file)
@@ -90,14 +91,14 @@ def _read_scene(file: GltfFile, parents: list[int], chosen: list[int]) -> tuple[
         where = f"node {printable(item.name)!r}"
         item.tri_flags = read_flags(file.nodes[node].extras, where, out.report)
     add_instances(file, out, index_of)
-    out.materials = [_material(material) for material in file.materials]
+    out.materials = [read_material(material) for material in file.materials]
     out.surfaces = read_surfaces(file)
     out.material_extras = [read_extras(MaterialExtras, m.extras) for m in file.materials]
     for material in file.materials:
         where = f"material {printable(material.name or '')!r}"
         flags = read_flags(material.extras, where, out.report)
         out.material_flags.append(flags.exported if flags.own is None else flags.own)
-    out.meshes, out.streams = read_meshes(file, {i.mesh for i in out.nodes if i.mesh >= 0})
+    out.meshes, out.streams, weights = read_meshes(file, {i.mesh for i in out.nodes if i.mesh >= 0})
     out.draco = file.draco_used
     drawn = [primitive for mesh in file.meshes for primitive in mesh.primitives]
     out.has_normals = not drawn or any("NORMAL" in one.get("attributes", {}) for one in drawn)
@@ -105,7 +106,7 @@ def _read_scene(file: GltfFile, parents: list[int], chosen: list[int]) -> tuple[
         if item.mesh >= 0:
             shown = out.meshes[item.mesh].primitives
             file.claim(sum(64 * p.vertex_count + 8 * p.index_count for p in shown))
-    return out, index_of
+    return out, index_of, weights
 
 
 def _placed_nodes(file: GltfFile, parents: list[int]) -> set[int]:
@@ -183,20 +184,6 @@ def _is_skipped(node: GltfNode) -> bool:
     return (node.camera is not None or light) and node.mesh is None and not node.children
 
 
-def _material(material: GltfMaterial) -> Material:
-    """A material by its extras; numbers are -1 where they are gone."""
-    extras = read_extras(MaterialExtras, material.extras)
-    return Material(
-        material.name or "",
-        extras.get("row", -1),
-        lightmap=extras.get("lightmap", -1),
-        batch_flags=extras.get("batch_flags", -1),
-        w2=extras.get("w2", -1),
-        w4=extras.get("w4", -1),
-        w6=extras.get("w6", -1),
-    )
-
-
 _SCALE_NOISE = 1e-5
 _ATTRIBUTES = {"TRANSLATION": [0.0, 0, 0], "ROTATION": [0.0, 0, 0, 1], "SCALE": [1.0, 1, 1]}
 
@@ -226,7 +213,9 @@ def read_node(file: GltfFile, i: int, parent: int) -> ImportedNode:
     out.mesh, out.extras = mesh, read_extras(NodeExtras, node.extras)
     out.typed = typed_extras(node.extras)
     if out.extras.get("kind") != "point" and out.extras.get("flags", 0) > NONE16:
-        raise ValueError(f"flags of node {node.name!r} are {out.extras['flags']}")
+        raise ConversionError(
+            f"{file.node_title(i)} has flags beyond 16 bits", file=file.label, value=out.extras["flags"]
+        )
     return out
 
 
@@ -300,7 +289,12 @@ def add_instances(file: GltfFile, out: ImportedScene, index_of: dict[int, int]) 
         given = {k: _values(file, attributes[k], width=len(v)) for k, v in _ATTRIBUTES.items() if k in attributes}
         count = min(map(len, given.values()), default=0)
         if any(len(values) != count for values in given.values()) or not count:
-            raise ValueError(f"instances of node {item.name!r} have {attributes}")
+            raise ConversionError(
+                f"instances of node {item.name!r} have no attributes of one length",
+                file=file.label,
+                value=", ".join(f"{printable(k)}: {len(values)}" for k, values in given.items()) or None,
+                expected=", ".join(_ATTRIBUTES),
+            )
         file.claim(OBJECT_SIZE * count)
         places = [given.get(k, np.tile(v, (count, 1))) for k, v in _ATTRIBUTES.items()]
         for k, (moved, turned, scaled) in enumerate(zip(*places, strict=True)):
@@ -318,7 +312,12 @@ def _values(file: GltfFile, accessor: int, *, width: int) -> NDArray[np.float64]
     """An attribute of instances, (n, width)."""
     values = file.array(accessor)
     if values.shape[1] != width:
-        raise ValueError(f"an attribute of instances has {values.shape[1]} numbers")
+        raise ConversionError(
+            "an attribute of instances has elements of another width",
+            file=file.label,
+            value=values.shape[1],
+            expected=width,
+        )
     file.claim(8 * values.size)
     return values.astype(np.float64)
 
@@ -398,13 +397,19 @@ def _clip(file: GltfFile, animation: GltfAnimation, index_of: dict[int, int], pl
             outside += [name] if target in placed else []
             continue
         if path not in _PATHS:
-            raise ValueError(f"a channel of node {name!r} has the path {path!r}")
+            pointers.append(path)
+            continue
         sampler = samplers[channel["sampler"]]
         kind = sampler.interpolation or "LINEAR"
         seconds, values = _keys(file, sampler, kind, name)
         width = 4 if path == "rotation" else 3
         if values.shape[1:] != (width,):
-            raise ValueError(f"{path} of node {name!r} is not of {width} numbers")
+            raise ConversionError(
+                f"{path} of {file.node_title(target)} has values of another width",
+                file=file.label,
+                value=values.shape[1],
+                expected=width,
+            )
         if path == "scale":
             values = values[1::3] if kind == "CUBICSPLINE" else values
             _read_scale(clip, where, name, values, file.nodes[target].scale)
@@ -464,7 +469,10 @@ def _keys(
     file: GltfFile, sampler: GltfSampler, kind: str, name: str | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Times of a sampler, (T,) seconds, and its values, (T, n) or (3T, n)."""
-    seconds = file.array(sampler.input).reshape(-1).astype(np.float64)
+    times = file.array(sampler.input)
+    if times.shape[1] != 1 or times.dtype.kind != "f":
+        raise ConversionError(f"animation of node {name!r}: key times are not float32 numbers", file=file.label)
+    seconds = times.reshape(-1).astype(np.float64)
     values = file.array(sampler.output).astype(np.float64)
     wanted = len(seconds) * (3 if kind == "CUBICSPLINE" else 1)
     if len(values) != wanted:

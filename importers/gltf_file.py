@@ -28,6 +28,7 @@ from ..converter.formats.names import is_device
 from ..converter.numeric.arrays import NONE16
 from ..converter.scene.extras import raw_extras
 from ..converter.storage import read_json
+from .gltf_schema import require_valid
 from .gltf_types import (
     DRACO,
     UNPACK_HINTS,
@@ -40,7 +41,7 @@ from .gltf_types import (
     GltfPrimitive,
     GltfScene,
     GltfSkin,
-    check_required,
+    check_extensions,
 )
 
 _T = TypeVar("_T")
@@ -201,6 +202,13 @@ class GltfFile:
         kind = np.dtype(DTYPES[where["componentType"]])
         rows = self._elements(where["bufferView"], where.get("byteOffset", 0), count, kind, 1)
         new = self._elements(what["bufferView"], what.get("byteOffset", 0), count, stored, width)
+        if int(rows.max()) >= len(values):
+            raise ConversionError(
+                "sparse accessor names an element past its end",
+                file=self.label,
+                value=int(rows.max()),
+                expected=f"below {len(values)}",
+            )
         values = values.copy()
         values[rows[:, 0]] = new
         return values
@@ -219,16 +227,16 @@ class GltfFile:
             import DracoPy
         self.draco_used = True
         data = bytes(self.view(packed["bufferView"]))
-        faces, points = _draco_counts(data)
-        self.claim(12 * faces + 64 * points)
         try:
+            faces, points = _draco_counts(data)
+            self.claim(12 * faces + 64 * points)
             mesh = DracoPy.decode(data)
-        except MemoryError:
+            by_id = {a["unique_id"]: a["data"] for a in mesh.attributes}
+            out = {name: np.asarray(by_id[number]) for name, number in packed["attributes"].items()}
+        except (MemoryError, ConversionError):
             raise
         except Exception as error:
-            raise ConversionError("Draco data is broken", file=self.label, value=error) from error
-        by_id = {a["unique_id"]: a["data"] for a in mesh.attributes}
-        out = {name: np.asarray(by_id[number]) for name, number in packed["attributes"].items()}
+            raise ConversionError("Draco data is broken", file=self.label, hint="export it again") from error
         for name, index in primitive["attributes"].items():
             if name in out:
                 out[name] = self._as_float(out[name], self._accessors[index])
@@ -290,10 +298,14 @@ def open_gltf(path: Path, in_memory: GltfInMemory | None = None) -> GltfFile:
         root, chunk = _parsed(memoryview(content), label)
     if not isinstance(root, dict) or not isinstance(root.get("asset"), dict):
         raise ConversionError("is not glTF: it has no asset", file=label)
-    if str(root["asset"].get("version")) != "2.0":
-        raise ConversionError("unknown glTF version", file=label, value=root["asset"].get("version"), expected="2.0")
+    version, least = str(root["asset"].get("version")), root["asset"].get("minVersion") or "2.0"
+    if version.partition(".")[0] != "2":
+        raise ConversionError("unknown glTF version", file=label, value=version, expected="2.0")
+    if least != "2.0":
+        raise ConversionError(f"needs glTF {printable(str(least))}", file=label, expected="2.0")
+    require_valid(root, label)
     with broken_gltf(label):
-        appearance = check_required(root, label)
+        appearance = check_extensions(root, label)
         buffers = _buffers(root, chunk, label, folder)
         foreign = _foreign_buffers(root, buffers)
         return GltfFile(label, root, buffers, size, folder, foreign, Report(warnings=[*foreign, *appearance]))
@@ -312,13 +324,11 @@ def _parsed(data: memoryview, label: str) -> tuple[Json, memoryview | None]:
 
 @contextmanager
 def broken_gltf(label: str) -> Iterator[None]:
-    """Turn what a malformed document makes Python say into one error that names the file."""
+    """Turn a bug that a strange document meets into one error that names the file."""
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        raise ConversionError(
-            "is broken glTF", file=label, value=f"{type(error).__name__}: {error}", hint=BROKEN_HINT
-        ) from error
+        raise ConversionError("cannot be read as glTF", file=label, hint=BROKEN_HINT) from error
 
 
 def _split_glb(data: memoryview, label: str) -> tuple[memoryview, memoryview | None]:
@@ -345,7 +355,7 @@ def _split_glb(data: memoryview, label: str) -> tuple[memoryview, memoryview | N
 
 def _buffers(root: Json, chunk: memoryview | None, label: str, folder: Path | None) -> list[memoryview]:
     """The bytes of every buffer; a URI may not leave the file's directory."""
-    out: Objects[memoryview] = Objects()
+    out: list[memoryview] = []
     for i, buffer in enumerate(root.get("buffers", [])):
         uri = buffer.get("uri")
         if uri is None:
@@ -408,13 +418,4 @@ def _foreign_buffers(root: Json, buffers: list[memoryview]) -> list[str]:
 
 def typed(kind: Callable[[Json], _T], objects: Sequence[Json] | None) -> list[_T]:
     """Return the objects of a list of the document."""
-    return Objects(map(kind, objects or []))
-
-
-class Objects(list[_T]):
-    """What a document numbers: a negative number is none, though Python counts from the end."""
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, int) and index < 0:
-            raise IndexError(f"index {index} is negative")
-        return super().__getitem__(index)
+    return list(map(kind, objects or []))

@@ -1,4 +1,4 @@
-"""Meshes and skins of glTF as vertex streams, primitives and rigid parts."""
+"""Meshes of glTF as vertex streams and primitives."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from ..converter.numeric.arrays import cross_products
 from ..converter.numeric.axes import gltf_to_game
 from ..converter.numeric.quantize import normalise
 from ..converter.scene.extras import MeshExtras, raw_extras, read_extras
-from ..converter.scene.scene import ImportedNode, ImportedScene, Mesh, Primitive, Streams
+from ..converter.scene.scene import Mesh, Primitive, Streams
 from .gltf_file import GltfFile
-from .gltf_types import GltfMaterial, GltfPrimitive, GltfSkin
+from .gltf_skin import Weights
+from .gltf_types import GltfMaterial, GltfPrimitive
 
 #: Meshes of lines that the exporters make, view-only.
 _OWN_LINES = ("paths", "borders")
@@ -23,8 +24,8 @@ _LINES = (Mode.LINES, Mode.LINE_LOOP, Mode.LINE_STRIP)
 Arrays = dict[str, NDArray[Any]]
 
 
-def read_meshes(file: GltfFile, used: set[int]) -> tuple[list[Mesh], Streams]:
-    """Return every mesh, its vertices laid end to end in common streams; game axes.
+def read_meshes(file: GltfFile, used: set[int]) -> tuple[list[Mesh], Streams, Weights]:
+    """Return every mesh, its vertices laid end to end in common streams; game axes; and the weights of skins.
 
     Args:
         file: the document.
@@ -34,6 +35,7 @@ def read_meshes(file: GltfFile, used: set[int]) -> tuple[list[Mesh], Streams]:
         ConversionError: a mesh that a model cannot have.
     """
     meshes: list[Mesh] = []
+    weights: Weights = {}
     pieces: dict[str, list[NDArray[Any]]] = {}
     indices: list[NDArray[Any]] = []
     vertex_count = index_count = 0
@@ -53,9 +55,10 @@ def read_meshes(file: GltfFile, used: set[int]) -> tuple[list[Mesh], Streams]:
             if read is None:
                 continue
             attributes, index = read
-            count = len(attributes["POSITION"])
             if "NORMAL" not in attributes:
-                attributes["NORMAL"] = _vertex_normals(attributes["POSITION"], index)
+                attributes, index = _flat(attributes, index)
+            weights.setdefault(number, []).append(_weights(file, number, attributes))
+            count = len(attributes["POSITION"])
             for name in wanted:
                 part = attributes.get(name)
                 part = _absent(name, count) if part is None else part
@@ -69,7 +72,7 @@ def read_meshes(file: GltfFile, used: set[int]) -> tuple[list[Mesh], Streams]:
     joined = {name: np.concatenate(parts) for name, parts in pieces.items()}
     positions = joined.get("POSITION", np.empty((0, 3), np.float32))
     normals = joined.get("NORMAL")
-    return meshes, Streams(
+    streams = Streams(
         gltf_to_game(positions.astype(np.float32)),
         np.concatenate(indices).astype("<u4") if indices else np.empty(0, "<u4"),
         normals=None if normals is None else gltf_to_game(normals.astype(np.float32)),
@@ -81,6 +84,7 @@ def read_meshes(file: GltfFile, used: set[int]) -> tuple[list[Mesh], Streams]:
             for field, name in (("blend", "_MSH_BLEND"), ("areal", "_MSH_AREAL"), ("logic", "_MSH_LOGIC"))
         },
     )
+    return meshes, streams, weights
 
 
 def _read_primitive(file: GltfFile, number: int, place: int, data: GltfPrimitive) -> tuple[Arrays, NDArray[Any]] | None:
@@ -100,18 +104,28 @@ def _read_primitive(file: GltfFile, number: int, place: int, data: GltfPrimitive
             file=file.label,
             hint="a model of the game has none: apply the shape keys before you export",
         )
+    if "POSITION" not in data["attributes"]:
+        file.report.skipped(
+            title, "has no POSITION", "a primitive without positions draws nothing", "delete it, or give it vertices"
+        )
+        return None
     attributes, index = _arrays(file, data)
     if index.dtype.kind != "u":
-        raise TypeError(f"indices of {title} are {index.dtype}")
+        raise ConversionError(f"indices of {title} are not unsigned integers", file=file.label)
     index = _as_triangles(index, mode)
     material = data.get("material")
     if material is not None:
         _choose_coordinates(file, data, attributes, file.materials[int(material)])
     count = len(attributes["POSITION"])
     for key, values in attributes.items():
-        if len(values) != count or values.shape[1] not in _WIDTHS_OF[key]:
-            shape = " x ".join(map(str, values.shape))
-            raise ValueError(f"{key} of {title} is {shape}, for {count} vertices")
+        widths = _widths_of(key)
+        if len(values) != count or values.shape[1] not in widths:
+            raise ConversionError(
+                f"{key} of {title} does not fit its vertices",
+                file=file.label,
+                value=" x ".join(map(str, values.shape)),
+                expected=f"{count} x {' or '.join(map(str, widths))}",
+            )
     file.claim(64 * count + 8 * len(index))
     if len(index) and int(index.max()) >= count:
         raise ConversionError(
@@ -140,7 +154,14 @@ def _read_lines(file: GltfFile, number: int, data: GltfPrimitive) -> NDArray[np.
     attributes, index = _arrays(file, data)
     positions = attributes["POSITION"]
     if index.dtype.kind != "u" or positions.shape[1] != 3 or not np.isfinite(positions).all():
-        raise ValueError(f"lines of {file.mesh_title(number)} are not lines")
+        raise ConversionError(f"lines of {file.mesh_title(number)} have no finite positions", file=file.label)
+    if index.max(initial=0) >= len(positions):
+        raise ConversionError(
+            f"{file.mesh_title(number)} has an index past its vertices",
+            file=file.label,
+            value=int(index.max()),
+            expected=f"below {len(positions)}",
+        )
     mode = data.get("mode", Mode.TRIANGLES)
     if mode == Mode.LINES:
         ends = index[: len(index) - len(index) % 2].reshape(-1, 2)
@@ -149,7 +170,7 @@ def _read_lines(file: GltfFile, number: int, data: GltfPrimitive) -> NDArray[np.
         ends = ends if mode == Mode.LINE_LOOP else ends[:-1]
     file.claim(24 * len(ends))
     points = gltf_to_game(positions.astype(np.float32))
-    lines: NDArray[np.float32] = points[ends]  # an index past them is refused by NumPy
+    lines: NDArray[np.float32] = points[ends]
     return lines
 
 
@@ -159,17 +180,41 @@ def _arrays(file: GltfFile, data: GltfPrimitive) -> tuple[Arrays, NDArray[Any]]:
     packed = file.draco(data)
     if packed is not None:
         index = packed.pop("indices").reshape(-1)
-        attributes = {k: v for k, v in packed.items() if k in _WIDTHS_OF}
+        attributes = {k: v for k, v in packed.items() if _widths_of(k)}
     else:
-        attributes = {k: file.array(v) for k, v in stored.items() if k in _WIDTH}
+        attributes = {k: file.array(v) for k, v in stored.items() if _widths_of(k)}
         if "indices" in data:
             index = file.array(data["indices"]).reshape(-1)
         else:
             index = np.arange(len(attributes["POSITION"]), dtype="<u4")
-    for key in ("JOINTS_0", "WEIGHTS_0"):
-        if key in stored and key not in attributes:
+    for key in stored:
+        if _widths_of(key) and key not in attributes:
             attributes[key] = file.array(stored[key])
     return attributes, index
+
+
+def _widths_of(name: str) -> tuple[int, ...]:
+    """How many numbers an attribute may have; empty for one that is not read."""
+    kind, _, number = name.partition("_")
+    return (4,) if kind in ("JOINTS", "WEIGHTS") and number.isdigit() else _WIDTHS_OF.get(name, ())
+
+
+def _weights(file: GltfFile, mesh: int, attributes: Arrays) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+    """Joints and weights of each vertex, all sets side by side; takes them out of the attributes."""
+    names = sorted(name for name in attributes if name.startswith("JOINTS_"))
+    pairs = [(attributes.pop(name), attributes.pop(f"WEIGHTS_{name[7:]}", None)) for name in names]
+    rest = [attributes.pop(name) for name in [name for name in attributes if name.startswith("WEIGHTS_")]]
+    if rest or any(joints.dtype.kind != "u" or weights is None for joints, weights in pairs):
+        raise ConversionError(
+            f"{file.mesh_title(mesh)} has not weights for each set of joints, or joints that are not integers",
+            file=file.label,
+        )
+    if not pairs:
+        return None
+    joints, weights = (
+        np.concatenate([one for one in side if one is not None], axis=1) for side in zip(*pairs, strict=True)
+    )
+    return joints.astype(np.int64), weights.astype(np.float64)
 
 
 #: How many numbers an attribute has (glTF 2.0, 3.7.2.1).
@@ -182,8 +227,6 @@ _WIDTHS_OF = {
     "_MSH_BLEND": (1,),
     "_MSH_AREAL": (1,),
     "_MSH_LOGIC": (1,),
-    "JOINTS_0": (4,),
-    "WEIGHTS_0": (4,),
 }
 _WIDTH = {
     "POSITION": 3,
@@ -220,14 +263,12 @@ def _as_triangles(index: NDArray[Any], mode: int) -> NDArray[Any]:
     return triangles
 
 
-def _vertex_normals(positions: NDArray[Any], index: NDArray[Any]) -> NDArray[np.float32]:
-    """Area-weighted vertex normals, glTF axes, for a primitive that brings none."""
-    corners = positions[index.reshape(-1, 3)].astype(np.float64)
-    cross = cross_products(corners)
-    total = np.zeros((len(positions), 3))
-    for corner in range(3):
-        np.add.at(total, index.reshape(-1, 3)[:, corner], cross)
-    return normalise(total, (0, 1, 0)).astype(np.float32)
+def _flat(attributes: Arrays, index: NDArray[Any]) -> tuple[Arrays, NDArray[Any]]:
+    """Vertices of their own for each triangle, with its normal (glTF 2.0, 3.7.2.1), glTF axes."""
+    corners = attributes["POSITION"][index.reshape(-1, 3)].astype(np.float64)
+    normals = normalise(cross_products(corners), (0, 1, 0)).astype(np.float32)
+    own = {name: values[index] for name, values in attributes.items()}
+    return own | {"NORMAL": np.repeat(normals, 3, axis=0)}, np.arange(len(index), dtype="<u4")
 
 
 def _choose_coordinates(file: GltfFile, data: GltfPrimitive, attributes: Arrays, material: GltfMaterial) -> None:
@@ -268,115 +309,3 @@ def _colours(values: NDArray[Any]) -> NDArray[np.uint8]:
     scaled = np.rint(values.astype(np.float64) * 255)
     out[:, : values.shape[1]] = np.clip(scaled, 0, 255).astype(np.uint8)
     return out
-
-
-_TO_GAME = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]], np.float64)
-
-
-def bind_skins(file: GltfFile, out: ImportedScene, index_of: dict[int, int], allowed: bool) -> None:
-    """Bind each triangle of a skinned mesh to its dominant joint, or refuse.
-
-    Args:
-        file: the document.
-        out: what was read of it; changed in place.
-        index_of: glTF node -> item.
-        allowed: ``--rigid-skin``.
-
-    Raises:
-        ConversionError: there is a skin and it is not allowed, or a joint has a mesh of its own.
-    """
-    skinned = [
-        (i, node)
-        for i, node in enumerate(file.nodes)
-        if i in index_of and node.skin is not None and node.mesh is not None
-    ]
-    if not skinned:
-        return
-    if not allowed:
-        raise ConversionError(
-            f"{file.node_title(skinned[0][0])} has a skin",
-            file=file.label,
-            hint="parts of a model are rigid: --rigid-skin binds each triangle to one joint",
-        )
-    for i, node in skinned:
-        assert node.skin is not None
-        _bind(file, out, out.nodes[index_of[i]], file.skins[node.skin], index_of)
-
-
-def _bind(file: GltfFile, out: ImportedScene, item: ImportedNode, skin: GltfSkin, index_of: dict[int, int]) -> None:
-    """Give each joint the triangles that it has most weight on, in the joint's frame."""
-    joints = list(skin.joints)
-    if skin.inverseBindMatrices is None:
-        inverse = np.tile(np.eye(4), (len(joints), 1, 1))
-    else:
-        inverse = file.array(skin.inverseBindMatrices).reshape(-1, 4, 4)
-        inverse = inverse.transpose(0, 2, 1).astype(np.float64)
-    mesh, streams = out.meshes[item.mesh], out.streams
-    positions, normals = [streams.positions], [streams.normals]
-    per_joint: dict[int, list[Primitive]] = {}
-    indices = [streams.indices.astype("<u4")]
-    end, index_end = len(streams.positions), len(streams.indices)
-    copies: list[NDArray[np.int64]] = [np.arange(end)]
-    sources = file.meshes[item.mesh].primitives
-    for data, primitive in zip(sources, mesh.primitives, strict=True):
-        index = streams.indices[primitive.index_start : primitive.index_start + primitive.index_count].reshape(-1, 3)
-        owner = _dominant_joints(file, data, index, len(joints))
-        for j in np.unique(owner).tolist():
-            linear = _TO_GAME @ inverse[j, :3, :3] @ _TO_GAME.T
-            shift = _TO_GAME @ inverse[j, :3, 3]
-            used, chosen = np.unique(index[owner == j], return_inverse=True)
-            rows = primitive.vertex_start + used.astype(np.int64)
-            moved = streams.positions[rows].astype(np.float64) @ linear.T + shift
-            positions.append(moved.astype(np.float32))
-            if streams.normals is not None:
-                turned = streams.normals[rows].astype(np.float64) @ np.linalg.inv(linear)
-                normals.append(normalise(turned, (0, 0, 1)).astype(np.float32))
-            indices.append(chosen.reshape(-1).astype("<u4"))
-            copies.append(rows)
-            per_joint.setdefault(j, []).append(Primitive(primitive.material, end, len(rows), index_end, chosen.size))
-            end += len(rows)
-            index_end += chosen.size
-    order = np.concatenate(copies)
-    out.streams = Streams(
-        np.concatenate(positions),
-        np.concatenate(indices),
-        None if streams.normals is None else np.concatenate([n for n in normals if n is not None]),
-        None if streams.uv0 is None else streams.uv0[order],
-        None if streams.uv1 is None else streams.uv1[order],
-        None if streams.colours is None else streams.colours[order],
-    )
-    owners = [(index_of[joints[j]], primitives) for j, primitives in per_joint.items()]
-    _give_to_joints(file, out, item, owners)
-
-
-def _dominant_joints(
-    file: GltfFile, data: GltfPrimitive, index: NDArray[np.unsignedinteger], count: int
-) -> NDArray[np.int64]:
-    """The joint that each triangle has most weight on, (T,)."""
-    joint = file.array(data["attributes"]["JOINTS_0"]).astype(np.int64)
-    weight = file.array(data["attributes"]["WEIGHTS_0"]).astype(np.float64)
-    file.claim(8 * len(index) * count)
-    total = np.zeros((len(index), count))
-    for corner in range(3):
-        rows = index[:, corner]
-        for k in range(4):
-            np.add.at(total, (np.arange(len(index)), joint[rows, k]), weight[rows, k])
-    dominant: NDArray[np.int64] = np.argmax(total, axis=1)
-    return dominant
-
-
-def _give_to_joints(
-    file: GltfFile, out: ImportedScene, item: ImportedNode, owners: list[tuple[int, list[Primitive]]]
-) -> None:
-    """Make a mesh of the primitives of each joint's item, in place of the skinned one."""
-    name = out.meshes[item.mesh].name
-    item.mesh = -1
-    for i, primitives in owners:
-        owner = out.nodes[i]
-        out.meshes.append(Mesh(f"{name}.{owner.name}", primitives))
-        if owner.mesh >= 0:
-            raise ConversionError(
-                f"joint {owner.name!r} has a mesh of its own", file=file.label, hint="join it with the skinned mesh"
-            )
-        owner.mesh = len(out.meshes) - 1
-    out.report.warnings.append(f"skin of {item.name!r}: each triangle follows its dominant joint")

@@ -8,26 +8,20 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from ..converter.errors import ConversionError
+from ..converter.errors import ConversionError, printable
 from ..converter.formats.gltf import Json
 from ..converter.scene.scene import ImportedScene, require_in_range
 
 
 class GltfObject:
-    """An object of a document: its properties are attributes.
-
-    Raises:
-        AttributeError, TypeError: not a JSON object, or a name that is not a text.
-    """
+    """An object of a document (``importers.gltf_schema`` has checked it): its properties are attributes."""
 
     name: str | None = None
     extras: object = None
     extensions: Json | None = None
 
     def __init__(self, data: Json) -> None:
-        vars(self).update(data.items())
-        if self.name is not None and not isinstance(self.name, str):
-            raise TypeError(f"a name is {self.name!r}")
+        vars(self).update(data)
 
 
 class GltfScene(GltfObject):
@@ -186,6 +180,7 @@ _READABLE = {
     DRACO,
     INSTANCING,
     VISIBILITY,
+    "KHR_animation_pointer",
 }
 #: How the names of those begin that change the appearance of a surface, not its shape.
 _APPEARANCE = (
@@ -205,7 +200,7 @@ _UNPACK = "clear Compression in Blender's glTF exporter, or unpack it: npx @gltf
 UNPACK_HINTS = {"EXT_meshopt_compression": _UNPACK, "KHR_meshopt_compression": _UNPACK}
 
 
-def check_required(root: Json, label: str) -> list[str]:
+def check_extensions(root: Json, label: str) -> list[str]:
     """Refuse required extensions that change a shape and are not read.
 
     Args:
@@ -213,20 +208,27 @@ def check_required(root: Json, label: str) -> list[str]:
         label: the file.
 
     Returns:
-        Warnings of those that only change the appearance.
+        Warnings of the others that are not read. Those of materials that the file can do without are
+        reported where materials are compared.
 
     Raises:
         ConversionError: the document needs what cannot be read.
     """
-    unread = [str(name) for name in root.get("extensionsRequired", []) if name not in _READABLE]
-    refused = [name for name in unread if not name.startswith(_APPEARANCE)]
+    required, used = ([n for n in root.get(f"extensions{k}", []) if n not in _READABLE] for k in ("Required", "Used"))
+    refused = [name for name in required if not name.startswith(_APPEARANCE)]
     if refused:
         raise ConversionError(
             "needs extensions that cannot be read",
             file=label,
-            value=", ".join(refused),
+            value=printable(", ".join(refused)),
             hint=UNPACK_HINTS.get(refused[0], "export it without them"),
         )
-    if not unread:
-        return []
-    return [f"only the appearance needs {', '.join(unread)}: the shape is read, the rest is not"]
+    ignored = [name for name in used if not name.startswith(_APPEARANCE)]
+    return [
+        f"{what}: {printable(', '.join(names))}"
+        for names, what in (
+            (required, "extensions of the appearance are needed and not read, the shape is"),
+            (ignored, "extensions are not read, and what they say is ignored"),
+        )
+        if names
+    ]

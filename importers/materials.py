@@ -20,7 +20,24 @@ from ..converter.files import read_file
 from ..converter.formats.gltf import FilePicture, Json, Surface, pixel_digest, short_digest, surface_of
 from ..converter.formats.names import decode_text
 from ..converter.numeric.quantize import to_linear
-from .gltf_file import GltfFile, Objects, file_of_uri
+from ..converter.scene.extras import MaterialExtras, read_extras
+from ..converter.scene.scene import Material
+from .gltf_file import GltfFile, file_of_uri
+from .gltf_types import GltfMaterial
+
+
+def read_material(material: GltfMaterial) -> Material:
+    """Return a material by its extras; numbers are -1 where they are gone."""
+    extras = read_extras(MaterialExtras, material.extras)
+    return Material(
+        material.name or "",
+        extras.get("row", -1),
+        lightmap=extras.get("lightmap", -1),
+        batch_flags=extras.get("batch_flags", -1),
+        w2=extras.get("w2", -1),
+        w4=extras.get("w4", -1),
+        w6=extras.get("w6", -1),
+    )
 
 
 def read_surfaces(file: GltfFile) -> list[Surface[FilePicture]]:
@@ -29,8 +46,8 @@ def read_surfaces(file: GltfFile) -> list[Surface[FilePicture]]:
     Raises:
         LookupError, TypeError, ValueError, AttributeError: the document is malformed.
     """
-    textures: list[Json] = Objects(file.root.get("textures", []))
-    images: list[Json] = Objects(file.root.get("images", []))
+    textures: list[Json] = file.root.get("textures", [])
+    images: list[Json] = file.root.get("images", [])
 
     @cache
     def picture(i: int) -> FilePicture:

@@ -159,9 +159,12 @@ class NodeRoles:
         if named in was and stated not in was:
             return stated, stated
         if self.stored is None:
+            title, wins = f"part {printable(item.name)!r}", "name" if was else "custom properties"
             self.imported.report.warnings.append(
-                f"part {printable(item.name)!r} goes where its name says; its custom properties say {exported}"
+                f"{title} has custom properties of {exported}: it goes where its {wins} say{'s' if was else ''}"
             )
+            if not was:  # nothing shows that somebody renamed it
+                return stated, stated
         if self.stored is not None and was and stated not in was:
             text = f"is {exported} by its custom properties, and was neither"
             self._report(i, text, "either may be meant")

@@ -199,8 +199,8 @@ def report_left_out(imported: ImportedScene, stored: Scene) -> None:
         )
     if not imported.has_normals:
         imported.report.warnings.append(
-            "no normals in the file (Normals is cleared in Blender's exporter): they are computed "
-            "from its faces, and may differ from those of the model"
+            "no normals in the file (Normals is cleared in Blender's exporter): every face is flat, "
+            "as glTF demands, and may differ from the model's"
         )
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError
 from ..numeric.arrays import join, row_ids
-from ..numeric.quantize import encode_lightmap_uv, encode_normals, encode_uv, normalise
+from ..numeric.quantize import encode_lightmap_uv, encode_normals, encode_shown, encode_uv, normalise
 from ..scene.scene import Part, Primitive, Scene, Streams, require_in_range
 
 I64 = NDArray[np.int64]
@@ -73,7 +73,8 @@ class TriangleList:
         """Return (T, 3, 4) int8 normals; the fourth byte is 0. Without normals: zeros."""
         out = np.zeros((len(self), 3, 4), np.int8)
         if self.normals is not None:
-            out[..., :3] = encode_normals(self.normals)
+            unit = self.normals.astype(np.float64).reshape(-1, 3)
+            out[..., :3] = encode_shown(unit, encode_normals).reshape(-1, 3, 3)
         return out
 
 

@@ -53,8 +53,8 @@ DTYPES: dict[int, str] = {
     ComponentType.UNSIGNED_INT: "<u4",
     ComponentType.FLOAT: "<f4",
 }
-#: How many numbers an element has (3.6.2.3).
-WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
+#: How many numbers an element has (3.6.2.3); of one width, the last is what the writer calls it.
+WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "MAT2": 4, "VEC4": 4, "MAT3": 9, "MAT4": 16}
 #: How a texture continues beyond its edge (5.26): it repeats.
 REPEAT = 10497
 #: The largest uint16 index starts a new primitive, so it names no vertex (3.7.2.1).

@@ -38,7 +38,8 @@ def replace_entry(
     A payload of the same size goes in place. Otherwise what follows moves by a multiple
     of 8 bytes: gaps and unindexed regions keep their bytes, except that a pure alignment gap
     (zeros up to the next multiple of 8) is cut or stretched. A payload that shares bytes with
-    another entry is appended at the end of the data region, and the shared bytes stay.
+    another entry is appended at the end of the data region, and the shared bytes stay; so is that of
+    an empty entry whose offset is not a place between others.
 
     Args:
         archive: what to change; it is not modified.
@@ -54,7 +55,7 @@ def replace_entry(
         for i, e in enumerate(archive.entries)
         if i != index and e.size
     )
-    if shared or not old.size:
+    if shared or not (old.size or _has_place(archive, start)):
         return _appended(archive, index, old, payload)
     gap = next((bytes(r) for o, r in archive.unindexed if o == end), b"")
     is_alignment = not any(gap) and len(gap) == -end % _ALIGN
@@ -74,6 +75,12 @@ def replace_entry(
     ]
     entries[index] = replace(old, payload=payload)
     return _checked(archive, entries, unindexed, archive.directory + shift)
+
+
+def _has_place(archive: Archive, start: int) -> bool:
+    """Whether an empty entry can be filled where it is: aligned, inside the data, between payloads."""
+    inside = any(offset < start < offset + len(region) for offset, region in archive.unindexed)
+    return NRES_HEADER_DTYPE.itemsize <= start <= archive.directory and start % _ALIGN == 0 and not inside
 
 
 def _appended(archive: Archive, index: int, old: Entry, payload: bytes) -> Archive:

@@ -256,10 +256,10 @@ def open_sidecar(
         )
     if about.kind is Kind.MODEL and options.dialect not in ("auto", about.dialect):
         raise ConversionError(
-            "the sidecar's model has another dialect",
+            f"--dialect {options.dialect} does not change the dialect of a model with a sidecar",
             file=str(found),
-            value=options.dialect,
-            expected=about.dialect,
-            hint="convert it again with msh2gltf --dialect, or rebuild it with --no-sidecar",
+            value=f"the model was exported as {about.dialect}",
+            hint=f"leave --dialect out to write {about.dialect}; export the model again with msh2gltf "
+            f"--dialect {options.dialect} if it was read wrongly, or make a new one with --no-sidecar",
         )
     return kept

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import colorsys
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,10 @@ NORMAL_SCALE = 127
 UV_SCALE = 1024
 UNIT_SCALE = 32767
 
+#: How much longer than a unit vector words may be, in steps: rounding moves each of four by half a step.
+_LENGTHS = (0.0, 0.5, -0.5, 1.0, -1.0)
+#: How far float32 moves a unit vector on its way through a file.
+_SHOWN = 2.5e-7
 _UNIT = np.float32(1) / np.float32(UNIT_SCALE)
 
 
@@ -81,6 +86,30 @@ def normalise(vectors: NDArray[np.number], zero: ArrayLike) -> NDArray[np.float6
     with np.errstate(invalid="ignore", divide="ignore"):
         unit: NDArray[np.float64] = exact / length
     return np.where(length > 0, unit, np.asarray(zero, np.float64))
+
+
+def encode_shown(unit: NDArray[np.float64], encode: Callable[[ArrayLike], NDArray[Any]]) -> NDArray[Any]:
+    """Return stored words of unit vectors; those whose normalised vector one is come back as they were.
+
+    Words are vectors that are not quite unit: what a file shows of them is normalised, and may round
+    to other words.
+
+    Args:
+        unit: (n, k) float64.
+        encode: :func:`encode_unit` or :func:`encode_normals`.
+    """
+    scale = UNIT_SCALE if encode is encode_unit else NORMAL_SCALE
+    words = encode(unit)
+    zero = np.zeros(unit.shape[-1])
+    open_rows = np.arange(len(unit))
+    for step in _LENGTHS:
+        trial = encode(unit[open_rows] * (1 + step / scale))
+        shown = (np.abs(normalise(trial, zero) - unit[open_rows]) <= _SHOWN).all(axis=1)
+        words[open_rows[shown]] = trial[shown]
+        open_rows = open_rows[~shown]
+        if not len(open_rows):
+            break
+    return words
 
 
 #: Decimals of a linear colour in glTF: more than 32 bits keep.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..edits.nodes import Identified
 from ..edits.plan import PartPlan, Plan
@@ -15,6 +16,7 @@ from ..formats.model import (
     BATCH_PORTAL,
     GRAPH_LINK_DTYPE,
     GRAPH_POINT_DTYPE,
+    NO_LIGHTMAP,
     TABLES,
     MshModel,
     PathGraph,
@@ -45,6 +47,7 @@ def new_model(identified: Identified, name: str, dialect: Dialect, options: Rebu
         ConversionError: a limit of the format.
     """
     scene, lightmap = identified.scene, dialect is Dialect.RETAIL
+    scene.streams = replace(scene.streams, uv1=_lightmap_uv(identified, dialect))
     extra = (scene.streams.uv1 if lightmap else scene.streams.colours) is not None
     plan = Plan(identified, poses=set(range(len(scene.nodes))))
     plan.parts = [
@@ -53,6 +56,25 @@ def new_model(identified: Identified, name: str, dialect: Dialect, options: Rebu
     ]
     job = Rebuild(plan, None, dialect, options, Rebuilt(_blank_model(name, extra=extra)))
     return _rebuild(job, Workspace.empty(extra=extra))
+
+
+def _lightmap_uv(identified: Identified, dialect: Dialect) -> NDArray[np.float32] | None:
+    """The second set of texture coordinates of a new model, where one of its materials has a lightmap."""
+    scene = identified.scene
+    uv1 = scene.streams.uv1
+    if uv1 is None:
+        return None
+    primitives = [p for part in scene.parts for p in scene.meshes[part.mesh].primitives]
+    lights = {scene.materials[p.material].lightmap for p in primitives if p.material >= 0}
+    if dialect is Dialect.RETAIL and any(0 <= light < NO_LIGHTMAP for light in lights):
+        return uv1
+    identified.report.skipped(
+        "second set of texture coordinates",
+        "is in the file",
+        "only a retail model whose materials state a lightmap row has a table for it",
+        "remove the second UV map, or set lightmap in extras.msh of a material",
+    )
+    return None
 
 
 def edited_model(plan: Plan, model: MshModel, *, stored: Scene, dialect: Dialect, options: RebuildOptions) -> Rebuilt:

@@ -18,7 +18,7 @@ from ..formats.model import MshModel
 from ..formats.tables import GROUP_COUNT, KEY_DTYPE, LOD_COUNT, NODE_DTYPE, encode_keys
 from ..numeric.arrays import NONE16
 from ..numeric.pose import rotation
-from ..numeric.quantize import decode_unit, encode_unit
+from ..numeric.quantize import decode_unit, encode_shown, encode_unit, normalise
 from ..numeric.sampler import Samples, Tracks, interpolate, sample
 from ..scene import dialect as dialects
 from ..scene.decode import rest_pose
@@ -240,7 +240,7 @@ def node_edits(job: Rebuild, cells: dict[Cell, int]) -> list[NodeEdit]:
             frames = np.arange(float(1 if still else scene.frame_count))
             translations, turned = poses_at(tracks.get(i), node, frames)
             quaternions = turned * [1, -1, -1, -1]
-            positions = translations.astype(np.float32)
+            positions = translations.astype(np.float32) + np.float32(0)  # the sampler keeps no negative zeros
             if k is not None and stored is not None:
                 noise = POSE_NOISE * plan.identified.size
                 _take_stored(quaternions, positions, sample(stored, [k], frames), noise)
@@ -328,14 +328,27 @@ def make_run(
         reduce: drop keys that the runtime sampler reproduces.
     """
     quaternions = _one_sign(quaternions)
-    words = encode_unit(quaternions)
+    words = encode_shown(quaternions, encode_unit)
     same = (words[1:] == words[:-1]).all(axis=1) & (positions[1:] == positions[:-1]).all(axis=1)
     changing = np.flatnonzero(~same)
     if not changing.size:
         return Run(np.zeros(1, np.int64), positions[:1], words[:1])
     last = int(changing[-1]) + 1  # the last frame in which anything still changes
     full = Run(np.arange(last + 1), positions[: last + 1], words[: last + 1])
-    return _reduced(full, quaternions[: last + 1], tolerance) if reduce else full
+    if not reduce:
+        return full
+    run = _shown_keys(full, quaternions[: last + 1])
+    if run is None:
+        run = _reduced(full, quaternions[: last + 1], tolerance)
+    for _ in range(_MOST_PASSES):  # until its own samples give the same keys
+        samples = _sampled(run, full.frames.astype(np.float32))
+        shown = normalise(samples.quaternion[0], (1, 0, 0, 0))
+        words = encode_shown(shown, encode_unit)
+        again = _shown_keys(Run(full.frames, samples.position[0], words), shown)
+        if again is None or np.array_equal(again.frames, run.frames):
+            break
+        run = again
+    return run
 
 
 def _one_sign(quaternions: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -345,6 +358,58 @@ def _one_sign(quaternions: NDArray[np.float64]) -> NDArray[np.float64]:
     if quaternions[0, 0] < 0:
         signs = -signs
     return quaternions * signs[:, None]
+
+
+_MOST_PASSES = 16
+#: How near a pose is to one that keys show exactly: float32 on its way through a file.
+_EXACT = 1e-6
+
+
+def _shown_keys(full: Run, quaternions: NDArray[np.float64]) -> Run | None:
+    """Return the keys whose samples the poses are, frame by frame; ``None`` where there are hardly fewer.
+
+    What keys show is not reduced again: each time it would move by up to the tolerance.
+    """
+    exact = normalise(quaternions, (1, 0, 0, 0))
+    apart = np.abs(normalise(decode_unit(full.words), (1, 0, 0, 0)) - exact)
+    stored = apart.max(axis=1) <= _EXACT
+    ends = np.flatnonzero(stored)
+    if not (stored[0] and stored[-1]):
+        return None
+    noise = _EXACT * (1 + np.abs(full.positions).max(axis=0))
+    at, keep = 0, [0]
+    while at < len(ends) - 1:
+        reach = _reach(full, exact, ends[at:], noise)
+        if not reach:
+            return None
+        at += reach
+        keep.append(int(ends[at]))
+    turns = (full.words != full.words[0]).any()  # words are coarser than poses of other programs
+    if not turns and 2 * len(keep) > len(stored):
+        return None
+    return Run(full.frames[keep], full.positions[keep], full.words[keep])
+
+
+def _reach(full: Run, exact: NDArray[np.float64], ends: NDArray[np.int64], noise: NDArray[np.float64]) -> int:
+    """How many of the frames ``ends`` one segment of keys from the first of them shows, with all between."""
+    reach, step = 0, 1
+    while step:
+        trial = min(reach + step, len(ends) - 1)
+        if trial > reach and _shows(full, exact, int(ends[0]), int(ends[trial]), noise):
+            reach, step = trial, 2 * step
+        else:
+            step //= 2
+    return reach
+
+
+def _shows(full: Run, exact: NDArray[np.float64], at: int, end: int, noise: NDArray[np.float64]) -> bool:
+    rows = [at, end]
+    pair = Run(full.frames[rows] - full.frames[at], full.positions[rows], full.words[rows])
+    got = _sampled(pair, np.arange(end - at + 1, dtype=np.float32))
+    turned = normalise(got.quaternion[0], (1, 0, 0, 0))
+    inside = slice(at, end + 1)
+    near = np.abs(turned - exact[inside]) <= _EXACT
+    return bool(near.all() and (np.abs(got.position[0] - full.positions[inside]) <= noise).all())
 
 
 def _reduced(full: Run, quaternions: NDArray[np.float64], tolerance: float) -> Run:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from math import isfinite
 from typing import Annotated, Any, NamedTuple, TypedDict, TypeVar, get_args, get_type_hints
 
+from ..errors import ConversionError, printable
 from ..formats.tables import GROUP_COUNT, LOD_COUNT
 
 #: The one key of an object's ``extras`` under which all of this lies.
@@ -219,20 +221,32 @@ def read_extras(kind: type[_E], extras: object) -> _E:
         extras: the object's ``extras``: any JSON.
 
     Raises:
-        ValueError, TypeError, OverflowError: a value is not of its key's type, or out of range.
+        ConversionError: a value is not of its key's type, or out of range.
     """
     values = raw_extras(extras)
-    limits, texts = _checks()
+    limits, floats, texts = _checks()
     numbers = {key: _number(values[key]) for key in limits.keys() & values.keys()}
     for key, number in numbers.items():
-        if not -1 <= number <= limits[key]:
-            raise ValueError(f"extras.{NAMESPACE}.{key} is {number}")
+        if number is None or not -1 <= number <= limits[key]:
+            raise _not_valid(key, values[key], f"an integer from -1 to {limits[key]}")
+    for key in floats & values.keys():
+        if not isinstance(values[key], int | float) or not isfinite(values[key]):
+            raise _not_valid(key, values[key], "a number")
     for key in texts & values.keys():
         if not isinstance(values[key], str):
-            raise TypeError(f"extras.{NAMESPACE}.{key} is not a text")
+            raise _not_valid(key, values[key], "a text")
     if values.get("dialect", "spec") not in ("spec", "retail"):
-        raise ValueError(f"extras.{NAMESPACE}.dialect is {values['dialect']!r}")
+        raise _not_valid("dialect", values["dialect"], "spec or retail")
     return kind(**{**values, **numbers})
+
+
+def _not_valid(key: str, value: object, expected: str) -> ConversionError:
+    return ConversionError(
+        f"custom property {key} of extras.{NAMESPACE} is not valid",
+        value=printable(str(value))[:60],
+        expected=expected,
+        hint="give it back its value, or remove the property",
+    )
 
 
 def typed_extras(extras: object) -> dict[str, Any]:
@@ -247,17 +261,17 @@ def _node_keys() -> frozenset[str]:
 
 
 @cache
-def _checks() -> tuple[dict[str, int], frozenset[str]]:
-    """The range of every integer, and every text, that readers rely on."""
+def _checks() -> tuple[dict[str, int], frozenset[str], frozenset[str]]:
+    """The range of every integer, every other number, and every text, that readers rely on."""
     keys = [row for kind in OBJECTS.values() for row in schema(kind)]
     numbers = {name: key.most for name, _, key in keys if key.most is not None}
-    return numbers, frozenset(name for name, form, key in keys if form is str and key.readers)
+    floats, texts = (frozenset(name for name, form, key in keys if form is f and key.readers) for f in (float, str))
+    return numbers, floats, texts
 
 
-def _number(value: object) -> int:
+def _number(value: object) -> int | None:
     """An integer that may have become hexadecimal text or a float on its way."""
-    if isinstance(value, str):
-        return int(value, 16)
-    if isinstance(value, int | float):
-        return int(value)
-    raise TypeError(f"{value!r} is not a number")
+    try:
+        return int(value, 16) if isinstance(value, str) else int(value) if isinstance(value, int | float) else None
+    except (ValueError, OverflowError):
+        return None

@@ -82,6 +82,7 @@ def _plain() -> tuple[Json, bytes]:
         "meshes": [{"name": "m", "primitives": primitives, "extras": {"msh": {"slot": 0, "lod": 0, "group": 0}}}],
         "materials": [{"name": "a", "extras": {"msh": msh}, "pbrMetallicRoughness": {"baseColorTexture": texture}}],
         "cameras": [{"type": "perspective"}],
+        "textures": [{}],
         "extensionsUsed": ["KHR_texture_transform"],
     }
     return make.done()

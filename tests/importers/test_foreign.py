@@ -355,7 +355,7 @@ def test_draco(tmp_path: Path) -> None:
         (lambda b: b.json["nodes"][0].update(scale=[1, 1, 0]), "n' is scaled to nothing: 1 x 0 x 1; give"),
         (
             lambda b: b.json["nodes"][0].update(mesh=7),
-            "is broken glTF: IndexError: list index out of range; if a glTF validator finds it valid, please report it",
+            "is not valid glTF 2.0: nodes[0].mesh: 7 (expected an index into meshes (0 to 0)); export it again",
         ),
         (lambda b: b.json["nodes"][0].update(children=[0]), "two parents"),
         (lambda b: b.json["nodes"][0].update(translation=[0, 0, float("nan")]), "not finite"),

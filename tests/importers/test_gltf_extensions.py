@@ -118,7 +118,7 @@ def test_extensions_of_appearance_are_warned_of(name: str, tmp_path: Path) -> No
     b.json["extensionsRequired"] = [name]
     scene, warnings = convert(b.save(tmp_path))
     same_triangles(world(scene), quad())
-    assert warnings[0] == f"only the appearance needs {name}: the shape is read, the rest is not"
+    assert warnings[0] == f"extensions of the appearance are needed and not read, the shape is: {name}"
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ def test_texture_transform(tmp_path: Path) -> None:
     mesh = b.mesh(attributes={"TEXCOORD_0": uv}, material=0)
     transform = {"offset": [0, 1], "rotation": np.pi / 2, "scale": [0.5, 0.5]}
     info = {"index": 0, "extensions": {"KHR_texture_transform": transform}}
+    b.json["textures"] = [{}]
     b.json["materials"] = [{"pbrMetallicRoughness": {"baseColorTexture": info}}]
     b.node(mesh=mesh)
     scene, _ = convert(b.save(tmp_path))
@@ -35,6 +36,7 @@ def test_the_base_colour_decides_which_texture_coordinates_count(number: int, tm
     sets = {"TEXCOORD_0": b.accessor(QUAD[:, :2]), f"TEXCOORD_{number}": b.accessor(other)}
     mesh = b.mesh(attributes=sets, material=0)
     info = {"index": 0, "texCoord": number}
+    b.json["textures"] = [{}]
     b.json["materials"] = [{"pbrMetallicRoughness": {"baseColorTexture": info}}]
     b.node(mesh=mesh)
     scene, _ = convert(b.save(tmp_path))
@@ -46,7 +48,10 @@ def test_texture_coordinates_that_are_too_few_are_broken(tmp_path: Path) -> None
     sets = {"TEXCOORD_0": b.accessor(QUAD[:, :2]), "TEXCOORD_2": b.accessor(QUAD[:3, :2])}
     mesh = b.mesh(attributes=sets, material=0)
     info = {"index": 0, "texCoord": 2}
+    b.json["textures"] = [{}]
     b.json["materials"] = [{"pbrMetallicRoughness": {"baseColorTexture": info}}]
     b.node(mesh=mesh)
-    with pytest.raises(ConversionError, match="TEXCOORD_0 of mesh 'mesh' is 3 x 2, for 4 vertices"):
+    with pytest.raises(
+        ConversionError, match=r"TEXCOORD_0 of mesh 'mesh' does not fit its vertices: 3 x 2 \(expected 4 x 2\)"
+    ):
         convert(b.save(tmp_path))

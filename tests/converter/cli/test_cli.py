@@ -217,7 +217,9 @@ def test_way_back_refusals(tmp_path: Path) -> None:
     sidecar.write_bytes(kept[:-1] + bytes([kept[-1] ^ 1]))
     assert "damaged" in refused(target)
     sidecar.write_bytes(kept)
-    assert "the sidecar's model has another dialect" in refused(target, "--dialect", "spec")
+    said = refused(target, "--dialect", "spec")
+    assert "--dialect spec does not change the dialect of a model with a sidecar" in said
+    assert "the model was exported as retail; leave --dialect out to write retail" in said
 
 
 def test_edit_and_report(tmp_path: Path) -> None:
@@ -313,9 +315,9 @@ def test_sidecar_name_stays_in_the_directory(tmp_path: Path) -> None:
         (b'{"asset":{"version":"2.0"},"buffers":[{"byteLength":1,"uri":"/etc/x"}]}', "outside"),
         (b'{"asset":{"version":"2.0"},"buffers":[{"byteLength":9,"uri":"a.bin"}]}', "is cut"),
         (b'{"asset":{"version":"2.0"},"buffers":[{"byteLength":9,"uri":"data:;base64,!"}]}', "data URI"),
-        (b'{"asset":{"version":"2.0"},"nodes":[{"children":[7]}]}', "is broken glTF"),
+        (b'{"asset":{"version":"2.0"},"nodes":[{"children":[7]}]}', "is not valid glTF 2.0: nodes[0]."),
         (b'{"asset":{"version":"2.0"},"nodes":[{"children":[0]}]}', "two parents"),
-        (b'{"asset":{"version":"2.0"},"nodes":[{"matrix":[1]}]}', "is broken glTF"),
+        (b'{"asset":{"version":"2.0"},"nodes":[{"matrix":[1]}]}', "is not valid glTF 2.0: nodes[0]."),
     ],
 )
 def test_broken_gltf(text: bytes, said: str, tmp_path: Path) -> None:

@@ -1,0 +1,372 @@
+"""The rules of glTF 2.0 for a document: properties, their types and ranges, and what they name.
+
+A document that keeps them can be read without a surprise; one that breaks them is refused with the
+place, the value and what is expected (docs/reference/gltf.md, What glTF demands; glTF 2.0, 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..converter.errors import ConversionError, printable
+from ..converter.formats.gltf import WIDTHS, ComponentType, Json, Mode
+
+#: Checks a value of a document. Raises :class:`_Invalid`.
+Check = Callable[[Any, Json], None]
+_SHOWN = 60
+
+
+class _Invalid(Exception):
+    """A value that breaks a rule; the path grows on the way out."""
+
+    def __init__(self, value: Any, expected: str) -> None:
+        super().__init__(expected)
+        self.value, self.expected = value, expected
+        self.path: list[str | int] = []
+
+
+def _is(kinds: type | tuple[type, ...], expected: str) -> Check:
+    def check(value: Any, _: Json) -> None:
+        if not isinstance(value, kinds):
+            raise _Invalid(value, expected)
+
+    return check
+
+
+_text, _boolean, _object = _is(str, "a text"), _is(bool, "true or false"), _is(dict, "an object")
+
+
+def _number(value: Any, _: Json) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _Invalid(value, "a number")
+    if isinstance(value, int) and abs(value) > 1 << 53:
+        raise _Invalid(value, "a number of at most 53 bits")
+
+
+def _integer(least: int = 0, most: int = 1 << 53) -> Check:
+    def check(value: Any, _: Json) -> None:
+        whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+        if isinstance(value, bool) or not whole or not least <= value <= most:
+            bound = f" up to {most:,}" if most < 1 << 53 else " or more"
+            raise _Invalid(value, f"an integer, {least}{bound}")
+
+    return check
+
+
+def _choice(values: Iterable[Any]) -> Check:
+    allowed = tuple(values)
+
+    def check(value: Any, _: Json) -> None:
+        if isinstance(value, bool | list | dict) or value not in allowed:
+            shown = [value if isinstance(value, str) else str(int(value)) for value in allowed]
+            raise _Invalid(value, "one of " + ", ".join(shown))
+
+    return check
+
+
+def _index(objects: str) -> Check:
+    """The number of an object in one of the document's arrays."""
+
+    def check(value: Any, root: Json) -> None:
+        there_are = root.get(objects)
+        count = len(there_are) if isinstance(there_are, list) else 0
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < count:
+            there = f"0 to {count - 1}" if count else "there are none"
+            raise _Invalid(value, f"an index into {objects} ({there})")
+
+    return check
+
+
+def _items(item: Check, least: int = 0, most: int | None = None, *, distinct: bool = False) -> Check:
+    def check(value: Any, root: Json) -> None:
+        if not isinstance(value, list):
+            raise _Invalid(value, "an array")
+        if len(value) < least or (most is not None and len(value) > most):
+            counted = str(least) if least == most else f"at least {least}"
+            raise _Invalid(value, f"an array of {counted} values")
+        for i, one in enumerate(value):
+            _inside(i, item, one, root)
+        if distinct and len(set(value)) < len(value):
+            raise _Invalid(value, "each of them once")
+
+    return check
+
+
+def _map(item: Check) -> Check:
+    def check(value: Any, root: Json) -> None:
+        _object(value, root)
+        for key, one in value.items():
+            _inside(key, item, one, root)
+
+    return check
+
+
+def _fields(properties: dict[str, Check], required: str = "", *, extensions: dict[str, Check] | None = None) -> Check:
+    """An object; a property of ``null`` is removed: it reads as if it were not there."""
+    every = {"name": _text, "extensions": _extensions(extensions or {})} | properties
+    needed = required.split()
+
+    def check(value: Any, root: Json) -> None:
+        _object(value, root)
+        for key in [key for key, one in value.items() if one is None and key != "extras"]:
+            del value[key]
+        for key in needed:
+            if key not in value:
+                raise _Invalid(value, f"an object with {key}")
+        for key, one in value.items():
+            if key in every:
+                _inside(key, every[key], one, root)
+
+    return check
+
+
+def _extensions(known: dict[str, Check]) -> Check:
+    def check(value: Any, root: Json) -> None:
+        _object(value, root)
+        for key in [key for key, one in value.items() if one is None]:
+            del value[key]
+        for key, one in value.items():
+            _inside(key, known.get(key, _object), one, root)
+
+    return check
+
+
+def _inside(key: str | int, check: Check, value: Any, root: Json) -> None:
+    try:
+        check(value, root)
+    except _Invalid as error:
+        error.path.insert(0, key)
+        raise
+
+
+def _numbers(count: int) -> Check:
+    return _items(_number, count, count)
+
+
+_offset = _integer()
+_TEXTURE_INFO: dict[str, Check] = {
+    "index": _index("textures"),
+    "texCoord": _integer(),
+    "scale": _number,
+    "strength": _number,
+}
+_TRANSFORM = {"offset": _numbers(2), "scale": _numbers(2), "rotation": _number, "texCoord": _integer()}
+_texture_info = _fields(_TEXTURE_INFO, "index", extensions={"KHR_texture_transform": _fields(_TRANSFORM)})
+_SOURCE = _fields({"source": _index("images")})
+_VIEW: dict[str, Check] = {"bufferView": _index("bufferViews"), "byteOffset": _offset}
+_attributes = _map(_index("accessors"))
+_PACKED = {"bufferView": _index("bufferViews"), "attributes": _map(_integer())}
+
+#: The arrays of a document, and what is in each of them.
+_OBJECTS: dict[str, Check] = {
+    "accessors": _fields(
+        {
+            **_VIEW,
+            "componentType": _choice(ComponentType),
+            "normalized": _boolean,
+            "count": _integer(1),
+            "type": _choice(WIDTHS),
+            "min": _items(_number),
+            "max": _items(_number),
+            "sparse": _fields(
+                {
+                    "count": _integer(1),
+                    "indices": _fields(
+                        {**_VIEW, "componentType": _choice((5121, 5123, 5125))}, "bufferView componentType"
+                    ),
+                    "values": _fields(_VIEW, "bufferView"),
+                },
+                "count indices values",
+            ),
+        },
+        "componentType count type",
+    ),
+    "animations": _fields(
+        {
+            "channels": _items(
+                _fields(
+                    {
+                        "sampler": _integer(),
+                        "target": _fields(
+                            {
+                                "node": _index("nodes"),
+                                "path": _choice(("translation", "rotation", "scale", "weights", "pointer")),
+                            },
+                            "path",
+                            extensions={"KHR_animation_pointer": _fields({"pointer": _text}, "pointer")},
+                        ),
+                    },
+                    "sampler target",
+                )
+            ),
+            "samplers": _items(
+                _fields(
+                    {
+                        "input": _index("accessors"),
+                        "output": _index("accessors"),
+                        "interpolation": _choice(("LINEAR", "STEP", "CUBICSPLINE")),
+                    },
+                    "input output",
+                )
+            ),
+        },
+        "channels samplers",
+    ),
+    "buffers": _fields({"uri": _text, "byteLength": _integer(1)}, "byteLength"),
+    "bufferViews": _fields(
+        {
+            "buffer": _index("buffers"),
+            "byteOffset": _offset,
+            "byteLength": _integer(1),
+            "byteStride": _integer(4, 252),
+            "target": _integer(),
+        },
+        "buffer byteLength",
+    ),
+    "cameras": _fields({"type": _text}),
+    "images": _fields({"uri": _text, "mimeType": _text, "bufferView": _index("bufferViews")}),
+    "materials": _fields(
+        {
+            "pbrMetallicRoughness": _fields(
+                {
+                    "baseColorFactor": _numbers(4),
+                    "metallicFactor": _number,
+                    "roughnessFactor": _number,
+                    "baseColorTexture": _texture_info,
+                    "metallicRoughnessTexture": _texture_info,
+                }
+            ),
+            "normalTexture": _texture_info,
+            "occlusionTexture": _texture_info,
+            "emissiveTexture": _texture_info,
+            "emissiveFactor": _numbers(3),
+            "alphaMode": _choice(("OPAQUE", "MASK", "BLEND")),
+            "alphaCutoff": _number,
+            "doubleSided": _boolean,
+        }
+    ),
+    "meshes": _fields(
+        {
+            "primitives": _items(
+                _fields(
+                    {
+                        "attributes": _attributes,
+                        "indices": _index("accessors"),
+                        "material": _index("materials"),
+                        "mode": _choice(Mode),
+                        "targets": _items(_attributes),
+                    },
+                    "attributes",
+                    extensions={"KHR_draco_mesh_compression": _fields(_PACKED, "bufferView attributes")},
+                )
+            ),
+            "weights": _items(_number),
+        },
+        "primitives",
+    ),
+    "nodes": _fields(
+        {
+            "camera": _index("cameras"),
+            "children": _items(_index("nodes"), distinct=True),
+            "skin": _index("skins"),
+            "matrix": _numbers(16),
+            "mesh": _index("meshes"),
+            "rotation": _numbers(4),
+            "scale": _numbers(3),
+            "translation": _numbers(3),
+            "weights": _items(_number),
+        },
+        extensions={
+            "KHR_node_visibility": _fields({"visible": _boolean}),
+            "EXT_mesh_gpu_instancing": _fields({"attributes": _attributes}, "attributes"),
+        },
+    ),
+    "samplers": _fields({"magFilter": _integer(), "minFilter": _integer(), "wrapS": _integer(), "wrapT": _integer()}),
+    "scenes": _fields({"nodes": _items(_index("nodes"), distinct=True)}),
+    "skins": _fields(
+        {
+            "inverseBindMatrices": _index("accessors"),
+            "skeleton": _index("nodes"),
+            "joints": _items(_index("nodes"), 1, distinct=True),
+        },
+        "joints",
+    ),
+    "textures": _fields(
+        {"sampler": _index("samplers"), "source": _index("images")},
+        extensions=dict.fromkeys(("EXT_texture_webp", "KHR_texture_basisu", "EXT_texture_avif"), _SOURCE),
+    ),
+}
+_names = _items(_text)
+_document = _fields(
+    {
+        **{name: _items(one) for name, one in _OBJECTS.items()},
+        "extensionsUsed": _names,
+        "extensionsRequired": _names,
+        "scene": _index("scenes"),
+        "asset": _fields({"version": _text, "minVersion": _text, "generator": _text, "copyright": _text}, "version"),
+    },
+    "asset",
+)
+
+
+def require_valid(root: Json, label: str) -> None:
+    """Refuse a document that breaks the rules of glTF 2.0 in what this project reads or follows.
+
+    Properties that are ``null`` are removed from it; empty arrays and texts are accepted.
+
+    Args:
+        root: the document; changed in place.
+        label: the file.
+
+    Raises:
+        ConversionError: names the place, the value and what is expected.
+    """
+    try:
+        _document(root, root)
+        _require_consistent(root)
+    except _Invalid as error:
+        place = "".join(f"[{key}]" if isinstance(key, int) else f".{printable(key)}" for key in error.path)
+        shown = printable(str(error.value))
+        raise ConversionError(
+            f"is not valid glTF 2.0: {place.removeprefix('.') or 'the document'}",
+            file=label,
+            value=shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}...",
+            expected=error.expected,
+            hint="export it again; a glTF validator lists all errors",
+        ) from None
+
+
+def _require_consistent(root: Json) -> None:
+    """Check the rules that concern several properties of one object."""
+    for i, node in enumerate(root.get("nodes", [])):
+        if "matrix" in node and node.keys() & {"translation", "rotation", "scale"}:
+            raise _at(node["matrix"], "a matrix, or translation, rotation and scale", "nodes", i, "matrix")
+    for i, accessor in enumerate(root.get("accessors", [])):
+        sparse = accessor.get("sparse")
+        if sparse is not None and sparse["count"] > accessor["count"]:
+            raise _at(sparse["count"], f"at most {accessor['count']}", "accessors", i, "sparse", "count")
+        if accessor["componentType"] == ComponentType.FLOAT and accessor.get("normalized"):
+            raise _at(True, "no floats: only integers are normalised", "accessors", i, "normalized")
+    for i, animation in enumerate(root.get("animations", [])):
+        targets = set()
+        for k, channel in enumerate(animation["channels"]):
+            place = ("animations", i, "channels", k)
+            count = len(animation["samplers"])
+            if channel["sampler"] >= count:
+                raise _at(channel["sampler"], f"an index into its {count} samplers", *place, "sampler")
+            target = channel["target"]
+            what = target.get("node"), target["path"]
+            if what[0] is None:
+                continue
+            if what in targets:
+                raise _at(target, "one channel for each node and path", *place, "target")
+            targets.add(what)
+            if target["path"] in ("translation", "rotation", "scale") and "matrix" in root["nodes"][what[0]]:
+                raise _at(target, "a node without a matrix", *place, "target")
+
+
+def _at(value: Any, expected: str, *path: str | int) -> _Invalid:
+    error = _Invalid(value, expected)
+    error.path = list(path)
+    return error

@@ -1,0 +1,94 @@
+"""A rebuilt model that is rebuilt again does not change, however often."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trimesh
+
+from msh_gltf import import_gltf
+from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.kinds.dispatch import gltf_files, load_file
+from msh_gltf.converter.options import ExportOptions, ImportOptions
+from tests.support.corpus import sample_called
+from tests.support.foreign import Builder, quaternion
+from tests.support.gltf_edit import Editable
+from tests.support.runs import to_gltf
+
+ALONE = ImportOptions(use_sidecar=False)
+
+
+def exported(data: bytes, folder: Path) -> Path:
+    (folder / "m.msh").write_bytes(data)
+    loaded = load_file(folder / "m.msh", None, ExportOptions())
+    for path, content in gltf_files(loaded, folder / "m.glb", ExportOptions()):
+        path.write_bytes(content)
+    return folder / "m.glb"
+
+
+def stays(path: Path, folder: Path) -> None:
+    first = import_gltf(path, options=ALONE).data
+    again = first
+    for _ in range(3):
+        again = import_gltf(exported(again, folder), options=ALONE).data
+        assert again == first
+
+
+def foreign(seed: int, *, slow: bool) -> Builder:
+    """Some bodies with turns of any size, curves with keys at even or uneven times."""
+    rng = np.random.default_rng(seed)
+    b = Builder()
+    b.json["materials"] = [{"name": name} for name in "abc"]
+    for i in range(3):
+        body = trimesh.creation.icosphere(1)
+        points = np.asarray(body.vertices, np.float32) * np.float32(rng.uniform(0.3, 30))
+        sets = {"NORMAL": b.accessor(np.asarray(body.vertex_normals, np.float32))} if i else {}
+        sets["TEXCOORD_0"] = b.accessor(rng.uniform(-3, 3, (len(points), 2)).astype(np.float32))
+        mesh = b.mesh(points, np.asarray(body.faces).reshape(-1), attributes=sets, material=i)
+        place = rng.uniform(-20, 20, 3).tolist()
+        b.node(
+            name=f"n{i}", mesh=mesh, translation=place, rotation=quaternion((*rng.normal(size=3),), rng.uniform(0, 6))
+        )
+        count = int(rng.integers(2, 40))
+        even, uneven = np.arange(count) * int(rng.integers(1, 6)), np.sort(rng.choice(200, count, replace=False))
+        seconds = (even if seed % 2 else uneven) / 24
+        angles = np.cumsum(rng.uniform(0, 0.02 if slow else 0.6, count))
+        axis = (*rng.normal(size=3),)
+        b.clip(i, "rotation", seconds, [quaternion(axis, angle) for angle in angles])
+        if i:
+            b.clip(i, "translation", seconds, np.cumsum(rng.normal(size=(count, 3)), axis=0))
+    b.json["nodes"][0]["children"] = [1]
+    b.json["scenes"][0]["nodes"] = [0, 2]
+    return b
+
+
+@pytest.mark.parametrize("slow", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_foreign_models_settle_at_once(seed: int, slow: bool, tmp_path: Path) -> None:
+    stays(foreign(seed, slow=slow).save(tmp_path), tmp_path)
+
+
+def test_one_slow_turn_settles_at_once(tmp_path: Path) -> None:
+    b = Builder()
+    b.node(name="n", mesh=b.mesh())
+    b.clip(0, "rotation", np.arange(161) / 24, [quaternion((1, 2, 3), 0.004 * k + 1e-5 * k * k) for k in range(161)])
+    stays(b.save(tmp_path), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["retail__static__i_room_006", "spec__system__R_H_002"])
+def test_a_static_model_given_a_clip_has_its_frame_map_in_the_old_place(name: str, tmp_path: Path) -> None:
+    sample = sample_called(name)
+    path = to_gltf(sample, tmp_path / "m.glb")
+    document = Editable(path)
+    times = document.add(np.arange(4, dtype=np.float32)[:, None] / 24)
+    moves = document.add(np.float32([[0, 0, 0], [1, 0, 0], [2, 1, 0], [2, 2, 0]]))
+    target = {"sampler": 0, "target": {"node": 1, "path": "translation"}}
+    document.json["animations"] = [{"samplers": [{"input": times, "output": moves}], "channels": [target]}]
+    before = read_nres(sample.source, "before").entries
+    after = read_nres(import_gltf(document.save(path)).data, "after").entries
+    assert [e.type_id for e in after] == [e.type_id for e in before]
+    assert next(e for e in after if e.type_id == 19).size
+    order = sorted((e for e in after if e.size), key=lambda e: e.data_offset)
+    assert [e.type_id for e in order] == [e.type_id for e in after if e.size]

@@ -1,0 +1,112 @@
+"""What glTF 2.0 demands of a reader: a file for each row of the table in ``docs/reference/gltf.md``.
+
+A row is *read* (a second reader shows the same), *refused* (in words) or *reported* (a line, and the
+rest as the second reader shows it); nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from msh_gltf import import_gltf
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.model import read_model
+from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.numeric.pose import rotation_matrix
+from msh_gltf.converter.options import ImportOptions
+from msh_gltf.converter.scene.decode import decode, rest_pose
+from msh_gltf.converter.scene.dialect import Dialect
+from tests.support.foreign import TO_GAME, Builder
+from tests.support.gltf_rules import ROWS, UV, plain, primitive, textured
+from tests.support.second_reader import SecondReader
+
+PAGE = Path(__file__).parents[2] / "docs/reference/gltf.md"
+
+
+def save(b: Builder, folder: Path) -> Path:
+    short = b.json.pop("short", False)
+    path = b.save(folder)
+    if short:
+        document = json.loads(path.read_text())
+        document["buffers"][0]["byteLength"] += 4
+        path.write_text(json.dumps(document))
+    return path
+
+
+def same_as_shown(path: Path, data: bytes, dialect: str) -> None:
+    """The model's triangles, normals and texture coordinates are those of the second reader."""
+    model = read_model(read_nres(data, "x"), "x")
+    scene = decode(model, Dialect(dialect), "x")
+    turn, shift = rest_pose(scene)
+    rows = []
+    for part in scene.parts:
+        matrix = rotation_matrix(turn[part.node])
+        for p in scene.meshes[part.mesh].primitives:
+            index = scene.streams.indices[p.index_start : p.index_start + p.index_count].astype(int) + p.vertex_start
+            corners = scene.streams.positions[index].astype(float) @ matrix.T + shift[part.node]
+            normals = scene.streams.normals[index] @ matrix.T
+            uv = np.zeros((len(index), 2)) if scene.streams.uv0 is None else scene.streams.uv0[index]
+            rows.append(np.concatenate([corners @ TO_GAME, normals @ TO_GAME, uv], axis=1).reshape(-1, 3, 8))
+    got = np.concatenate([np.zeros((0, 3, 8)), *rows])
+    shown, directions, uv = SecondReader(path).triangles()
+    wanted = np.concatenate([shown, directions, uv], axis=2)
+    assert len(got) == len(wanted)
+    for triangle in wanted:
+        rolled = [np.roll(triangle, -k, axis=0) for k in range(3)]
+        apart = [[np.abs(each[:, :3] - other[:, :3]).max() for other in rolled] for each in got]
+        i, k = np.unravel_index(np.argmin(apart), (len(got), 3))
+        assert apart[i][k] < 2e-3
+        np.testing.assert_allclose(got[i][:, 3:6], rolled[k][:, 3:6], atol=0.02)
+        known = ~np.isnan(rolled[k][:, 6:])
+        np.testing.assert_allclose(got[i][:, 6:][known], rolled[k][:, 6:][known], atol=2e-3)
+        got = np.delete(got, i, axis=0)
+
+
+@pytest.mark.parametrize("rule", ROWS)
+def test_rules(rule: str, tmp_path: Path) -> None:
+    words, build = ROWS[rule]
+    b = Builder()
+    build(b)
+    path = save(b, tmp_path)
+    if table()[rule] == "refused":
+        with pytest.raises(ConversionError) as caught:
+            import_gltf(path, options=ImportOptions(rigid_skin=True))
+        assert words in str(caught.value)
+        return
+    back = import_gltf(path, options=ImportOptions(rigid_skin=True))
+    assert not any("is not read" in w or "broken" in w for w in back.warnings)
+    said = [*back.warnings, *(fact.line for fact in back.not_applied)]
+    said += [fact.line for new in back.new_materials for fact in new.not_applied]
+    assert table()[rule] == ("reported" if words else "read")
+    assert not words or any(words in line for line in said), said
+    same_as_shown(path, back.data, back.dialect)
+
+
+def table() -> dict[str, str]:
+    """The outcome of each row of the page."""
+    _, _, rest = PAGE.read_text("utf-8").partition("## What glTF demands")
+    cells = re.findall(r"^\| (.+?) \| ([\d.]*) \| (read|refused|reported)\b.*\|$", rest.partition("\n## ")[0], re.M)
+    return {rule: outcome for rule, _, outcome in cells}
+
+
+def test_the_page_has_the_rows_and_no_other() -> None:
+    assert set(table()) == set(ROWS)
+
+
+def test_a_second_set_of_coordinates_is_a_lightmap_only_where_a_material_says_so(tmp_path: Path) -> None:
+    b = Builder()
+    plain(b)
+    primitive(b)["attributes"]["TEXCOORD_1"] = b.accessor(UV / 2)
+    textured(b, {"index": 0})
+    tables = {}
+    for light in (255, 0):
+        b.json["materials"][0]["extras"] = {"msh": {"row": 0, "lightmap": light}}
+        back = import_gltf(b.save(tmp_path), options=ImportOptions(dialect="retail"))
+        tables[light] = {entry.type_id for entry in read_nres(back.data, "x").entries}
+        assert ("second set" in "".join(f.line for f in back.not_applied)) == (light == 255)
+    assert tables[0] - tables[255] == {18, 20}
