@@ -127,22 +127,24 @@ class ExportOptions:
     lod: int = option(
         0,
         "--lod",
+        "--stage",
         group="selection",
         metavar="N",
         least=0,
         most=2,
-        help="Level of detail that the default scene shows.",
-        example="msh2gltf robot.msh --lod 1 -o lod/",
+        help="Row of the slot table that the default scene shows: in the game the damage stage, 0 whole.",
+        example="msh2gltf robot.msh --stage 1 -o damaged/",
     )
     group: int = option(
         0,
         "--group",
+        "--level",
         group="selection",
         metavar="N",
         least=0,
         most=4,
-        help="Group that the default scene shows.",
-        example="msh2gltf robot.msh --group 1 -o damaged/",
+        help="Column of the slot table that the default scene shows: in the game the level of detail, 4: the view.",
+        example="msh2gltf robot.msh --level 1 -o far/",
     )
     parts: str | None = option(
         None,

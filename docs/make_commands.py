@@ -156,6 +156,11 @@ def groups(command: click.Command) -> dict[str, list[click.Option]]:
     return grouped(command, click.Context(command, info_name=command.name))
 
 
+def title(option: click.Option) -> str:
+    """The first long name of an option."""
+    return next(name for name in option.opts if name.startswith("--"))
+
+
 def written(option: click.Option) -> str:
     """``-j, --jobs N``."""
     names = " / ".join([", ".join(option.opts), *option.secondary_opts])
@@ -204,13 +209,13 @@ def example(option: Option, reference: Reference) -> str:
 def _section(option: click.Option, reference: Reference, translate: Translate) -> list[str]:
     if not isinstance(option, Option):  # --help and --version
         text = translate(option.help or "")
-        return [f"### `{option.opts[-1]}`", "", f"`{written(option)}`: {text}", ""]
+        return [f"### `{title(option)}`", "", f"`{written(option)}`: {text}", ""]
     text = translate(option.description)
-    lines = [f"### `{option.opts[-1]}`", "", f"`{written(option)}`: {text}", ""]
+    lines = [f"### `{title(option)}`", "", f"`{written(option)}`: {text}", ""]
     if taken := values(option, translate):
         lines.append(f"- {translate('Values')}: {taken}")
     lines += [f"- {translate('Default')}: {default(option, translate)}", ""]
-    if reason := SKIPPED.get(option.opts[-1]):
+    if reason := SKIPPED.get(title(option)):
         lines += [f'<!-- skip: next "{reason}" -->', ""]
     return [*lines, "```console", f"$ {example(option, reference)}", "```", ""]
 

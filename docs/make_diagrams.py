@@ -99,7 +99,7 @@ def model() -> Drawing:
 def slot_matrix() -> Drawing:
     """The fifteen slot indices of a node."""
     d = Drawing(296, "The slot matrix of a node")
-    d.text(94, 26, "group", size=12, muted=True)
+    d.text(94, 26, "group: level of detail, 4: view", size=12, muted=True)
     values = (("0", "1", "-", "-", "-"), ("2", "-", "-", "-", "-"), ("3", "-", "-", "-", "-"))
     for group in range(5):
         d.text(120 + 56 * group, 44, str(group), "middle", bold=True)

@@ -267,7 +267,7 @@ def bunker_picture(work: Work, target: Path) -> None:
     run([sys.executable, ROOT / "examples/new_material.py", *material])
     run([script("gltf2msh"), ROOT / "examples/edits/my_bunker.glb", "-o", f"{game}/", "-q"])
     bunker = work.to_gltf("bunker.glb", game / "my_bunker.msh")
-    places = {"": "0,0,0", ":1.0": "-10.3,3.75,0", ":2.0": "-20.7,7.5,0", ":0.1": "-31,11.3,0"}
+    places = {"": "0,0,0", ":0.1": "-10.3,3.75,0", ":0.2": "-20.7,7.5,0", ":1.0": "-31,11.3,0"}
     shown = work.scene(
         *(f"{bunker}{cell}@{place}" for cell, place in places.items()),
         *("--size", "1000x300", "--turn", "160", "--near", "0.7", "--no-ground"),

@@ -304,6 +304,8 @@ def row_colour(row: int) -> Json:
 def png_bytes(rgba: NDArray[np.uint8]) -> bytes:
     """A PNG of some pixels; without alpha where every pixel is opaque.
 
+    Compressed fast (level 1): see docs/performance.md.
+
     Args:
         rgba: (H, W, 4) uint8.
     """
@@ -312,5 +314,5 @@ def png_bytes(rgba: NDArray[np.uint8]) -> bytes:
     opaque = bool((rgba[..., 3] == 255).all())
     pixels = np.ascontiguousarray(rgba[..., :3] if opaque else rgba)
     out = BytesIO()
-    Image.fromarray(pixels).save(out, "PNG", optimize=False)
+    Image.fromarray(pixels).save(out, "PNG", compress_level=1)
     return out.getvalue()

@@ -14,10 +14,10 @@ import numpy as np
 
 from ..errors import printable
 from ..formats.names import without_number
-from ..scene.decode import is_point, part_name
+from ..scene.cells import part_name, read_part_name
+from ..scene.decode import is_point
+from ..scene.dialect import Dialect
 from ..scene.scene import ImportedNode, ImportedScene, Mesh, Scene
-
-_PART_NAME = re.compile(r"(?P<node>.*)\.lod(?P<lod>[0-2])(?:\.group(?P<group>[0-4]))?(?:#\d+)*")
 
 
 class StoredMeshes:
@@ -61,9 +61,12 @@ class Role:
 class NodeRoles:
     """Find the role of every item; ``None`` for what is skipped."""
 
-    def __init__(self, imported: ImportedScene, stored: Scene | None, noise: float) -> None:
+    def __init__(
+        self, imported: ImportedScene, stored: Scene | None, noise: float, dialect: Dialect = Dialect.SPEC
+    ) -> None:
         self.imported, self.items, self.stored = imported, imported.nodes, stored
         self.noise = noise
+        self.dialect = dialect
         self.roles: list[Role | None] = [None] * len(self.items)
         self.taken: set[object] = set()
         nodes = [] if stored is None else stored.nodes
@@ -270,6 +273,7 @@ class NodeRoles:
             match = _part_match(name) or _part_match(without_number(name))
             owner = self._owner(match[0]) if match and self.items[i].mesh >= 0 else None
             if match and owner is not None and self._take_part(i, (owner, *match[1:])):
+                self._report_row(i)
                 continue
             # of a foreign "tree.lod0" beside "tree.lod1", the node is "tree"
             if not (match and match[1:] == (0, 0) and self._take(i, ("node", match[0]), Role(name=match[0]))):
@@ -280,11 +284,22 @@ class NodeRoles:
             node = self.roles[i]
             if match and node is not None and not node.is_part and match[0] in new - {node.name}:
                 self.roles[i] = Role(owner=match[0], lod=match[1], group=match[2])
+                self._report_row(i)
+
+    def _report_row(self, i: int) -> None:
+        """Say what a row is in the game, where a name calls it a level of detail."""
+        name = without_number(self.items[i].name)
+        found = read_part_name(name)
+        if self.dialect is Dialect.RETAIL and found is not None and found.by_row and found.lod:
+            self.imported.report.warnings.append(
+                f"part {printable(name)!r}: row {found.lod} is damage stage {found.lod} in the game; a level of detail "
+                f"is called {printable(found.node)}.level{found.lod}"
+            )
 
 
 def _part_match(name: str) -> tuple[str, int, int] | None:
-    match = _PART_NAME.fullmatch(name)
-    return (match["node"], int(match["lod"]), int(match["group"] or 0)) if match else None
+    found = read_part_name(name)
+    return None if found is None else (found.node, found.lod, found.group)
 
 
 def _is_decoration(imported: ImportedScene, item: ImportedNode) -> bool:

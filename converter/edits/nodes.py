@@ -20,7 +20,9 @@ from ..findings import Report
 from ..formats.model import NODE_COCKPIT
 from ..formats.names import known_name, without_number
 from ..numeric.pose import multiply, parents_first, rotate, rotation_matrix
+from ..scene.cells import part_name
 from ..scene.decode import rest_pose
+from ..scene.dialect import Dialect
 from ..scene.scene import ImportedNode, ImportedScene, Node, Part, Scene, Track
 from .node_roles import NodeRoles, Role, StoredMeshes
 from .transforms import frame_in, rigid_part
@@ -82,7 +84,9 @@ class Identified:
         return self.imported.report
 
 
-def identify(imported: ImportedScene, stored: Scene | None, shown: tuple[int, int] = (0, 0)) -> Identified:
+def identify(
+    imported: ImportedScene, stored: Scene | None, shown: tuple[int, int] = (0, 0), dialect: Dialect = Dialect.SPEC
+) -> Identified:
     """Identify the nodes of a file; its clip is put on them by ``edits.clips``, and parts
     that are objects of their own into their frames by ``edits.poses``.
 
@@ -90,13 +94,14 @@ def identify(imported: ImportedScene, stored: Scene | None, shown: tuple[int, in
         imported: the file.
         stored: the sidecar's model, if there is one.
         shown: the cell that the default scene shows.
+        dialect: of the model.
 
     Raises:
         ConversionError: more nodes than a model has rows for, or a transform that rigid nodes
             cannot have.
     """
     size, placed = model_size(stored) if stored else 1.0, imported.placed
-    roles = NodeRoles(imported, stored, POSE_NOISE * size).run()
+    roles = NodeRoles(imported, stored, POSE_NOISE * size, dialect).run()
     count = sum(role is not None and not role.is_part for role in roles)
     if count > MOST_NODES:
         raise ConversionError(
@@ -329,7 +334,7 @@ class _Builder:
                 i,
                 f"is below node {name!r}",
                 "a part belongs to the node that it is called after",
-                f"name it {name}.lod{role.lod}.group{role.group}, or clear its parent",
+                f"name it {part_name(name, role.lod, role.group)}, or clear its parent",
             )
 
     def report_flags(self) -> None:

@@ -16,6 +16,7 @@ from ..formats.names import decode_text, encode_name, without_number
 from ..formats.tables import NAME_DTYPE
 from ..numeric.pose import rotation_matrix
 from ..options import ImportOptions
+from ..scene.cells import node_of_part
 from ..scene.decode import is_point, length_of, name_of, rest_pose
 from ..scene.scene import ImportedNode, Node
 from .controller import NamedController
@@ -177,7 +178,7 @@ def _placed(identified: Identified, names: Collection[str]) -> Iterable[_Placed]
             if node is None and "lod" in part.extras and "node" in part.extras:
                 node = node_of_stored.get(part.extras["node"])
             if node is None:
-                node = node_named.get(part.name.partition(".lod")[0])
+                node = node_named.get(node_of_part(part.name))
             above = part.parent
         node = root if node is None else node
         if direct:

@@ -131,7 +131,7 @@ def import_edited(
     if scene.streams.colours is None:
         report_colours_without_table(imported)
     leave_out_hidden(imported, item_of(scene))
-    identified = identify(imported, scene, shown)
+    identified = identify(imported, scene, shown, dialect)
     timing = choose_clip(identified, scene, options)
     report_faces_without_material(identified, scene, about.materials)
     wear = settle_materials(identified, scene, about.materials, dialect=dialect, locked=why_locked(about))
@@ -257,7 +257,7 @@ def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> I
             "it: everything is rebuilt (--sidecar PATH keeps what glTF cannot hold)"
         )
     leave_out_hidden(imported, lambda _: False)
-    identified = identify(imported, None, imported.shown)
+    identified = identify(imported, None, imported.shown, dialect)
     timing = choose_clip(identified, None, options)
     report_moved_though_animated(imported.report, identified, None)
     place_parts(identified, None, set())

@@ -19,6 +19,7 @@ from ..numeric.pose import compose, rotate, rotation
 from ..numeric.quantize import decode_lightmap_uv, decode_normals, decode_uv, normalise
 from ..numeric.sampler import Tracks, sample
 from . import dialect as dialects
+from .cells import part_name
 from .dialect import Dialect, Readings
 from .scene import (
     MAX_COORDINATE,
@@ -255,11 +256,6 @@ def _parts(model: MshModel, scene: Scene, primitives: list[Primitive | None]) ->
         mesh = mesh_of[slot]
         if mesh is not None:
             scene.parts.append(Part(node, lod, group, mesh))
-
-
-def part_name(node_name: str, lod: int, group: int) -> str:
-    """Return ``{node}.lod{l}.group{g}``, the name of a part's object."""
-    return f"{node_name}.lod{lod}.group{group}"
 
 
 def _sampled_tracks(tracks: Tracks, subframes: int) -> list[Track]:

@@ -64,8 +64,8 @@ class SceneExtras(SourceExtras, total=False):
     kind: Annotated[str, Key("`model`, `terrain`, `areal_map`, `unit` or `mission`", _ALL, "kinds viewer")]
     fps: Annotated[float, Key("frames per second", _PARTS, "importers")]
     frame_count: Annotated[int, Key("length of the clip in frames", _PARTS, "edits game", _DWORD)]
-    lod: Annotated[int, Key("level of detail that is shown", _PARTS, "kinds viewer", _LOD)]
-    group: Annotated[int, Key("group that is shown", _PARTS, "kinds viewer", _GROUP)]
+    lod: Annotated[int, Key("row that is shown: the damage stage (`retail`)", _PARTS, "kinds viewer", _LOD)]
+    group: Annotated[int, Key("column that is shown: the level of detail (`retail`)", _PARTS, "kinds viewer", _GROUP)]
     legacy: Annotated[int, Key("1 for a model of the old layout", _MODEL)]
     cells_x: Annotated[int, Key("cells of the grid along x", _AREALS)]
     cells_y: Annotated[int, Key("cells of the grid along y", _AREALS)]
@@ -100,8 +100,8 @@ class NodeExtras(_ClassKey, total=False):
     ]
     fps: Annotated[float, Key("as of scene 0, on animated nodes (1)", _PARTS, "importers")]
     frame_count: Annotated[int, Key("as of scene 0, on animated nodes (1)", _PARTS, "edits", _DWORD)]
-    lod: Annotated[int, Key("level of detail of a part", _PARTS, "edits viewer", _LOD)]
-    group: Annotated[int, Key("group of a part", _PARTS, "edits viewer", _GROUP)]
+    lod: Annotated[int, Key("row of a part: its damage stage (`retail`)", _PARTS, "edits viewer", _LOD)]
+    group: Annotated[int, Key("column of a part: its level of detail (`retail`)", _PARTS, "edits viewer", _GROUP)]
     tri_flags: Annotated[int, Key("flags of all triangles of its part, unless 0 (3)", _PARTS, "importers")]
     kind: Annotated[
         str,
@@ -141,8 +141,8 @@ class MeshExtras(TypedDict, total=False):
     """Keys of a mesh."""
 
     slot: Annotated[int, Key("row of the slot", _PARTS, "importers", _WORD)]
-    lod: Annotated[int, Key("level of detail of the slot's first use", _PARTS, "importers", _LOD)]
-    group: Annotated[int, Key("group of the slot's first use", _PARTS, "importers", _GROUP)]
+    lod: Annotated[int, Key("row of the slot's first use", _PARTS, "importers", _LOD)]
+    group: Annotated[int, Key("column of the slot's first use", _PARTS, "importers", _GROUP)]
     level: Annotated[int, Key("0 fine, 1 coarse", _GROUND)]
 
 

@@ -1,0 +1,63 @@
+"""Names of cells, by row and column and as the game means them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import trimesh
+
+from msh_gltf.converter.kinds.dispatch import import_gltf
+from msh_gltf.converter.options import ImportOptions
+from msh_gltf.converter.scene.cells import PartName, node_of_part, part_name, read_part_name
+from msh_gltf.converter.scene.decode import decode
+from msh_gltf.converter.scene.dialect import Dialect
+from tests.support.rebuilt import parse
+
+
+@pytest.mark.parametrize(
+    ("name", "stated"),
+    [
+        ("gun.lod1", ("gun", 1, 0, True)),
+        ("gun.lod2.group4#7", ("gun", 2, 4, True)),
+        ("gun.stage1", ("gun", 1, 0, False)),
+        ("gun.level2", ("gun", 0, 2, False)),
+        ("gun.stage2.level3", ("gun", 2, 3, False)),
+        ("gun.view", ("gun", 0, 4, False)),
+        ("gun.stage1.view", ("gun", 1, 4, False)),
+        ("a.b.level1", ("a.b", 0, 1, False)),
+    ],
+)
+def test_both_forms_are_read(name: str, stated: tuple[str, int, int, bool]) -> None:
+    assert read_part_name(name) == PartName(*stated)
+    assert node_of_part(name) == stated[0]
+
+
+@pytest.mark.parametrize("name", ["gun", "gun.lod3", "gun.level4", "gun.stage", "level1", ".stage1", "gun.group1"])
+def test_other_names_state_no_cell(name: str) -> None:
+    assert read_part_name(name) is None
+    assert node_of_part(name) == name
+
+
+def test_what_is_written_is_read() -> None:
+    for lod in range(3):
+        for group in range(5):
+            assert read_part_name(part_name("x", lod, group)) == PartName("x", lod, group, by_row=True)
+
+
+@pytest.mark.parametrize("dialect", list(Dialect))
+def test_new_parts_are_named_as_the_game_means_them_in_either_dialect(dialect: Dialect, tmp_path: Path) -> None:
+    """A row that is called a level of detail is taken as it is stated; in retail a line says what it is."""
+    scene = trimesh.Scene()
+    for i, name in enumerate(["hut", "hut.level1", "hut.stage1", "hut.stage1.level2", "hut.lod2", "hut.view"]):
+        scene.add_geometry(trimesh.creation.box((1 + i, 1, 1)), node_name=name, geom_name=f"g{i}")
+    path = tmp_path / "hut.glb"
+    path.write_bytes(scene.export(file_type="glb"))
+    result = import_gltf(path, None, ImportOptions(dialect=dialect))
+    made = decode(parse(result.data), dialect, "hut")
+    hut = next(i for i, node in enumerate(made.nodes) if node.name == "hut")
+    cells = sorted((part.lod, part.group) for part in made.parts if part.node == hut)
+    assert cells == [(0, 0), (0, 1), (0, 4), (1, 0), (1, 2), (2, 0)]
+    said = [line for line in result.warnings if "damage stage" in line]
+    line = "part 'hut.lod2': row 2 is damage stage 2 in the game; a level of detail is called hut.level2"
+    assert said == ([line] if dialect is Dialect.RETAIL else [])
