@@ -87,7 +87,7 @@ def status(game: Path, as_json: bool) -> None:
     if not found.transactions:
         say("nothing was changed here")
     elif not found.changes:
-        say("nothing of that is in force: the game is as it was")
+        say("nothing of that is in force" + ("" if found.foreign else ": the game is as it was"))
     if found.sizes:
         say(
             f"originals {_size(found.sizes.get('originals', 0))}, "
@@ -125,9 +125,10 @@ def restore(game: Path, files: tuple[str, ...], to: str | None, dry_run: bool) -
         names = [file.replace("\\", "/").strip("/") for file in files]
         known = {file.lower(): file for file in door.history.files}
         names = [name if name in door.history.files else known.get(name.lower(), name) for name in names]
-        door.messages += restore(door, names or None, to=to)
+        door.messages += (kept := restore(door, names or None, to=to))
         wrote = door.commit("restore")
-        what = "is as it was" if to is None else f"is {to} again"
+        as_it_was = "has no change of ours" if kept else "is as it was"
+        what = as_it_was if to is None else f"is {to} again"
         _report(door, wrote, f"{', '.join(files) or str(game)} {what}", dry_run)
 
 

@@ -11,6 +11,7 @@ from ..errors import ConversionError, printable
 from ..storage import refuse_existing, write_outputs
 from .edits import GameEdits
 from .layers import Layer
+from .undo import undo
 from .vault import as_listed, find_root, in_game
 
 
@@ -109,22 +110,30 @@ class Games:
         """Write all games; return the files that were written or removed.
 
         Raises:
-            ConversionError: a file has changed meanwhile, or cannot be written; of several games those
-                before it in order are written, and the hint names what was.
+            ConversionError: a file has changed meanwhile, or cannot be written. What was written into
+                other games is taken back, or, where that fails too, named.
         """
         for door in self._doors.values():
             door.planned()  # what does not fit is found before the first game is written
-        written: list[Path] = []
+        written: dict[GameEdits, list[Path]] = {}
         for root, door in self._doors.items():
             try:
-                written += [root / file for file in door.commit()]
+                written[door] = [root / file for file in door.commit()]
             except ConversionError as error:
-                if written:
-                    names = ", ".join(printable(str(path)) for path in written)
-                    undo = f"{names}: written already, a game of its own; msh-mod undo takes it back"
-                    error.hint = f"{error.hint}; {undo}" if error.hint else undo
+                for other in [one for one, files in written.items() if files]:
+                    _take_back(other, written[other], error)
                 raise
-        return written
+        return [path for files in written.values() for path in files]
+
+
+def _take_back(door: GameEdits, written: Sequence[Path], why: ConversionError) -> None:
+    """Undo what was written into a game, because another game could not be written."""
+    try:
+        door.commit("undo", undoes=undo(door))
+    except ConversionError as error:
+        names = ", ".join(printable(str(path)) for path in written)
+        text = f"{names}: written already, and not taken back ({error.problem}); msh-mod undo does that"
+        why.hint = f"{why.hint}; {text}" if why.hint else text
 
 
 def write_files(files: Sequence[tuple[Path, bytes]], force: bool, command: str) -> list[Path]:

@@ -63,7 +63,7 @@ class Status:
     Attributes:
         root: the folder with the vault.
         changes: what is in force.
-        foreign: files that another program changed since, and how.
+        foreign: files that are not as our changes alone make them, and how.
         kept: the states of files that the vault keeps.
         transactions: all of them, oldest first.
         sizes: bytes that originals and changes take.
@@ -99,6 +99,8 @@ def status(root: Path) -> Status:
             foreign[file] = (
                 "is gone" if not now else "is its original" if now == state.base else "was changed by another program"
             )
+        elif state.base != history.first(file):
+            foreign[file] = "holds what another program changed"
         for layer in state.layers:
             record = history.record(layer.number) or {}
             changes.append(

@@ -1,4 +1,4 @@
-"""Files of two games in one go are two transactions; and what disks cannot do is said."""
+"""Files of two games in one go are written into both or none; and what disks cannot do is said."""
 
 from __future__ import annotations
 
@@ -31,13 +31,27 @@ def files(games: list[Path]) -> list[tuple[Path, bytes]]:
     return [(root / "Plain.txt", b"changed") for root in games]
 
 
-def test_the_failure_of_the_second_game_says_what_the_first_did(games: list[Path]) -> None:
+def test_where_the_second_game_cannot_be_written_the_first_is_as_it_was(games: list[Path]) -> None:
     (games[1] / ".msh-gltf").write_bytes(b"in the way")
     before = snapshot(games[1])
-    with pytest.raises(ConversionError, match=r"second.*first/Plain\.txt: written already.*undo takes it back"):
+    with pytest.raises(ConversionError, match="second"):
+        write_files(files(games), True, "gltf2msh")
+    assert (games[0] / "Plain.txt").read_bytes() == b"as it was"
+    assert snapshot(games[1]) == before
+    assert [record["kind"] for record in Vault(games[0]).records()] == ["edit", "undo"]
+
+
+def test_what_cannot_be_taken_back_is_named(games: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    (games[1] / ".msh-gltf").write_bytes(b"in the way")
+
+    def full(*_: object) -> int:
+        raise ConversionError("cannot be written (No space left on device)")
+
+    monkeypatch.setattr("msh_gltf.converter.game.games.undo", full)
+    with pytest.raises(ConversionError, match=r"first/Plain\.txt: written already, and not taken back \(cannot"):
         write_files(files(games), True, "gltf2msh")
     assert (games[0] / "Plain.txt").read_bytes() == b"changed"
-    assert snapshot(games[1]) == before
+    monkeypatch.undo()
     assert call(cli.msh_mod, "undo", games[0]) == 0
     assert (games[0] / "Plain.txt").read_bytes() == b"as it was"
 

@@ -1,0 +1,172 @@
+"""Take one rule of the door out, and count the random sequences until a machine notices.
+
+``python -m tests.converter.game.reverts`` tries all, ``... NAME`` one. Each is a text of the product that is
+replaced while its module is loaded; the files stay as they are.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.machinery import SourceFileLoader
+from time import process_time
+from types import CodeType
+
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+#: Sequences of the class, and of the commands.
+MOST = {"Game": 2000, "Commands": 100}
+
+
+@dataclass(frozen=True)
+class Revert:
+    """A rule that is taken out.
+
+    Attributes:
+        file: the module, from ``converter/game``.
+        text, instead: what stands there, once, and what takes its place.
+        machine: which random sequences are to notice.
+    """
+
+    file: str
+    text: str
+    instead: str
+    machine: str = "Game"
+
+
+REVERTS = {
+    "the original is kept before a file changes": Revert(
+        "edits.py", "self.vault.keep_original(base, path if same else None)", "pass"
+    ),
+    "what another program wrote is kept": Revert("edits.py", 'row["kept"] = self.vault.keep_original(there)', "pass"),
+    "what another program wrote stays": Revert(
+        "edits.py", "return Opened(file, now, taken.base, kept)", "return Opened(file, now, base, kept)"
+    ),
+    "a file that another program put back has none of our changes": Revert(
+        "edits.py", "            return Opened(file, now, now)\n        base =", "            pass\n        base ="
+    ),
+    "what another program replaced is not in force": Revert(
+        "edits.py", "kept = in_order([layer for layer in left if layer not in lost])", "kept = layers"
+    ),
+    "only an output's own changes are taken back": Revert(
+        "edits.py", "kept = [layer for layer in opened.wanted if not mine(layer)]", "kept = []"
+    ),
+    "an edit that is gone is taken back": Revert(
+        "edits.py", "kept = [layer for layer in opened.wanted if not mine(layer)]", "kept = list(opened.wanted)"
+    ),
+    "a file that changes while a run is at work is not replaced": Revert(
+        "edits.py", "require_unchanged(inside(self._source.root, file), now)", "pass"
+    ),
+    "a copy has all that is in force": Revert(
+        "edits.py", "                if state.layers:\n", "                if False:\n"
+    ),
+    "files come back where a later one fails": Revert(
+        "transaction.py", "_write_back(inside(vault.root, file), before[file])", "pass"
+    ),
+    "what a killed run left is ended": Revert(
+        "transaction.py", "if intent is None:", "if intent is not None:\n        vault.finish()\n    if True:"
+    ),
+    "a killed run that is not ready is taken back": Revert("transaction.py", "if all(ready):", "if True:"),
+    "a killed run that is ready is completed": Revert(
+        "transaction.py", "_complete(vault, history, str(i), file, rows[file])", "pass"
+    ),
+    "recovery records what it kept": Revert("transaction.py", "if found := {", "if (found := {}) and {"),
+    "one run at a time": Revert("transaction.py", "stack.enter_context(only_run(vault.root))", "True"),
+    "an original is checked when it is read": Revert("vault.py", "if sha256(data) != digest:", "if False:"),
+    "a damaged original is kept again": Revert(
+        "vault.py", "if not self.has_original(digest):", 'if not is_taken(self.path / "originals" / digest):'
+    ),
+    "a link in the vault is not followed": Revert(
+        "vault.py", "if is_taken(path) and not _is_directory(path):", "if False:"
+    ),
+    "a folder that is a link leads nowhere": Revert("vault.py", "if path.is_symlink():", "if False:"),
+    "what a killed run left of a line goes": Revert("vault.py", "file.truncate()  #", "pass  #"),
+    "undo takes back what was replaced": Revert(
+        "undo.py", "layers += [layer for layer in removed if layer not in layers]", "pass"
+    ),
+    "undo stops where a later change was made on it": Revert("undo.py", "    if later:\n", "    if False:\n"),
+    "undo stops where it would not be exact": Revert(
+        "undo.py", "for slot in sorted(slots) if was.get(slot)", "for slot in () if was.get(slot)"
+    ),
+    "undo gives a foreign file back byte for byte": Revert(
+        "history.py", "self._kept[file, found.base, there] = found.after", "pass"
+    ),
+    "an undo is recorded as one": Revert("history.py", "self.undone.add(undoes)", "pass"),
+    "restore brings a file back that is gone": Revert("undo.py", "if opened.now is None and first:", "if False:"),
+    "an export shows what is in the game": Revert(
+        "export_run.py", "replace(outcome.result, edits=edits)", "replace(outcome.result, edits=0)", "Commands"
+    ),
+    "an output keeps its number": Revert("manifest.py", 'id=str(facts.get("id", ""))[:64]', 'id=""', "Commands"),
+    "a glTF that is gone changes nothing": Revert(
+        "write_game.py",
+        "return any(outcome is not None and outcome.is_undecided for outcome in origins)",
+        "return False",
+        "Commands",
+    ),
+    "another output's changes stay": Revert("brought.py", "layer.owner == door.owner and ", "", "Commands"),
+    "what an export shows is not taken back": Revert(
+        "brought.py", "layer.number > min(shown, default=0)", "True", "Commands"
+    ),
+}
+
+
+def take_out(revert: Revert) -> None:
+    """Load a module without a rule from here on."""
+    whole = SourceFileLoader.get_code
+
+    def get_code(self: SourceFileLoader, name: str) -> CodeType | None:
+        if not self.path.endswith(f"converter/game/{revert.file}"):
+            return whole(self, name)
+        source = self.get_data(self.path).decode()
+        assert source.count(revert.text) == 1, (revert, source.count(revert.text))
+        return compile(source.replace(revert.text, revert.instead), self.path, "exec", dont_inherit=True)
+
+    SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
+
+
+def attempt(name: str) -> None:
+    """Run sequences without a rule until one fails."""
+    revert = REVERTS[name]
+    take_out(revert)
+    from tests.converter.game.commands import Commands
+    from tests.converter.game.machine import Game
+
+    base = Game if revert.machine == "Game" else Commands
+    count = 0
+
+    class Counted(base):  # type: ignore[misc, valid-type]
+        def teardown(self) -> None:
+            nonlocal count
+            count += 1
+            super().teardown()
+
+    few = settings(
+        max_examples=MOST[revert.machine],
+        stateful_step_count=12,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate],
+        report_multiple_bugs=False,
+    )
+    try:
+        run_state_machine_as_test(Counted, settings=few)
+    except BaseException as error:
+        print(f"{name}: noticed in sequence {count}, {process_time():.0f} s ({type(error).__name__})", flush=True)
+    else:
+        print(f"{name}: NOT NOTICED in {count} sequences of {revert.machine}", flush=True)
+        sys.exit(1)
+
+
+def main() -> int:
+    if len(sys.argv) > 1:
+        attempt(sys.argv[1])
+        return 0
+    command = [sys.executable, "-m", "tests.converter.game.reverts"]
+    return sum(subprocess.run([*command, name], stderr=subprocess.DEVNULL, check=False).returncode for name in REVERTS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
