@@ -19,7 +19,7 @@ from msh_gltf.converter.formats.kinds import models_in
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import gltf_files, import_gltf, load_file
 from msh_gltf.converter.kinds.export_model import load_model
-from msh_gltf.converter.kinds.mission import LoadedMission
+from msh_gltf.converter.kinds.missions import LoadedMission
 from msh_gltf.converter.options import ExportOptions, ImportOptions
 from msh_gltf.converter.storage import write_outputs
 from tests.support import assembly

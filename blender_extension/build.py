@@ -26,7 +26,7 @@ MANIFEST = "blender_manifest.toml"
 #: Packages that go into the zip as they are: inside them imports are relative.
 PACKAGES = ("converter", "importers", "exporters")
 #: The commands, whose click is not in the zip, and the gallery, whose VTK is not.
-_LEFT_OUT = ("converter/cli/", "converter/game/gallery.py", "converter/game/packed.py", "converter/game/thumbnails.py")
+_LEFT_OUT = ("converter/cli/", "converter/game/gallery.py", "converter/game/thumbnails.py")
 _TIME = (1980, 1, 1, 0, 0, 0)
 
 

@@ -20,20 +20,20 @@ from .converter.formats.model import MshModel, model_at, write_model
 from .converter.formats.nres import Archive, read_nres
 from .converter.formats.terrain import Terrain, write_terrain
 from .converter.game.check import check_tasks
-from .converter.game.engine import Engine
 from .converter.game.export_run import export_run, found_in, run_options
 from .converter.game.games import Games, write_files
 from .converter.game.import_run import import_run
+from .converter.game.library_edits import plan_libraries
 from .converter.game.outcome import Outcome, Run
-from .converter.game.put_libraries import plan_libraries
 from .converter.game.walk import select, walk
+from .converter.game.workers import Engine
 from .converter.game.write_game import Places
-from .converter.kinds import level, open_files
+from .converter.kinds import open_files
+from .converter.kinds import terrain as level
 from .converter.kinds.check import Checked, check_file
-from .converter.kinds.companions import companions_beside, wear_beside
-from .converter.kinds.import_result import ImportResult
-from .converter.kinds.level import Level
+from .converter.kinds.import_result import ImportResult, companions_beside, wear_beside
 from .converter.kinds.library_edits import files_beside
+from .converter.kinds.terrain import Level
 from .converter.options import ExportOptions, ImportOptions
 
 #: A path as text, or a ``pathlib.Path``.

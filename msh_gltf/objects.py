@@ -22,11 +22,9 @@ from .converter.formats.names import file_stem, readable
 from .converter.formats.nres import bytes_as_read, read_nres
 from .converter.formats.terrain import Terrain
 from .converter.kinds import dispatch, open_files
+from .converter.kinds.base import Files, Loaded, named_sidecar, sidecar_path
 from .converter.kinds.export_model import LoadedModel
-from .converter.kinds.gltf_output import Files
 from .converter.kinds.import_result import ImportResult
-from .converter.kinds.loaded import Loaded
-from .converter.kinds.sidecars import named_sidecar, sidecar_path
 from .converter.options import ExportOptions, ImportOptions
 from .converter.storage import write_outputs
 

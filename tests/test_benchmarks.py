@@ -16,7 +16,7 @@ from msh_gltf.converter.formats.kinds import models_in
 from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import new_archive
 from msh_gltf.converter.kinds.dispatch import load_file
-from msh_gltf.converter.kinds.mission import LoadedMission
+from msh_gltf.converter.kinds.missions import LoadedMission
 from msh_gltf.converter.kinds.open_files import open_nres
 from msh_gltf.converter.options import ExportOptions
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from .converter.errors import ConversionError, plural
 from .converter.formats.names import stem, without_number
-from .converter.kinds.game_assets import GameAsset, game_assets
+from .converter.kinds.placed_models import GameAsset, game_assets
 from .converter.options import ExportOptions
 from .converter.storage import write_outputs
 from .exporters.gltf_assembly import AssemblyOptions, export_assembly

@@ -17,17 +17,16 @@ from .converter.formats.kinds import ASSEMBLY_KINDS, Kind
 from .converter.formats.names import entry_name, escape, file_stem, stem
 from .converter.formats.registry import TAGS
 from .converter.game.games import Games
-from .converter.game.put_libraries import plan_libraries
-from .converter.game.put_models import add_model, dialect_of, find_destination
+from .converter.game.library_edits import plan_libraries
+from .converter.game.new_models import add_model, dialect_of, find_destination
 from .converter.game.replace_entry import replace_model, replace_placed
 from .converter.kinds.appearance import with_libraries_around
-from .converter.kinds.companions import companions_beside, placed_beside, wear_beside
+from .converter.kinds.base import sidecar_path
 from .converter.kinds.dispatch import import_gltf
-from .converter.kinds.game import find_game, model_archives
-from .converter.kinds.import_result import ImportResult
+from .converter.kinds.import_result import ImportResult, companions_beside, placed_beside, wear_beside
 from .converter.kinds.library_edits import files_beside
 from .converter.kinds.new_entries import NewEntries, entries_of_game
-from .converter.kinds.sidecars import sidecar_path
+from .converter.kinds.registry import find_game, model_archives
 from .converter.options import ExportOptions, ImportOptions
 from .converter.storage import write_outputs
 from .game import find_again, refresh, require_file

@@ -16,11 +16,10 @@ from .converter.formats.kinds import ASSEMBLY_KINDS, Kind, archive_kind, assembl
 from .converter.formats.names import stem, without_number
 from .converter.formats.nres import Archive, read_nres
 from .converter.formats.sidecar import sha256
+from .converter.kinds.base import LoadedScene, sidecar_path
 from .converter.kinds.dispatch import gltf_files, load, load_assembly
 from .converter.kinds.export_model import LoadedModel
-from .converter.kinds.loaded import LoadedScene
 from .converter.kinds.open_files import mission_in
-from .converter.kinds.sidecars import sidecar_path
 from .converter.options import ExportOptions
 from .importers.gltf_file import open_gltf
 from .levels import game_of_file, join_areals, sort_by_kind, split_blend

@@ -24,7 +24,7 @@ from .converter.edits.areal_polygons import PARTS, class_of
 from .converter.errors import ConversionError
 from .converter.formats.areal_map import ArealMap
 from .converter.formats.mission import BUILDING, OBJECT_KINDS, UNIT
-from .converter.kinds.game import find_game
+from .converter.kinds.registry import find_game
 from .converter.scene.level import TerrainScene
 from .exporters.gltf import NODE_NAMES
 from .state import game_folders

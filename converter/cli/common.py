@@ -20,8 +20,8 @@ from .options import write_options
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..game.engine import Engine
     from ..game.outcome import Run
+    from ..game.workers import Engine
     from .given import Given
 
 EXIT_USAGE = 2
@@ -198,14 +198,14 @@ def _in_json(character: str) -> str:
 
 def engine(given: Given) -> Engine:
     """Return what does the work of a run."""
-    from ..game.engine import Engine, cores
+    from ..game.workers import Engine, cores
 
     return Engine(given.jobs or cores(), given.dask, given.fail_fast)
 
 
 def finish(run: Run, given: Given, report: Path | None, closing: str) -> None:
     """Report, summary and exit code of a run."""
-    from ..game.console import show_summary, write_report
+    from ..game.outcome import show_summary, write_report
 
     if report is not None:
         write_report(run, report)

@@ -51,7 +51,7 @@ with --tolerant only errors that cannot be left out.
 def command(context: click.Context, /, **_: object) -> None:
     given = read_options(ToInspect, context.params)
     if given.explain is not None:
-        from .check import explain
+        from .checks import explain
 
         explain(given.explain)
         return
@@ -64,7 +64,7 @@ def command(context: click.Context, /, **_: object) -> None:
         _uses(given.uses, given.sources[0], given.as_json)
         return
     if given.check:
-        from .check import check
+        from .checks import check
 
         if given.diff or given.roundtrip or (given.strict and given.tolerant):
             raise click.UsageError("--check goes with one of --strict and --tolerant, not --diff or --roundtrip")
@@ -76,7 +76,7 @@ def command(context: click.Context, /, **_: object) -> None:
         if name in _OF_CHECK and not (given.roundtrip and name in _OF_ROUNDTRIP):
             raise click.UsageError(f"{written} goes with --check")
     if given.roundtrip:
-        from .roundtrip import roundtrip
+        from .checks import roundtrip
 
         if given.diff:
             raise click.UsageError("--roundtrip does not go with --diff")
@@ -100,8 +100,8 @@ def _inspect(given: ToInspect) -> None:
     from ..formats.nres import is_nres, read_nres
     from ..kinds import dispatch
     from ..kinds import inspect as overview
-    from ..kinds.assembly_files import assembly_facts
     from ..kinds.inspect_controller import controller_facts
+    from ..kinds.inspect_missions import assembly_facts
     from ..kinds.open_files import mission_in
     from ..kinds.texture import texture_at
 
@@ -162,7 +162,7 @@ def _build_dat(data: bytes, label: str, as_json: bool) -> None:
 def _uses(name: str, game: Path, as_json: bool) -> None:
     """What uses a thing, indented below it."""
     from ..errors import printable
-    from ..kinds.uses import describe_uses
+    from ..game.uses import describe_uses
 
     found = describe_uses(name, game)
     if as_json:
@@ -178,8 +178,7 @@ def _uses(name: str, game: Path, as_json: bool) -> None:
 
 
 def _diff(given: ToInspect) -> None:
-    from ..kinds.diff_assembly import diff_assemblies, diff_controller_files
-    from ..kinds.inspect_diff import diff_models, lines
+    from ..kinds.differences import diff_assemblies, diff_controller_files, diff_models, lines
     from ..kinds.open_files import mission_in, read_msh
 
     sources = [mission_in(source) or source for source in given.sources]

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..findings import Finding
-    from ..kinds.gltf_output import Files
-    from ..kinds.loaded import Loaded
+    from ..kinds.base import Files, Loaded
     from ..kinds.texture import LoadedTexture
     from ..options import ExportOptions
 
@@ -140,7 +139,7 @@ def _mission_of(given: ToGltf) -> ToGltf:
 
 def _unit_of(given: ToGltf) -> ToGltf:
     """What was given, with the unit's file as its input."""
-    from ..kinds.unit import find_unit
+    from ..kinds.missions import find_unit
 
     if len(given.sources) != 1 or not given.sources[0].is_dir() or given.entry is not None:
         raise click.UsageError("--unit takes the game's directory")
@@ -276,8 +275,8 @@ def _export_texture(texture: LoadedTexture, output: str | None, force: bool, qui
 
 def _export_many(given: ToGltf, options: ExportOptions) -> None:
     """``msh2gltf`` on directories, archives and several models; exits with the run's code."""
-    from ..game.console import open_log, progress_bar
     from ..game.export_run import export_run, found_in, run_options
+    from ..game.outcome import open_log, progress_bar
 
     sources, output = given.sources, given.output
     if not given.list_only and (output is None or output == STDOUT):

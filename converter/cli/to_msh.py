@@ -124,8 +124,7 @@ def command(context: click.Context, /, **_: object) -> None:
 
 def _import_one(given: ToMsh, options: ImportOptions) -> None:
     from ..game.games import write_files
-    from ..kinds.companions import companions_beside, placed_beside, wear_beside
-    from ..kinds.import_result import unapplied
+    from ..kinds.import_result import companions_beside, placed_beside, unapplied, wear_beside
     from ..kinds.library_edits import files_beside, refused, refused_materials
     from ..kinds.new_entries import entries_of_game
     from ..storage import refuse_existing
@@ -261,8 +260,8 @@ def _add_one(given: ToMsh, options: ImportOptions) -> None:
     """Put a new model, its materials and its key into the archives of a game."""
     from ..formats.names import decode_text, entry_name
     from ..game.games import Games
-    from ..game.put_libraries import plan_libraries
-    from ..game.put_models import add_model, dialect_of, find_destination
+    from ..game.library_edits import plan_libraries
+    from ..game.new_models import add_model, dialect_of, find_destination
 
     source, archive = given.source, given.into
     assert archive is not None
@@ -319,8 +318,8 @@ def _show_problems(given: ToMsh, result: ImportResult) -> None:
 def _import_many(given: ToMsh, options: ImportOptions) -> None:
     """``gltf2msh`` on a directory; exits with the run's code."""
     from ..formats.library import MATERIALS
-    from ..game.console import open_log, progress_bar
     from ..game.import_run import import_run
+    from ..game.outcome import open_log, progress_bar
     from ..game.write_game import Places
 
     game, output = given.game, given.output

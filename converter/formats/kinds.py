@@ -92,7 +92,7 @@ def kind_by_name(types: Set[int], name: str) -> Kind:
     """
     kind = kind_of_types(types)
     ending = name[-4:].lower()
-    if kind is Kind.ARCHIVE and ending == ".map" and types and max(types) <= 0xFF:
+    if kind is Kind.ARCHIVE and ending == ".map":
         return Kind.AREAL_MAP
     if kind is Kind.ARCHIVE and ending == ".msh":
         return Kind.TERRAIN if types & _TERRAIN_ONLY else Kind.MODEL

@@ -2,7 +2,7 @@
 
 An NRes archive; the entry's name is the key, its type says what the object is, its payload is rows
 of an archive's name and a member's name (docs/reference/registry.md).
-``kinds.game`` opens what a key means.
+``kinds.registry`` opens what a key means.
 """
 
 from __future__ import annotations

@@ -41,6 +41,8 @@ _rule = partial(Rule, "unit", source="docs/reference/unit.md")
 
 #: The first word of the file.
 UNIT_MAGIC = 0x0000F0F1
+#: The folder of units in a game; case does not matter.
+UNITS = "UNITS"
 #: Ending of a unit's file.
 UNIT_ENDING = ".dat"
 #: What messages call the records.

@@ -11,9 +11,9 @@ from ..files import UNREADABLE
 from ..findings import Finding
 from ..formats.kinds import Kind
 from ..kinds.check import Checked, check_file
-from .engine import Engine, Progress
-from .outcome import FAILED, Outcome, guarded
+from .outcome import FAILED, Outcome, Progress, guarded
 from .walk import Skipped, files_below, foreign
+from .workers import Engine
 
 
 @dataclass(frozen=True)

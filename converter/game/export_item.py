@@ -1,25 +1,32 @@
-"""Export one model or texture: what a worker of ``msh2gltf GAME_DIR`` does."""
+"""One item of a run: what a worker of ``msh2gltf GAME_DIR`` or of ``--roundtrip`` does."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from ..files import Stamp
-from ..findings import Finding, messages
+import numpy as np
+
+from ..errors import plural
+from ..files import Stamp, stamp
+from ..findings import Finding, Mode, messages
+from ..formats.kinds import Kind
 from ..formats.nres import Archive
 from ..formats.sidecar import sha256
-from ..kinds import areal_map, game, terrain, texture, texture_lookup  # noqa: F401 - see below
-from ..kinds.dispatch import gltf_files, load
+from ..kinds.base import Files
+from ..kinds.dispatch import gltf_files, import_gltf, load
 from ..kinds.export_model import LoadedModel
-from ..kinds.gltf_output import Files
+from ..options import ExportOptions
 from ..storage import require_inside, write_outputs
+from .export_run import ExportTask, key_of, look_at, refuse_to_lose
 from .manifest import Output, Record
 from .outcome import Outcome, guarded
-from .resume import ExportTask, key_of, look_at, refuse_to_lose
-from .sources import archive_majority
+from .sources import archive_majority, archive_of, payload_of
+from .walk import Item
 
 # The process that forks the workers imports this module: what any kind of item needs is imported
 # here, once, and not by every worker. The process that starts them does without it.
@@ -103,3 +110,80 @@ def _convert(
         decision = loaded.decision
         dialect = decision.dialect.value, decision.step, decision.reason
     return loaded.findings, dialect, files
+
+
+#: What became of a model: the same bytes, or others.
+IDENTICAL, DIFFERENT = "identical", "different"
+
+
+@dataclass(frozen=True)
+class RoundTripTask:
+    """One item to export and import again.
+
+    Attributes:
+        item: the model.
+        dialect, mode: how to read it; as of :class:`~converter.options.ExportOptions`.
+        folder: a directory for temporary files. It is the caller's, who removes it whatever becomes
+            of the process that works in it.
+    """
+
+    item: Item
+    folder: str
+    dialect: str = "auto"
+    mode: Mode = "default"
+
+
+def roundtrip_item(task: RoundTripTask) -> Outcome:
+    """Convert one model to glTF and back, in a temporary directory; never raises.
+
+    The status is ``IDENTICAL``, ``DIFFERENT`` (``detail`` says where first) or ``failed``.
+    """
+    return guarded(task.item.id, partial(_round_trip, task))
+
+
+def _round_trip(task: RoundTripTask) -> Outcome:
+    item, path = task.item, Path(task.item.path)
+    started = perf_counter()
+    now = stamp(path)
+    archive = archive_of(item, now)
+    options = ExportOptions(task.dialect, find_textures=False, mode=task.mode)
+    with TemporaryDirectory(dir=task.folder) as folder:
+        target = Path(folder, "model.glb")
+        others = None
+        if item.index is not None:
+            others = partial(archive_majority, item.path, item.source, now)
+        loaded = load(item.kind, archive, path, item.index, options, fallback=others)
+        files = gltf_files(loaded, target, options)
+        write_outputs(files, force=False)
+        exported = perf_counter()
+        result = import_gltf(target)
+    source = payload_of(archive, item)
+    status, detail = IDENTICAL, ""
+    if source != result.data:
+        status, detail = DIFFERENT, _difference(bytes(source), result.data, item.kind)
+    elif result.not_applied:
+        status, detail = DIFFERENT, result.not_applied[0].line
+    return Outcome(
+        item.id,
+        status,
+        detail,
+        result.warnings,
+        {"kind": item.kind, "bytes": item.size, "changes": [str(c) for c in result.changes]},
+        {"out": exported - started, "back": perf_counter() - exported},
+    )
+
+
+def _difference(before: bytes, after: bytes, kind: Kind) -> str:
+    """Where two files differ first, by table where they are models."""
+    if kind is Kind.MODEL:
+        from ..formats.model import read_model
+        from ..formats.nres import read_nres
+        from ..kinds.differences import diff_models, lines
+
+        differences = lines(diff_models(*(read_model(read_nres(b, kind), kind) for b in (before, after))))
+        if differences:
+            return str(differences[0])
+    if len(before) != len(after):
+        return f"{plural(len(after), 'byte')} instead of {len(before)}"
+    at = int((np.frombuffer(before, np.uint8) != np.frombuffer(after, np.uint8)).argmax())
+    return f"byte {at}: {after[at]:#04x} instead of {before[at]:#04x}"

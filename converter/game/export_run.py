@@ -1,28 +1,35 @@
-"""Export a whole run: ``msh2gltf GAME_DIR -o OUT_DIR``."""
+"""Export a whole run, and resume it: ``msh2gltf GAME_DIR -o OUT_DIR``."""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
-from functools import partial
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache, partial
 from pathlib import Path
 from time import perf_counter
+from typing import IO, Any, Literal
 
 from .. import MANIFEST, __version__
 from ..errors import ConversionError, plural
-from ..files import only_run
-from ..formats.kinds import Kind
-from ..kinds.appearance import with_libraries_around
+from ..files import Stamp, only_run, read_file, stamp
+from ..formats.control_points import POINTS_ENDING, POINTS_TYPE
+from ..formats.kinds import ASSEMBLY_KINDS, Kind
+from ..formats.nres import Archive
+from ..formats.sidecar import sha256
+from ..kinds.appearance import find_appearance, with_libraries_around
+from ..kinds.open_files import companion
 from ..options import ExportOptions
-from ..storage import remove_temporary
-from .engine import ByName, Engine, Progress
-from .manifest import Manifest, Record, has_journal, is_written, read_manifest, write_manifest
-from .outcome import FAILED, Outcome, Run
-from .pictures import picture_items
-from .resume import ExportTask, Journal, unchanged_item
-from .walk import Found, Item, Skipped, common_root, select, walk
+from ..storage import IN_THE_WAY, no_follow, remove_temporary
+from .manifest import JOURNAL, Manifest, Output, Record, as_row, has_journal, is_written, read_manifest, write_manifest
+from .outcome import FAILED, Outcome, Progress, Run, known_at_once
+from .sources import archive_of, payload_of, picture_items, placed_files, wear_text
+from .walk import Folder, Found, Item, Skipped, common_root, select, walk
+from .workers import ByName, Engine
 
 #: What the workers do. It needs every decoder, which this process does without.
 _EXPORT = ByName(f"{__package__}.export_item", "export_item")
@@ -203,3 +210,208 @@ def _write_manifest(out: Path, manifest: Manifest, run: Run) -> None:
         write_manifest(out, manifest)
     except ConversionError as error:  # what was converted is there all the same
         run.unreadable = [*run.unreadable, Skipped(MANIFEST, str(error))]
+
+
+#: What became of an output since it was written.
+State = Literal["ours", "edited", "missing"]
+
+
+@dataclass(frozen=True)
+class ExportTask:
+    """One item and what is to be done with it.
+
+    Attributes:
+        item: the model.
+        out: the output directory; absolute.
+        options: how models become glTF.
+        sidecar: whether sidecars are written.
+        force: convert and replace, whatever is there.
+        dry_run: write nothing.
+        before: what the manifest says of it.
+    """
+
+    item: Item
+    out: str
+    options: ExportOptions
+    sidecar: bool = True
+    force: bool = False
+    dry_run: bool = False
+    before: Record | None = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """An item and its outputs as they are now.
+
+    Attributes:
+        task: the item, and what is to be done with it.
+        started: when it was looked at.
+        now: stamp of its file.
+        archive: the file.
+        size, digest: of the item.
+        facts: what the outputs depend on.
+        states: of the outputs that were written before.
+        current: they are those of the item as it is now, as far as they are there.
+    """
+
+    task: ExportTask
+    started: float
+    now: Stamp
+    archive: Archive
+    size: int
+    digest: str
+    facts: str
+    states: dict[str, State]
+    current: bool
+
+    @property
+    def edited(self) -> list[str]:
+        """Outputs that somebody edited."""
+        return [name for name, state in self.states.items() if state == "edited"]
+
+    @property
+    def note(self) -> str:
+        """What to report of them."""
+        edited = ", ".join(self.edited)
+        return f"{edited}: edited since it was written, kept" if edited else ""
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """The outcome where nothing is to be done."""
+        if not self.current or self.task.force or "missing" in self.states.values():
+            return None
+        seconds = {"read": perf_counter() - self.started}
+        status = "kept" if self.edited else "unchanged"
+        return Outcome(self.task.item.id, status, self.note, seconds=seconds, result=self.task.before)
+
+
+def unchanged_item(task: ExportTask) -> Outcome | None:
+    """The outcome of an item whose outputs are current; ``None``: it is to be exported."""
+    if task.before is None or task.force:
+        return None
+    return known_at_once(lambda: look_at(task).outcome)
+
+
+def look_at(task: ExportTask) -> Look:
+    """Read an item and its outputs as they are now.
+
+    Raises:
+        ConversionError: the item cannot be read.
+    """
+    item, before = task.item, task.before
+    started = perf_counter()
+    now = stamp(item.path)
+    archive = archive_of(item, now)
+    payload = payload_of(archive, item)
+    digest = sha256(payload)
+    facts = _facts(task, archive, digest)
+    current = before is not None and key_of(facts, before.dialect_step, archive, item) == before.key
+    states = output_states(Path(task.out), before)
+    return Look(task, started, now, archive, len(payload), digest, facts, states, current)
+
+
+def _facts(task: ExportTask, archive: Archive, digest: str) -> str:
+    """What the outputs depend on, as text; ``digest``: of the item."""
+    item, path = task.item, Path(task.item.path)
+    options = _as_row(task.options)
+    if item.kind in ASSEMBLY_KINDS:
+        made_of = placed_files(path, task.options).digest(item.kind, path)
+        return json.dumps([made_of, options, task.sidecar, __version__], sort_keys=True)
+    wear = wear_text(archive, path, item)
+    appearance = find_appearance(wear, path, task.options)
+    materials = "" if appearance is None else sha256(repr(appearance).encode())
+    points = b""
+    if task.options.points and item.kind is Kind.MODEL:
+        points = bytes(companion(archive, path, item.index, POINTS_ENDING, POINTS_TYPE))
+    return json.dumps(
+        [digest, sha256(wear), sha256(points), options, materials, task.sidecar, __version__], sort_keys=True
+    )
+
+
+@lru_cache(maxsize=1)
+def _as_row(options: ExportOptions) -> dict[str, Any]:
+    """The options as JSON data, without where the libraries lie: what is in them counts."""
+    return asdict(replace(options, textures=(), game=None))
+
+
+def key_of(facts: str, step: str, archive: Archive, item: Item) -> str:
+    """Digest of what the outputs depend on: of the archive too where that had a say."""
+    if step in ("archive", "d") and item.index is not None:
+        facts += _archive_digest(item.path, archive.total_size)
+    return sha256(facts.encode())
+
+
+@lru_cache(maxsize=16)
+def _archive_digest(path: str, size: int) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def output_states(out: Path, before: Record | None) -> dict[str, State]:
+    """What became of each output that was written before: ours, edited, or missing."""
+    states: dict[str, State] = {}
+    for output in before.outputs if before is not None else ():
+        path = out.joinpath(*output.path.split("/"))
+        if not path.is_file():
+            # Blender's exporter may have made a .gltf of the .glb
+            other = path.suffix == ".glb" and path.with_suffix(".gltf").is_file()
+            states[output.path] = "edited" if other else "missing"
+        else:
+            states[output.path] = "ours" if sha256(read_file(path)) == output.sha256 else "edited"
+    return states
+
+
+def refuse_to_lose(files: list[tuple[Path, bytes]], outputs: list[Output], states: dict[str, State]) -> None:
+    """Stop where a file is in the way that this converter did not write.
+
+    Raises:
+        ConversionError: a file was edited since it was written, or is somebody else's.
+    """
+    for (path, _), output in zip(files, outputs, strict=True):
+        if states.get(output.path) in ("ours", "missing") or not path.exists():
+            continue
+        if not path.is_file() or sha256(read_file(path)) != output.sha256:
+            known = output.path in states
+            raise ConversionError(
+                "output was edited since it was written" if known else "output exists already",
+                file=output.path,
+                hint="name another directory, or move the edited file away first" if known else IN_THE_WAY,
+            )
+
+
+class Journal:
+    """Records as they come, so that a killed run need not be done again."""
+
+    def __init__(self, directory: Path, archives: Sequence[Folder]) -> None:
+        self._path = directory / JOURNAL
+        self._file: IO[bytes] | None = None
+        self._archives = archives
+
+    def add(self, record: Record) -> None:
+        """Append a record. A full disk loses the line, not the run: the output is compared.
+
+        Raises:
+            ConversionError: the journal is a link.
+        """
+        try:
+            if self._file is None:
+                # a new file: the run has written an older journal into the manifest
+                self._file = open(self._path, "xb", opener=no_follow)  # noqa: SIM115 - close()
+                self._write(self._archives)
+            self._write([record])
+        except OSError:
+            return
+
+    def _write(self, rows: Iterable[Folder | Record]) -> None:
+        assert self._file is not None
+        for row in rows:
+            facts = as_row(row) if isinstance(row, Record) else asdict(row)
+            line = json.dumps(facts, ensure_ascii=False).encode("utf-8", "replace")
+            self._file.write(line + b"\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file; ``write_manifest`` removes it."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                self._file.close()

@@ -1,15 +1,9 @@
-"""``msh2gltf GAME -o OUT --thumbnails``: a picture per model, and a page that shows them all.
-
-Everything is below the output directory: ``index.html``, and a folder ``gallery`` with the page's
-parts, a picture and a script per model. A page that is opened from a disk may fetch nothing, but
-it may load scripts: so a model's data is a script. Each picture and script says which bytes it was
-made from; what is current is not made again, even after a run that was killed
-(docs/decisions/0015).
-"""
+"""``msh2gltf GAME -o OUT --thumbnails``: a picture per model, and a page that shows them all."""
 
 from __future__ import annotations
 
 import base64
+import copy
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
@@ -20,20 +14,22 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from ...exporters.gltf_file import Document, glb_bytes
+from ...importers.gltf_file import broken_gltf, file_of_uri, open_gltf
 from .. import __version__
 from ..errors import ConversionError, needed_for
-from ..files import only_run
+from ..files import only_run, read_file
+from ..formats.gltf import Json
 from ..formats.kinds import Kind
 from ..formats.names import stem
 from ..formats.sidecar import sha256
+from ..scene.extras import raw_extras
 from ..storage import IN_THE_WAY, require_inside, write_outputs
-from .engine import Engine, Progress
 from .manifest import Record, read_manifest
-from .outcome import FAILED, Outcome, Run, guarded
-from .packed import pack
+from .outcome import FAILED, Outcome, Progress, Run, guarded
 from .thumbnails import DIGEST_KEY, draw_png, try_out
 from .walk import GALLERY, PAGE
-from .workers import run_here
+from .workers import Engine, run_here
 
 #: What our page starts with: no other ``index.html`` is replaced.
 MARK = b"<!doctype html>\n<!-- msh-gltf gallery"
@@ -50,7 +46,7 @@ class Shown:
         archive: the file that the model is in; the folder of a model that is a file of its own.
         name: entry or file name.
         kind: ``model``, ``terrain`` or ``areal map``.
-        nodes, triangles, frames: as of :class:`~converter.game.packed.Packed`.
+        nodes, triangles, frames: as of :class:`~converter.game.gallery.Packed`.
         digest: of what the picture and the script were made from.
         picture: whether there is one.
     """
@@ -268,3 +264,114 @@ def _list(shown: list[Shown]) -> bytes:
     rows: list[dict[str, Any]] = [asdict(model) for model in shown]
     lines = ",\n".join(json.dumps(row, ensure_ascii=True) for row in rows)
     return f"MSH_GALLERY.models([\n{lines}\n]);\n".encode("ascii")
+
+
+_TRIANGLES = 4
+_MIME = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg"}
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A whole model in one piece.
+
+    Attributes:
+        glb: its bytes; no URI in it leads anywhere.
+        nodes: nodes of the model (``extras.msh.node``), else of the default scene.
+        triangles: triangles that the default scene shows.
+        frames: length of the clip in frames, 1 = none.
+        empty: whether the default scene shows nothing at all, no line either.
+    """
+
+    glb: bytes
+    nodes: int
+    triangles: int
+    frames: int
+    empty: bool
+
+
+def pack(path: Path, root: Path) -> Packed:
+    """Read a ``.glb`` or ``.gltf`` with its buffers and pictures.
+
+    Args:
+        path: the file.
+        root: the directory that no picture may lie outside of.
+
+    Raises:
+        ConversionError: it cannot be read, or a picture of it cannot.
+    """
+    gltf = open_gltf(path)
+    with broken_gltf(str(path)):
+        data = bytes(read_file(path))
+        images = gltf.root.get("images", [])
+        external = [image for image in images if not image.get("uri", "data:").startswith("data:")]
+        whole = data[:4] == b"glTF" and len(gltf.buffers) <= 1
+        if external or not whole or any("uri" in b for b in gltf.root.get("buffers", [])):
+            data = glb_bytes(_joined(gltf.root, gltf.buffers, path, root))
+        return Packed(data, *_counts(gltf.root))
+
+
+def _joined(gltf: Json, buffers: list[memoryview], path: Path, root: Path) -> Document:
+    """The document with one buffer, in which all buffers and pictures lie."""
+    out = copy.deepcopy(gltf)
+    out.pop("buffers", None)
+    chunks: list[bytes] = []
+    starts: list[int] = []
+    size = 0
+
+    def add(data: bytes) -> int:
+        nonlocal size
+        start = size
+        chunks.extend((data, bytes(-len(data) % 4)))
+        size += len(data) + -len(data) % 4
+        return start
+
+    for buffer, about in zip(buffers, gltf.get("buffers", []), strict=True):
+        starts.append(add(bytes(buffer[: about["byteLength"]])))
+    for view in out.get("bufferViews", []):
+        view["byteOffset"] = view.get("byteOffset", 0) + starts[view["buffer"]]
+        view["buffer"] = 0
+    for image in out.get("images", []):
+        uri = image.get("uri", "data:")
+        if uri.startswith("data:"):
+            continue
+        picture = _picture(uri, path, root)
+        kinds = [kind for magic, kind in _MIME.items() if picture.startswith(magic)]
+        if not kinds:
+            raise ConversionError("picture is neither PNG nor JPEG", file=str(path), value=image["uri"])
+        del image["uri"]
+        view = {"buffer": 0, "byteOffset": add(picture), "byteLength": len(picture)}
+        out.setdefault("bufferViews", []).append(view)
+        image |= {"bufferView": len(out["bufferViews"]) - 1, "mimeType": kinds[0]}
+    return Document(out, b"".join(chunks))
+
+
+def _picture(uri: str, path: Path, root: Path) -> bytes:
+    target = file_of_uri(uri, path.parent, root)
+    if target is None:
+        raise ConversionError("picture lies outside the output directory", file=str(path), value=uri)
+    return bytes(read_file(target))
+
+
+def _counts(gltf: Json) -> tuple[int, int, int, bool]:
+    """Nodes, triangles, frames, and whether nothing is shown, of the default scene."""
+    nodes, accessors = gltf.get("nodes", []), gltf.get("accessors", [])
+    scenes = gltf.get("scenes") or [{}]
+    scene = scenes[gltf.get("scene", 0)]
+    waiting, seen = list(scene.get("nodes", [])), set()
+    triangles = own = primitives = 0
+    while waiting:
+        index = waiting.pop()
+        if index in seen:
+            continue
+        seen.add(index)
+        node = nodes[index]
+        waiting += node.get("children", [])
+        own += "node" in raw_extras(node.get("extras"))
+        mesh = gltf["meshes"][node["mesh"]] if "mesh" in node else {}
+        for primitive in mesh.get("primitives", []):
+            primitives += 1
+            if primitive.get("mode", _TRIANGLES) == _TRIANGLES:
+                rows = primitive.get("indices", primitive["attributes"]["POSITION"])
+                triangles += accessors[rows]["count"] // 3
+    frames = raw_extras(scene.get("extras")).get("frame_count", 1)
+    return own or len(seen), triangles, int(frames), not primitives

@@ -19,18 +19,17 @@ from ..formats.names import readable, unescape
 from ..kinds.import_result import unapplied
 from ..options import ImportOptions
 from ..storage import remove_temporary
-from .brought import JOIN, Brought, brought_by
 from .edits import GameEdits
-from .engine import Engine, Progress
-from .import_item import ImportTask, import_item, untouched_item
+from .import_item import JOIN, Brought, ImportTask, brought_by, import_item, untouched_item
 from .library_edits import add_library_edits
 from .manifest import Manifest, read_manifest
-from .new_keys import NewKeys
-from .outcome import FAILED, Run
-from .pictures import stray_pictures
+from .new_models import NewKeys
+from .outcome import FAILED, Progress, Run
 from .placed_edits import add_placed_edits
+from .sources import stray_pictures
 from .vault import find_root
 from .walk import Skipped, Tree, text_of, tree
+from .workers import Engine
 from .write_game import GameWriter, Places
 
 #: A glTF file that the manifest does not know: its path, its archive or ``None``, its entry name.

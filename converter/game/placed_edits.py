@@ -12,8 +12,7 @@ from ..findings import NotApplied
 from ..formats.names import decode_text
 from ..formats.sidecar import sha256
 from ..kinds.import_result import PlacedImport
-from .brought import Brought, archive_without
-from .import_item import Edited
+from .import_item import Brought, Edited, archive_without
 from .outcome import FAILED, Outcome, Run, guarded
 from .replace_entry import HINT_OF_RUN, changed_since, entry_to_replace
 from .walk import text_of

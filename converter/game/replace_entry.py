@@ -16,8 +16,7 @@ from ..formats.names import decode_text, encode_name, stem
 from ..formats.nres import Archive, Entry, read_nres, write_nres
 from ..formats.nres_edits import add_entry, replace_entry
 from ..formats.sidecar import sha256
-from ..kinds.companions import companions_beside, shows_same_points
-from ..kinds.import_result import Companion, ImportResult
+from ..kinds.import_result import Companion, ImportResult, companions_beside, shows_same_points
 from .games import Games
 
 #: What to do in a run where the game's file is not the one that was converted.

@@ -1,21 +1,37 @@
-"""Read the items of a run: the archives that they are in, their bytes, their lists of materials."""
+"""What a run reads: items and what they depend on, their lists of materials, and every picture once."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from ..errors import ConversionError
-from ..files import Stamp, read_file
+from ..files import Stamp, read_file, stamp
+from ..formats.control_points import POINTS_ENDING
 from ..formats.kinds import ASSEMBLY_KINDS, Kind
+from ..formats.library import LIGHTMAPS, TEXTURES
+from ..formats.mission import Mission, read_mission
+from ..formats.names import readable
 from ..formats.nres import Archive, read_nres
+from ..formats.sidecar import sha256
+from ..formats.texture import texture_name
+from ..formats.unit import Unit, read_unit
+from ..formats.wear import WEAR_ENDING, read_lightmap_names, read_wear_names
+from ..kinds.appearance import Libraries, find_appearance, libraries
+from ..kinds.check_assembly import unit_of
 from ..kinds.open_files import open_nres, open_unpacked, wear_of, wears_of_level
+from ..kinds.registry import Game
 from ..options import ExportOptions
-from .walk import Item
+from ..scene.appearance import PICTURES, picture_path
+from .manifest import Manifest
+from .walk import Item, Skipped, text_of
 
 if TYPE_CHECKING:
-    from ..kinds.placed_files import PlacedFiles
     from ..scene.dialect import Decision
 
 #: How many archives' directories a worker keeps: tasks come by size, so from all of a game's by
@@ -56,7 +72,7 @@ def archive_majority(path: str, label: str, now: Stamp) -> Decision | None:
 
     Arguments as of :func:`open_archive`.
     """
-    from ..kinds.game import majority_of  # decodes models
+    from ..kinds.registry import majority_of  # decodes models
 
     return majority_of(open_archive(path, label, now))
 
@@ -87,7 +103,6 @@ def placed_files(path: Path, options: ExportOptions) -> PlacedFiles:
     Raises:
         ConversionError: the file is not in a game.
     """
-    from ..kinds.placed_files import PlacedFiles  # only units and missions need it
     from ..kinds.placed_models import require_game
 
     game = require_game(path, options)
@@ -99,3 +114,198 @@ def placed_files(path: Path, options: ExportOptions) -> PlacedFiles:
 
 #: Those of the game that a worker is at.
 _PLACED: dict[str, PlacedFiles] = {}
+
+
+#: Endings of pictures that people save.
+_ENDINGS = frozenset((".bmp", ".dds", ".gif", ".jpeg", ".jpg", ".png", ".tga", ".tif", ".tiff", ".webp"))
+
+
+def picture_items(items: Sequence[Item], options: ExportOptions) -> list[Item]:
+    """Find the pictures that the models of a run use; textures first, in the order of their names.
+
+    Names that lead nowhere and textures that cannot be read are left out: the models that use
+    them report it.
+
+    Args:
+        items: the models and terrains.
+        options: where the libraries are.
+    """
+    if not items or not options.find_textures or options.embed or not options.textures:
+        return []
+    found = libraries([Path(folder) for folder in options.textures])
+    materials: dict[str, None] = {}
+    lightmaps: dict[str, None] = {}
+    for item in items:
+        path = Path(item.path)
+        try:
+            texts = _texts(item, path, options)
+        except (ConversionError, OSError):  # gone since it was found: converting it says so
+            continue
+        for text in texts:
+            materials.update(dict.fromkeys(read_wear_names(text)))
+            if options.lightmaps:
+                lightmaps.update(dict.fromkeys(read_lightmap_names(text)))
+    textures = {found.material(name).texture: None for name in materials if name}
+    root = Path(items[0].path).parents[items[0].source.count("/")]
+    out: dict[str, Item] = {}
+    for library, names in ((TEXTURES, textures), (LIGHTMAPS, lightmaps)):
+        for name in names:
+            picture = _item(found, library, name, root)
+            if picture is not None:
+                out[picture.target] = picture
+    return [out[target] for target in sorted(out)]
+
+
+def _texts(item: Item, path: Path, options: ExportOptions) -> list[bytes]:
+    """The material lists of an item."""
+    if item.kind in ASSEMBLY_KINDS:
+        return placed_files(path, options).material_lists(item.kind, path)
+    return [wear_text(archive_of(item, stamp(path)), path, item)]
+
+
+def _item(found: Libraries, library: str, name: str, root: Path) -> Item | None:
+    place = found.find(library, name)
+    archive = found.library(library)
+    if place is None or archive is None:
+        return None
+    index, _ = place
+    entry, path = archive.entries[index], found.files[library].absolute()
+    inside = path.is_relative_to(root)
+    source = text_of(path.relative_to(root)) if inside else readable(str(path))
+    target = picture_path(library, entry.name)
+    return Item(str(path), source, index=index, name=entry.name, kind=Kind.TEXTURE, size=entry.size, target=target)
+
+
+def stray_pictures(out: Path, manifest: Manifest, files: Iterable[Path]) -> list[Skipped]:
+    """Find pictures beside those of a run that nothing reads, each with the name that counts.
+
+    Args:
+        out: the directory that ``msh2gltf`` wrote.
+        manifest: what is in it.
+        files: all files of it, from there.
+    """
+    known = {o.path for record in manifest.records.values() for o in record.outputs}
+    by_fold = {path.casefold(): path for path in known}
+    found = []
+    for file in files:
+        path = PurePosixPath(text_of(file))
+        if path.parts[0] != PICTURES or path.suffix.lower() not in _ENDINGS:
+            continue
+        same = by_fold.get(str(path).casefold())
+        if str(path) in known or (same and _is_same(out / file, out / same)):
+            continue
+        meant = _meant(path, by_fold)
+        do = (
+            f"save it as {meant} (a PNG) to change that texture"
+            if meant
+            else f"gltf2msh {path.stem}.png --into {TEXTURES} adds it"
+        )
+        found.append(Skipped(str(path), f"not a texture of this run; {do}"))
+    return found
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    """Whether two names are one file, where case does not count."""
+    return other.is_file() and path.samefile(other)
+
+
+def _meant(path: PurePosixPath, known: Mapping[str, str]) -> str | None:
+    """The picture of a run that is called most like another one of its folder."""
+    for name in (path.stem, texture_name(path.stem)):
+        exact = known.get(str(path.with_name(f"{name}.png")).casefold())
+        if exact is not None:
+            return exact
+    stems = {target.stem: str(target) for target in map(PurePosixPath, known.values()) if target.parent == path.parent}
+    near = get_close_matches(path.stem, stems, 1, cutoff=0.7)
+    return stems[near[0]] if near else None
+
+
+@dataclass
+class PlacedFiles:
+    """What units and missions of a game depend on.
+
+    Attributes:
+        game: the game.
+        options: how models become glTF; libraries are looked for in ``textures``.
+    """
+
+    game: Game
+    options: ExportOptions
+    _keys: dict[str, tuple[str, bytes]] = field(default_factory=dict, repr=False)
+
+    def digest(self, kind: Kind, path: Path) -> str:
+        """Return a digest of all that a unit or a mission is made of.
+
+        Raises:
+            ConversionError: it cannot be read, or the registry cannot.
+        """
+        units, keys, levels = self._named(kind, path)
+        facts = [self._key(key)[0] for key in keys]
+        facts += [sha256(data) for data in (*units, *levels)]
+        if levels:
+            facts.append(sha256(repr(self._appearance(levels[-2])).encode()))
+        return sha256(json.dumps(facts).encode())
+
+    def material_lists(self, kind: Kind, path: Path) -> list[bytes]:
+        """Return the material lists of all that a unit or a mission shows; errors as of digest."""
+        _, keys, levels = self._named(kind, path)
+        return [*(self._key(key)[1] for key in keys), *levels[-2:]]
+
+    def _named(self, kind: Kind, path: Path) -> tuple[list[bytes], list[str], list[bytes]]:
+        """Units, object keys, and a level with its two material lists, of a unit or a mission."""
+        data = read_file(path)
+        if kind is Kind.UNIT:
+            return [bytes(data)], sorted(_keys_of(read_unit(data, str(path)))), []
+        mission = read_mission(data, str(path))
+        keys: set[str] = set()
+        units: dict[str, bytes] = {}
+        for placed in mission.objects:
+            name = placed.reference.lower()
+            if not placed.is_assembly:
+                keys.add(name)
+            elif name not in units:
+                units[name] = b""
+                try:
+                    unit = unit_of(placed, self.game)
+                except ConversionError:
+                    continue
+                units[name] = unit.records.tobytes()
+                keys.update(_keys_of(unit))
+        return [bytes(data), *units.values()], sorted(keys), self._level(mission)
+
+    def _level(self, mission: Mission) -> list[bytes]:
+        from ..formats.nres import Archive
+
+        path = self.game.file(f"{mission.map}.msh")
+        if path is None or not path.is_file():
+            return []
+        return [bytes(read_file(path)), *wears_of_level(Archive(str(path)), path, None)]
+
+    def _key(self, key: str) -> tuple[str, bytes]:
+        """A digest of what an object key leads to, and its material list."""
+        if key not in self._keys:
+            found = self.game.object(key)
+            texts = {WEAR_ENDING: b"", POINTS_ENDING: b""}
+            facts = [key, found.problem]
+            if found.model is not None and found.resolved is not None:
+                opened = found.model
+                facts += [sha256(opened.entry.payload), str(opened.archive.total_size)]
+                for ending in texts:
+                    member = found.resolved.members.get(ending)
+                    try:
+                        other = None if member is None else self.game.open(member)
+                    except ConversionError as error:
+                        facts.append(str(error))
+                        continue
+                    texts[ending] = b"" if other is None else bytes(other.entry.payload)
+                facts += [sha256(text) for text in texts.values()]
+                facts.append(sha256(repr(self._appearance(texts[WEAR_ENDING])).encode()))
+            self._keys[key] = sha256(json.dumps(facts).encode()), texts[WEAR_ENDING]
+        return self._keys[key]
+
+    def _appearance(self, wear: bytes) -> object:
+        return find_appearance(wear, self.game.root, self.options)
+
+
+def _keys_of(unit: Unit) -> Iterator[str]:
+    return (unit.key(row).lower() for row in range(len(unit)))

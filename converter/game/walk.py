@@ -273,7 +273,7 @@ def placed_kind(path: Path) -> Kind | None:
 
 @lru_cache(maxsize=1024)
 def _in_game(folder: Path) -> bool:
-    from ..kinds.game import find_game  # only units and missions need it
+    from ..kinds.registry import find_game  # only units and missions need it
 
     return find_game(folder) is not None
 

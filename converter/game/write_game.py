@@ -15,15 +15,13 @@ from ..formats.names import decode_text, encode_name, stem
 from ..formats.nres import Archive, read_nres, write_nres
 from ..formats.nres_edits import replace_entry
 from ..formats.wear import WEAR_ENDING
-from ..kinds.companions import shows_same_points, with_wear
+from ..kinds.import_result import shows_same_points, with_wear
 from ..storage import copy_output, require_inside
-from .brought import JOIN, Brought
 from .edits import GameEdits
-from .engine import Progress
-from .import_item import Edited
+from .import_item import JOIN, Brought, Edited
 from .layers import Layer
-from .new_keys import NewKeys
-from .outcome import FAILED, Outcome, Run
+from .new_models import NewKeys
+from .outcome import FAILED, Outcome, Progress, Run
 from .replace_entry import HINT_OF_RUN, changed_since, may_replace, with_companions, with_new_entry
 from .walk import Skipped, Tree, text_of
 

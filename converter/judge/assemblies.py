@@ -106,7 +106,8 @@ class Placed:
             node = self.given.nodes[i].extras.get("node")
             if node is None or not self.given.meshes[self.given.nodes[i].mesh].drawn:
                 continue
-            self._stands(i)
+            if not self._is_moving(i):
+                self._stands(i)
             seen.setdefault((self.given.nodes[i].mesh, self.holder[i][1], node), i)
         for (_, key, node), i in seen.items():
             self._mesh(i, self.models[key], node)
@@ -133,6 +134,13 @@ class Placed:
                 pose = Pose(local.translation.astype(np.float64), local.rotation)
                 self.expected[i] = self.expected[above] @ _matrix(pose)
                 self.holder[i] = self.holder[above]
+
+    def _is_moving(self, i: int) -> bool:
+        """Whether a clip of the file moves a node: where it stands by itself, in any frame, says nothing then."""
+        animated = {track.node for clip in self.given.clips for track in clip.tracks}
+        while i >= 0 and i not in animated:
+            i = self.given.nodes[i].parent
+        return i >= 0
 
     def _stands(self, i: int) -> None:
         """Whether a node stands where the result puts it."""

@@ -226,10 +226,10 @@ class Comparison:
                 self._add(thing, self._title(cell), "triangles", text, away)
             else:
                 self._missing(self.file, owner, cell, count, "file")
-        for owner in np.unique(b.owner[theirs]).tolist():
+        for owner in np.unique(b.owner[theirs]).tolist() if not self.file_only else ():
             if self.absent and not set(self.result.things[owner].names[1:2]) & shown:
                 continue
-            if owner not in moved and not self.file_only:
+            if owner not in moved:
                 self._missing(self.result, owner, cell, int((theirs & (b.owner == owner)).sum()), "game")
 
     def _own(self, triangles: Triangles, owner: int) -> Iterable[str]:

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
 from ..checks.materials import look_missing
-from ..files import read_file
+from ..errors import ConversionError, printable
+from ..files import Stamp, read_file, stamp_of
 from ..findings import Finding
-from ..formats.library import MATERIALS
+from ..formats.library import LIGHTMAPS, MATERIALS, TEXTURES, LibraryEntry, entry_key, texture_head
+from ..formats.material import find_material, read_material
+from ..formats.nres import Archive, Entry
+from ..formats.sidecar import sha256
+from ..formats.texture import Texm, read_texm
 from ..formats.wear import read_lightmap_names, read_wear_names
 from ..options import ExportOptions
-from ..scene.appearance import Appearance
+from ..scene.appearance import (
+    Appearance,
+    MaterialAppearance,
+    Picture,
+    Pixels,
+    appearance_of,
+    missing_material,
+    mixed,
+    picture_path,
+)
 from ..storage import if_there
-from .open_files import find_library
+from .open_files import find_libraries, find_library, folder_stamp, open_nres, open_unpacked
 
 
 def find_appearance(
@@ -41,7 +58,6 @@ def find_appearance(
         return None
     if not text:
         return Appearance()  # of a texture, of most areal maps
-    from .texture_lookup import libraries
 
     lightmaps = read_lightmap_names(text) if options.lightmaps else []
     return libraries(folders).appearance(read_wear_names(text), lightmaps, pairs)
@@ -95,3 +111,225 @@ def picture_files(appearance: Appearance | None, target: Path) -> list[tuple[Pat
     paths = {target.parent.joinpath(*p.path.split("/")): p for p in pictures}
     files = [(path, png_bytes(picture.rgba())) for path, picture in paths.items()]
     return [(path, png) for path, png in files if not path.is_file() or read_file(path) != png]
+
+
+def libraries(folders: Sequence[Path]) -> Libraries:
+    """The libraries in some folders; a second call finds them open, unless a file has changed.
+
+    Args:
+        folders: where they are looked for, in this order.
+    """
+    found = Libraries(folders)
+    stamps = []
+    for path in map(str, found.files.values()):
+        about = os.stat(path)
+        is_folder = stat.S_ISDIR(about.st_mode)
+        stamps.append((path, folder_stamp(Path(path)) if is_folder else (stamp_of(about),)))
+    return _opened(tuple(found.folders), tuple(stamps))
+
+
+@lru_cache(maxsize=4)
+def _opened(folders: tuple[Path, ...], stamps: tuple[tuple[str, tuple[Stamp, ...]], ...]) -> Libraries:
+    return Libraries(folders)
+
+
+class Libraries:
+    """The libraries of a game.
+
+    Attributes:
+        folders: where they are looked for, in this order.
+        warnings: what was not found or not readable since the last :meth:`appearance`, each once.
+    """
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self.folders = list(dict.fromkeys(folders))
+        self.warnings: list[str] = []
+        self._open: dict[str, Archive] = {}
+        self._pictures: dict[tuple[str, str], Picture] = {}
+        self._entries: dict[tuple[str, str], LibraryEntry] = {}
+        self._materials: dict[str, tuple[MaterialAppearance, list[str]]] = {}
+
+    @cached_property
+    def files(self) -> Mapping[str, Path]:
+        """The libraries that are there, by their name in :mod:`converter.scene.appearance`.
+
+        A folder is a library that was unpacked.
+        """
+        found: dict[str, Path] = {}
+        for folder in self.folders:
+            wanted = [name for name in (MATERIALS, TEXTURES, LIGHTMAPS) if name not in found]
+            with if_there(folder):
+                found |= find_libraries(folder, wanted)
+        return found
+
+    def library(self, name: str) -> Archive | None:
+        """A library by its name; a warning and ``None`` where it is not there, or no archive."""
+        if name not in self.files:
+            self._warn(f"no {name} in {', '.join(map(str, self.folders)) or 'any folder'}")
+            return None
+        if name not in self._open:
+            path = self.files[name]
+            try:
+                read = open_unpacked if path.is_dir() else open_nres
+                self._open[name] = read(path, str(path))
+            except ConversionError as error:
+                self._warn(f"{error}: shown without it")
+                return None
+        return self._open[name]
+
+    def material(self, name: str) -> MaterialAppearance:
+        """What a WEAR row's name leads to: that material, ``DEFAULT``, or the first.
+
+        A name is looked up once; what cannot be read is tried again.
+        """
+        known = self._materials.get(name)
+        if known is not None:
+            for text in known[1]:
+                self._warn(text)
+            return known[0]
+        library = self.library(MATERIALS)
+        found = None if library is None else find_material(library, name)
+        if library is None or found is None:
+            return missing_material(name)
+        warning = ""
+        if found.step == "first" and self.files[MATERIALS].is_dir():
+            self._warn(
+                f"{Path(library.label).name} has no material {printable(name)!r}, and does not "
+                "say which one was its first"
+            )
+            return missing_material(name)
+        entry = library.entries[found.index]
+        if found.step != "name":
+            warning = (
+                f"{Path(library.label).name} has no material {printable(name)!r}: {printable(entry.name)!r} is shown"
+            )
+            self._warn(warning)
+        try:
+            data = bytes(entry.payload)
+            material = read_material(replace(entry, payload=data), library.label)
+            self._note(MATERIALS, entry, data)
+            appearance = appearance_of(name, material, found.step)
+            self._materials[name] = appearance, [warning] if warning else []
+            return appearance
+        except ConversionError as error:
+            self._unreadable(error, library)
+            return missing_material(name)
+
+    def find(self, library: str, name: str) -> tuple[int, Texm] | None:
+        """A texture or a lightmap with its directory index; ``None`` where there is none.
+
+        Args:
+            library: ``TEXTURES`` or ``LIGHTMAPS``.
+            name: the entry's name; case does not matter.
+        """
+        found = self._read(library, name)
+        return None if found is None else (found[0], found[2])
+
+    def _read(self, library: str, name: str) -> tuple[int, memoryview | bytes, Texm] | None:
+        """As :meth:`find`, with the entry's payload between: a texture may be large."""
+        archive = self.library(library) if name else None
+        if archive is None:
+            return None
+        index = archive.find(name)
+        if index is None:
+            self._warn(f"{Path(archive.label).name} has no texture {printable(name)!r}")
+            return None
+        entry = archive.entries[index]
+        try:
+            payload = entry.payload
+            return index, payload, read_texm(payload, _label(entry, archive))
+        except ConversionError as error:
+            self._unreadable(error, archive)
+            return None
+
+    def texture(self, name: str) -> Texm | None:
+        """A texture of ``Textures.lib``; as :meth:`find`."""
+        found = self.find(TEXTURES, name)
+        return None if found is None else found[1]
+
+    def picture(self, library: str, name: str) -> Picture | None:
+        """A texture or a lightmap as a picture; as :meth:`find`."""
+        known = self._pictures.get((library, name))
+        if known is not None:
+            return known
+        found = self._read(library, name)
+        archive = self.library(library)
+        if found is None or archive is None:
+            return None
+        index, payload, _ = found
+        entry = archive.entries[index]
+        path, digest = picture_path(library, entry.name), sha256(payload)
+        self._note(library, entry, texture_head(payload), digest)
+        # its pixels are read again when they are asked for: a game has a great many
+        picture = Picture(entry.name, path, digest, partial(_pixels, entry, _label(entry, archive)))
+        self._pictures[library, name] = picture
+        return picture
+
+    def appearance(
+        self,
+        wear: Sequence[str],
+        lightmaps: Sequence[str] = (),
+        pairs: Mapping[tuple[int, int], float] | None = None,
+        up: str | None = None,
+    ) -> Appearance:
+        """How the materials of a WEAR look.
+
+        Args:
+            wear: material names by row.
+            lightmaps: lightmap names by row.
+            pairs: a terrain's (first, second) rows, with the weight of the second.
+            up: see :class:`~converter.scene.appearance.Appearance`.
+        """
+        self.warnings = []
+        appearances = {row: self.material(name) for row, name in enumerate(wear) if name}
+        pictures: dict[str, Picture] = {}
+        for name in {look.texture: None for look in appearances.values() if look.texture}:
+            found = self.picture(TEXTURES, name)
+            if found is not None:
+                pictures[name] = found
+        lights: dict[int, Picture] = {}
+        for row, name in enumerate(lightmaps):
+            found = self.picture(LIGHTMAPS, name)
+            if found is not None:
+                lights[row] = found
+        both: dict[tuple[int, int], Picture] = {}
+        for (first, second), weight in (pairs or {}).items():
+            shown = [
+                pictures[appearances[row].texture]
+                for row in (first, second)
+                if row in appearances and appearances[row].texture in pictures
+            ]
+            if len(shown) == 2:
+                both[first, second] = mixed(shown[0], shown[1], weight)
+
+        return Appearance(appearances, pictures, lights, both, self._noted(appearances, pictures), self.warnings, up)
+
+    def _note(self, library: str, entry: Entry, data: bytes, digest: str = "") -> None:
+        made = LibraryEntry(library, entry.name, entry.attr1, digest or sha256(data), data)
+        self._entries[made.key] = made
+
+    def _noted(
+        self, appearances: Mapping[int, MaterialAppearance], pictures: Mapping[str, Picture]
+    ) -> list[LibraryEntry]:
+        """What of the libraries is shown, each once."""
+        names = [(MATERIALS, look.material) for look in appearances.values()]
+        names += [(TEXTURES, picture.name) for picture in pictures.values()]
+        keys = dict.fromkeys(entry_key(*name) for name in names)
+        return [self._entries[key] for key in keys if key in self._entries]
+
+    def _unreadable(self, error: ConversionError, archive: Archive) -> None:
+        error.file = Path(archive.label).name
+        self._warn(f"{error}: shown without it")
+
+    def _warn(self, text: str) -> None:
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+
+def _label(entry: Entry, archive: Archive) -> str:
+    """What messages call an entry."""
+    return f"{archive.label}, entry {printable(entry.name)}"
+
+
+def _pixels(entry: Entry, label: str) -> Pixels:
+    return read_texm(entry.payload, label).rgba()

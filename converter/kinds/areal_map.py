@@ -23,9 +23,8 @@ from ..options import ExportOptions, ImportOptions
 from ..scene.appearance import Appearance
 from ..scene.extras import SourceExtras
 from ..scene.scene import ImportedScene, require_in_range
-from .gltf_output import Files, output_files
+from .base import Files, LoadedContainer, output_files
 from .import_result import ImportResult
-from .loaded import LoadedContainer
 from .terrain import container_at
 
 

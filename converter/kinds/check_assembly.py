@@ -31,8 +31,8 @@ from ..formats.registry import REGISTRY, read_registry
 from ..formats.terrain import read_terrain
 from ..formats.unit import Unit, read_unit
 from ..scene.scene import in_range
-from .game import Game, find_game
 from .open_files import folder_stamp
+from .registry import Game, find_game
 
 
 def game_of(path: Path, folders: Sequence[Path] = ()) -> Game | None:

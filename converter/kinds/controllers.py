@@ -16,8 +16,8 @@ from ..formats.model import MshModel, read_model
 from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING
 from ..formats.nres import Archive, is_nres, read_nres
 from ..formats.registry import Member
-from .game import Game
 from .open_files import companion
+from .registry import Game
 
 
 def files_that_name(archive: Archive, path: Path, index: int | None, game: Game | None) -> dict[str, bytes]:

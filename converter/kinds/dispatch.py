@@ -25,11 +25,9 @@ from ..formats.rsli import is_rsli
 from ..formats.unit import UNIT_ENDING
 from ..options import ExportOptions, ImportOptions
 from ..scene.dialect import Decision
+from .base import Files, Loaded, sidecar_path
 from .export_model import LoadedModel, load_model, model_files
-from .gltf_output import Files
-from .loaded import Loaded
 from .open_files import mission_in
-from .sidecars import sidecar_path
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,8 +36,7 @@ if TYPE_CHECKING:
     from ..formats.model import MshModel
     from .import_result import ImportResult
     from .inspect import Json
-    from .mission import LoadedMission
-    from .unit import LoadedUnit
+    from .missions import LoadedMission, LoadedUnit
 
 
 def load_file(path: Path, entry: str | None, options: ExportOptions) -> Loaded:
@@ -86,10 +83,10 @@ def load_assembly(kind: Kind, path: Path, options: ExportOptions) -> LoadedUnit 
         ConversionError: unreadable, not in a game, or an error finding.
     """
     if kind is Kind.UNIT:
-        from .unit import load_unit
+        from .missions import load_unit
 
         return load_unit(path, options)
-    from .mission import load_mission
+    from .missions import load_mission
 
     return load_mission(path, options)
 
@@ -187,8 +184,7 @@ def gltf_files(
 
 
 def _assembly_files(loaded: Loaded, target: Path, options: ExportOptions, sidecar: bool, root: Path | None) -> Files:
-    from .mission import LoadedMission, mission_files
-    from .unit import LoadedUnit, unit_files
+    from .missions import LoadedMission, LoadedUnit, mission_files, unit_files
 
     if isinstance(loaded, LoadedUnit):
         return unit_files(loaded, target, options, sidecar=sidecar, root=root)
@@ -242,9 +238,9 @@ def import_gltf(
     """
     from ...importers.gltf import read_gltf  # only the import needs it
     from ..judge.models import snapshot
+    from .base import find_sidecar, open_sidecar
     from .import_model import import_edited, import_new, stored_model
     from .judged import judge_edited, judge_mission, judge_new, judge_terrain, judge_unit
-    from .sidecars import find_sidecar, open_sidecar
 
     options = options or ImportOptions()
     lost = in_memory is not None and in_memory.folder is None  # nothing lies beside it
@@ -278,13 +274,13 @@ def import_gltf(
 
                 out = import_areal_map(kept, given, options, str(found))
             elif kind is Kind.MISSION:
-                from .import_assembly import import_mission
+                from .import_missions import import_mission
 
                 out = import_mission(kept, given, options, gltf)
                 if seen is not None:
                     judge_mission(out, seen, kept)
             elif kind is Kind.UNIT:
-                from .import_assembly import import_unit
+                from .import_missions import import_unit
 
                 out = import_unit(kept, given, options, gltf)
                 if seen is not None:
@@ -325,7 +321,8 @@ def describe(loaded: Loaded) -> Json:
 
 def show(console: Console, facts: Json) -> None:
     """Print the facts of :func:`describe`, or of ``assembly_files``, as one screen."""
-    from . import inspect, inspect_assembly, inspect_controller
+    from . import inspect, inspect_controller
+    from . import inspect_missions as inspect_assembly
 
     shown = {
         Kind.MODEL: inspect.show_model,

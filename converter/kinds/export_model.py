@@ -27,10 +27,9 @@ from ..scene.dialect import Decision, decide, read_keys
 from ..scene.extras import SourceExtras
 from ..scene.scene import Scene, require_in_range
 from .appearance import find_appearance, missing_materials
+from .base import Files, LoadedContainer, output_files
 from .check_assembly import game_of
 from .controllers import controller_in, files_that_name
-from .gltf_output import Files, output_files
-from .loaded import LoadedContainer
 from .open_files import points_of, wear_of
 
 

@@ -42,8 +42,17 @@ from ..options import ImportOptions
 from ..scene.decode import decode
 from ..scene.dialect import Dialect
 from ..scene.scene import ImportedScene, Scene
-from .import_companions import import_new_points, import_points, import_wear, why_locked
-from .import_numbered import import_clip, import_nodes, import_triangles, numbered_files, rows_now
+from .import_companions import (
+    import_clip,
+    import_new_points,
+    import_nodes,
+    import_points,
+    import_triangles,
+    import_wear,
+    numbered_files,
+    rows_now,
+    why_locked,
+)
 from .import_result import ImportResult
 from .library_edits import add_surface_edits
 

@@ -23,11 +23,11 @@ from ..scene.decode import shown_points
 from ..scene.inside import CLIPS, TERRAIN, material_names, object_key
 from ..scene.scene import ImportedScene, Scene
 from .export_model import description
-from .game import Game, Opened
 from .import_model import import_edited, stored_model
 from .import_result import ImportResult, PlacedImport
 from .library_edits import merged
 from .placed_models import PlacedModels, own_sidecar
+from .registry import Game, Opened
 from .terrain import import_terrain, stored_terrain
 
 
@@ -201,7 +201,7 @@ def _choose(
         return
     best = max(edited, key=lambda edit: len(_changes(edit)))
     if all(_is_part_of(other, best) for other in edited if other is not best):
-        _take(out, best, edited, files, placements, game, len(places))
+        _take(out, best, edited, files, placements, game, places)
         return
     for edit in edited:
         others = placements.title([p for other in edited if other is not edit for p in other.copies.places], 1)
@@ -236,7 +236,7 @@ def _take(
     files: ShownFiles,
     placements: Placements,
     game: Game | None,
-    count: int,
+    places: Sequence[int],
 ) -> None:
     result, model = best.result, best.copies.model
     assert result is not None
@@ -247,7 +247,9 @@ def _take(
         out.differences.changed(f"{title}, {change.where}", change.what)
     out.differences.warnings += [f"{printable(model.file)}: {text}" for text in result.warnings]
     shown = sum(len(edit.copies.places) for edit in edited)
-    if count > shown:
+    others = [placements.given.nodes[i].name for i in places if i not in best.copies.places]
+    out.differences.concerned += [*result.differences.concerned, *others]
+    if (count := len(places)) > shown:
         out.differences.warnings.append(
             f"{printable(model.file)} was edited in {placements.title(best.copies.places)}, and changes in "
             f"{plural(count - shown, 'other place')} of this file too"

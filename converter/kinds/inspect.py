@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from .areal_map import LoadedArealMap
-    from .loaded import LoadedContainer
+    from .base import LoadedContainer
     from .terrain import LoadedTerrain
     from .texture import LoadedTexture
 

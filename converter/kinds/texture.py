@@ -35,7 +35,7 @@ from ..formats.texture import (
     with_pages_of,
     write_texm,
 )
-from .loaded import Loaded
+from .base import Loaded
 
 
 @dataclass(frozen=True, kw_only=True)

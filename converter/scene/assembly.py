@@ -1,6 +1,6 @@
 """Models that are placed together: units and missions. Format-neutral, game axes.
 
-``converter.kinds.unit`` and ``converter.kinds.mission`` make an assembly,
+``converter.kinds.missions`` and ``converter.kinds.missions`` make an assembly,
 ``exporters.gltf_assembly`` writes it. A model is there once, however often it is placed.
 """
 

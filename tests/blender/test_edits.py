@@ -11,9 +11,9 @@ import pytest
 
 from msh_gltf.converter.formats.model import MshModel, read_model
 from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.kinds.differences import diff_models
 from msh_gltf.converter.kinds.dispatch import gltf_files, import_gltf, load_file
 from msh_gltf.converter.kinds.import_result import ImportResult
-from msh_gltf.converter.kinds.inspect_diff import diff_models
 from msh_gltf.converter.options import ExportOptions
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable

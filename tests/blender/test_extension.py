@@ -16,8 +16,8 @@ from blender_extension import build
 from msh_gltf.converter import cli
 from msh_gltf.converter.formats.model import MshModel, read_model
 from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.kinds.differences import diff_models
 from msh_gltf.converter.kinds.dispatch import import_gltf
-from msh_gltf.converter.kinds.inspect_diff import diff_models
 from msh_gltf.converter.options import ImportOptions
 from tests.converter.game.test_import_run import same_but_for
 from tests.docs.materials import example_game

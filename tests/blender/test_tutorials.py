@@ -11,9 +11,9 @@ import pytest
 
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.kinds.differences import diff_models
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
-from msh_gltf.converter.kinds.inspect_diff import diff_models
 from msh_gltf.converter.options import ImportOptions
 from tests.docs.materials import EXAMPLES, example_game
 from tests.support.runs import call

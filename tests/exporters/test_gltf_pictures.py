@@ -266,7 +266,7 @@ def test_light_without_own_light_has_the_surface_colour() -> None:
 
 def test_animation_is_kept_in_extras(game: Path, tmp_path: Path) -> None:
     """Every phase and track of an animated material, as the library has them."""
-    from msh_gltf.converter.kinds.texture_lookup import Libraries
+    from msh_gltf.converter.kinds.appearance import Libraries
 
     libraries = Libraries([LIBS])
     archive = read_nres(read_file(LIBS / "Material.lib"), "")

@@ -156,8 +156,8 @@ def _library(data: bytes) -> Any:
 
 def _with_materials(folder: Path) -> None:
     """A model with the materials of the libraries, its pictures in the glTF."""
+    from msh_gltf.converter.kinds.appearance import Libraries
     from msh_gltf.converter.kinds.dispatch import gltf_files
-    from msh_gltf.converter.kinds.texture_lookup import Libraries
     from msh_gltf.converter.options import ExportOptions
 
     appearance = Libraries([folder]).appearance(_material_names(), _lightmap_names(), {(0, 1): 0.5})

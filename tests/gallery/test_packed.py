@@ -11,7 +11,7 @@ import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.game.packed import pack
+from msh_gltf.converter.game.gallery import pack
 from msh_gltf.exporters.gltf_file import Document, glb_bytes
 from tests.support.gallery import WALKER, make_gallery_game
 from tests.support.gltf_edit import PATHS_ELSEWHERE

@@ -120,7 +120,7 @@ FILTERING = """
 import sys
 from pathlib import Path
 from msh_gltf.converter.game import thumbnails
-from msh_gltf.converter.game.packed import pack
+from msh_gltf.converter.game.gallery import pack
 light = thumbnails._light
 def seen(renderer):
     actors = renderer.GetActors()
@@ -270,7 +270,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from msh_gltf.converter.game.gallery import make_gallery
 from msh_gltf.converter.game.outcome import Run
-from msh_gltf.converter.game.engine import Engine
+from msh_gltf.converter.game.workers import Engine
 
 @contextmanager
 def progress(verb, total):

@@ -10,9 +10,9 @@ import numpy as np
 
 from msh_gltf.converter.formats.model import MshModel, read_model
 from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.kinds.differences import diff_models
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
-from msh_gltf.converter.kinds.inspect_diff import diff_models
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.options import ImportOptions
 from tests.support.corpus import sample_called

@@ -10,7 +10,7 @@ from msh_gltf.converter.formats.kinds import kind_at
 from msh_gltf.converter.formats.model import MshModel, read_model
 from msh_gltf.converter.formats.nres import read_nres, trailing_bytes
 from msh_gltf.converter.kinds import dispatch
-from msh_gltf.converter.kinds.loaded import Loaded
+from msh_gltf.converter.kinds.base import Loaded
 from msh_gltf.converter.options import ExportOptions
 from tests.support.corpus import DATA
 from tests.support.corruption import CATALOGUE

@@ -287,7 +287,7 @@ def test_buffers_and_pictures_elsewhere_are_refused(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     code = (
         "import json, sys; from pathlib import Path\n"
-        "from msh_gltf.converter.game.packed import pack\n"
+        "from msh_gltf.converter.game.gallery import pack\n"
         "from msh_gltf.converter.errors import ConversionError\n"
         "def looked(path, strict=False): raise AssertionError(f'{path} was resolved')\n"
         "folder = Path(sys.argv[1]); good = (folder / 'm.gltf').read_text('utf-8')\n"

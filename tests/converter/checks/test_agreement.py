@@ -19,7 +19,7 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.findings import Mode
 from msh_gltf.converter.kinds.check import Checked, check_file
 from msh_gltf.converter.kinds.dispatch import gltf_files, load_file
-from msh_gltf.converter.kinds.game import find_game
+from msh_gltf.converter.kinds.registry import find_game
 from msh_gltf.converter.options import ExportOptions
 from tests.fuzz.__main__ import REGRESSIONS, TARGETS
 from tests.support.assembled_game import GameParts

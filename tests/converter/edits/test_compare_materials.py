@@ -12,7 +12,7 @@ from msh_gltf import ImportResult, import_gltf
 from msh_gltf.converter.formats.model import StreamType, read_model
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
-from msh_gltf.converter.kinds.sidecars import sidecar_path
+from msh_gltf.converter.kinds.base import sidecar_path
 from tests.converter.rebuild.test_terrain import LEVEL
 from tests.converter.rebuild.test_terrain import Edit as TerrainEdit
 from tests.support.corpus import sample_called

@@ -17,7 +17,7 @@ from PIL import Image
 
 from msh_gltf import import_gltf
 from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
-from msh_gltf.converter.kinds.sidecars import sidecar_path
+from msh_gltf.converter.kinds.base import sidecar_path
 from msh_gltf.converter.options import ImportOptions
 from tests.converter.rebuild.test_terrain import LEVEL
 from tests.converter.rebuild.test_terrain import Edit as TerrainEdit

@@ -10,9 +10,9 @@ import pytest
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.sidecar import Sidecar as StoredSidecar
 from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
+from msh_gltf.converter.kinds.base import sidecar_path
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.obj import import_obj
-from msh_gltf.converter.kinds.sidecars import sidecar_path
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.options import ImportOptions
 from tests.support.corpus import sample_called

@@ -103,6 +103,17 @@ def test_new_names_on_some_faces(edit: Edit) -> None:
     assert not any(row[:2] == (4, 255) for row in rows_of(back.data) - rows_of(edit.source))
 
 
+def test_numbered_copies_of_a_new_name_are_one_row(edit: Edit) -> None:
+    """As in models: ``ash.001`` and ``ash.002`` without an ``ash`` mean ``ash``."""
+    materials = edit.document.json["materials"]
+    materials += [{"name": "ash.001"}, {"name": "ash.002"}]
+    for i, primitive in enumerate(edit.primitives()[:2]):
+        primitive["material"] = len(materials) - 2 + i
+    back = edit.back()
+    assert lists(back)[0].endswith(b"10 LND_WATER\r\n11 ash\r\n")
+    assert {one.name for one in back.new_materials} == {"ash"}
+
+
 def test_without_custom_properties(edit: Edit) -> None:
     drop_extras(edit.document)
     rename(edit, {ALONE: "lava"})

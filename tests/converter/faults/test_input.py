@@ -11,8 +11,8 @@ import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.kinds.game import majority_of
 from msh_gltf.converter.kinds.open_files import open_nres
+from msh_gltf.converter.kinds.registry import majority_of
 from msh_gltf.converter.storage import is_taken
 from tests.support.corpus import DATA
 from tests.support.faults import is_stopped, leftovers, started, wait_for

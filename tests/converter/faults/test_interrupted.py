@@ -14,9 +14,9 @@ import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter import storage as files
-from msh_gltf.converter.game.console import progress_bar
-from msh_gltf.converter.game.engine import Engine
 from msh_gltf.converter.game.import_run import import_run
+from msh_gltf.converter.game.outcome import progress_bar
+from msh_gltf.converter.game.workers import Engine
 from msh_gltf.converter.game.write_game import Places
 from msh_gltf.converter.options import ImportOptions
 from tests.converter.game.test_import_run import move

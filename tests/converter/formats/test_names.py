@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msh_gltf.converter.formats.names import Names, decode_text, entry_name, escape, file_stem, unescape
+from msh_gltf.converter.formats.names import Names, decode_text, entry_name, escape, file_stem, known_name, unescape
 
 RESERVED = {"CON", "PRN", "AUX", "NUL", *(f"{d}{i}" for d in ("COM", "LPT") for i in range(10))}
 
@@ -62,3 +62,17 @@ def test_names_are_unique_in_any_case() -> None:
     assert names.take("B.X", 2) == "B.X~2"
     assert names.take("c.x", 2) == "c.x"
     assert names.take("c", 2, ".glb", ".x") == "c~2.glb"
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "expected"),
+    [
+        ("ash.001", {"ash"}, "ash"),
+        ("ash.001", {"ash", "ash.001"}, "ash.001"),
+        ("ash.001", set(), "ash.001"),
+        ("ash.01", {"ash"}, "ash.01"),
+        ("ash", {"ash"}, "ash"),
+    ],
+)
+def test_a_number_of_blender_does_not_count_where_the_rest_is_known(name: str, known: set[str], expected: str) -> None:
+    assert known_name(name, known.__contains__) == expected

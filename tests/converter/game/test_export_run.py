@@ -17,9 +17,8 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.game.export_item import export_item
-from msh_gltf.converter.game.export_run import found_in
+from msh_gltf.converter.game.export_run import ExportTask, found_in
 from msh_gltf.converter.game.manifest import read_manifest
-from msh_gltf.converter.game.resume import ExportTask
 from msh_gltf.converter.kinds.dispatch import gltf_files
 from msh_gltf.converter.kinds.export_model import load_model
 from msh_gltf.converter.kinds.open_files import open_nres

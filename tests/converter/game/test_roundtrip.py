@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from msh_gltf.converter.game import roundtrip
-from msh_gltf.converter.game.roundtrip import DIFFERENT, IDENTICAL, RoundTripTask, roundtrip_item
+from msh_gltf.converter.game import export_item as roundtrip
+from msh_gltf.converter.game.export_item import DIFFERENT, IDENTICAL, RoundTripTask, roundtrip_item
 from msh_gltf.converter.game.walk import walk
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter.formats.sidecar import sha256
-from msh_gltf.converter.kinds.texture_lookup import libraries
+from msh_gltf.converter.kinds.appearance import libraries
 from tests.docs.materials import example_game
 from tests.support.game import snapshot, unpack_archives
 from tests.support.gltf_edit import Editable

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.game.engine import cores
-from msh_gltf.converter.game.workers import run_here
+from msh_gltf.converter.game.workers import cores, run_here
 from tests.support.game import model, write
 from tests.support.tasks import echo, process, square, touch
 

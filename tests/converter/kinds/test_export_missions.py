@@ -13,8 +13,8 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.kinds import Kind
 from msh_gltf.converter.formats.mission import FLOAT, Property, read_mission
 from msh_gltf.converter.formats.sidecar import read_sidecar
+from msh_gltf.converter.kinds.base import sidecar_path
 from msh_gltf.converter.kinds.dispatch import load_file
-from msh_gltf.converter.kinds.sidecars import sidecar_path
 from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.scene.assembly import property_labels, property_values
 from tests.converter.kinds.test_export_units import check_component, exported, point_nodes

@@ -12,9 +12,9 @@ import pytest
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.kinds import Kind
 from msh_gltf.converter.formats.sidecar import read_sidecar
+from msh_gltf.converter.kinds.base import sidecar_path
 from msh_gltf.converter.kinds.dispatch import gltf_files, load_file
-from msh_gltf.converter.kinds.sidecars import sidecar_path
-from msh_gltf.converter.kinds.unit import find_unit
+from msh_gltf.converter.kinds.missions import find_unit
 from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.storage import write_outputs
 from tests.support import assembly as make

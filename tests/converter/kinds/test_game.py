@@ -10,7 +10,7 @@ import pytest
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.registry import Member
-from msh_gltf.converter.kinds.game import Game, find_game
+from msh_gltf.converter.kinds.registry import Game, find_game
 from tests.support import assembly as make
 from tests.support.corpus import CORPUS
 from tests.support.game import MESH, archive, entry, model, write

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from msh_gltf.converter.kinds.game_assets import game_assets
+from msh_gltf.converter.kinds.placed_models import game_assets
 from msh_gltf.converter.options import ExportOptions
 from tests.support.assembled_game import BASE, ROBOT, GameParts
 from tests.support.corpus import DATA

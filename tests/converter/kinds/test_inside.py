@@ -76,6 +76,7 @@ def test_an_edit_of_what_is_placed_is_carried_or_named(made: Path, tmp_path: Pat
     text, where = "\n".join(told).replace(": ", " "), where.split(" in ")[0]
     assert where in text, text
     assert all(words in text for words in what.split(", ")), text
+    assert "no line of this report" not in "\n".join(one.line for one in out.not_applied)
     own = {"terrain": "Land.msh"}.get(where, where.strip("model '"))
     assert [placed.result.name for placed in out.placed] == ([] if name in NAMED else [own])
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from msh_gltf.converter.cli import msh_inspect
-from msh_gltf.converter.kinds.diff_assembly import diff_assemblies
-from msh_gltf.converter.kinds.uses import describe_uses
+from msh_gltf.converter.game.uses import describe_uses
+from msh_gltf.converter.kinds.differences import diff_assemblies
 from tests.support.assembled_game import BASE, ROBOT, ROOM, SOCKET, GameParts
 from tests.support.corpus import DATA
 from tests.support.runs import call

@@ -12,9 +12,8 @@ import pytest
 from msh_gltf.converter.files import Later
 from msh_gltf.converter.formats.library import LIGHTMAPS, MATERIALS, TEXTURES
 from msh_gltf.converter.formats.nres import Entry
-from msh_gltf.converter.kinds import texture_lookup
-from msh_gltf.converter.kinds.appearance import find_appearance
-from msh_gltf.converter.kinds.texture_lookup import Libraries
+from msh_gltf.converter.kinds import appearance as texture_lookup
+from msh_gltf.converter.kinds.appearance import Libraries, find_appearance
 from msh_gltf.converter.options import ExportOptions
 from tests.support.corpus import CORPUS, LIBS
 from tests.support.runs import require

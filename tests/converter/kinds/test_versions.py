@@ -19,8 +19,8 @@ from msh_gltf.converter.edits.surfaces import UNRECORDED
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import read_sidecar
+from msh_gltf.converter.kinds.differences import diff_models
 from msh_gltf.converter.kinds.dispatch import import_gltf
-from msh_gltf.converter.kinds.inspect_diff import diff_models
 from tests.support.corpus import DATA, sample_called
 from tests.support.game import make_game, snapshot
 from tests.support.gltf_edit import Editable, drop_extras

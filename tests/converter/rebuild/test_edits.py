@@ -10,9 +10,9 @@ import pytest
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import TABLES, MshModel
+from msh_gltf.converter.kinds.differences import diff_models
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_model import require_sound
-from msh_gltf.converter.kinds.inspect_diff import diff_models
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.scene.decode import corner_vertices

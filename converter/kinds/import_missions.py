@@ -18,16 +18,15 @@ from ..errors import ConversionError
 from ..formats.mission import BUILDING, UNIT, VEGETATION, Mission, kind_of_unit, read_mission, write_mission
 from ..formats.names import readable, stem, without_number
 from ..formats.sidecar import Description, Sidecar
-from ..formats.unit import UNIT_ENDING, read_unit, write_unit
+from ..formats.unit import UNIT_ENDING, UNITS, read_unit, write_unit
 from ..options import ImportOptions
 from ..scene.inside import hosted_places, material_names
 from ..scene.scene import ImportedScene
 from ..storage import walk_files
-from .game import Game, find_game
 from .import_placed import ShownFiles, import_ground, import_placed
 from .import_result import ImportResult
 from .library_edits import add_surface_edits
-from .unit import UNITS
+from .registry import Game, find_game
 
 
 def import_mission(kept: Sidecar, imported: ImportedScene, options: ImportOptions, gltf: Path) -> ImportResult:

@@ -23,8 +23,8 @@ from ..formats.nres import Archive, is_nres
 from ..formats.registry import Member, is_registry, read_registry
 from ..formats.unit import is_unit, read_unit
 from ..formats.wear import read_wear
+from ..kinds.open_files import open_nres
 from ..storage import walk_files
-from .open_files import open_nres
 
 _WEAR = int.from_bytes(b"WEAR", "little")
 

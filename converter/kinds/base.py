@@ -1,0 +1,265 @@
+"""What every kind has: what is loaded of a file, the files of its glTF, and its sidecar."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import ClassVar
+
+from ...exporters.gltf_file import Document, glb_bytes, gltf_bytes
+from ..errors import ConversionError, with_article
+from ..files import read_file
+from ..findings import Finding
+from ..formats.kinds import ASSEMBLY_KINDS, Kind
+from ..formats.names import file_stem, readable
+from ..formats.nres import Archive, bytes_as_read
+from ..formats.sidecar import SUFFIX, Description, Sidecar, read_sidecar, sha256, write_sidecar
+from ..options import ExportOptions, ImportOptions
+from ..scene.appearance import Appearance
+from ..scene.extras import FileInfo, SourceExtras
+from .appearance import in_folder, picture_files
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loaded(ABC):
+    """A valid file or entry, and what was found out about it.
+
+    Attributes:
+        name: file or entry name.
+        findings: errors are about what a tolerant reader leaves out of it.
+    """
+
+    kind: ClassVar[Kind]
+
+    name: str
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def tolerant(self) -> bool:
+        """Whether something is left out."""
+        return any(finding.severity == "error" for finding in self.findings)
+
+    @property
+    @abstractmethod
+    def summary(self) -> str:
+        """What it is, in a few figures."""
+
+    @property
+    def file_stem(self) -> str:
+        """What its glTF is called, without an ending."""
+        return file_stem(self.name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedScene(Loaded):
+    """What becomes glTF: a model, a terrain, an areal map, a unit or a mission.
+
+    Attributes:
+        appearance: its materials and textures; ``None`` where nobody looked for them.
+    """
+
+    appearance: Appearance | None = None
+
+    @property
+    @abstractmethod
+    def stored(self) -> memoryview | bytes:
+        """The bytes of the file or entry, which the sidecar keeps."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedContainer(LoadedScene):
+    """An NRes file: a model, a terrain or an areal map.
+
+    Attributes:
+        archive: its own container.
+    """
+
+    archive: Archive
+
+    @property
+    def stored(self) -> memoryview | bytes:
+        """The bytes of the file or entry, which the sidecar keeps."""
+        return bytes_as_read(self.archive)
+
+
+#: Outputs in the order in which to write them.
+Files = list[tuple[Path, bytes]]
+
+
+def output_files(
+    loaded: LoadedScene,
+    about: Description,
+    extras: SourceExtras,
+    document: Callable[[SourceExtras, Appearance | None], Document],
+    *,
+    target: Path,
+    options: ExportOptions,
+    sidecar: bool,
+    root: Path | None,
+    attached: Sequence[Sidecar] = (),
+) -> Files:
+    """Make the files of a glTF document and its sidecar; the glTF is the last.
+
+    Args:
+        loaded: the source, as it was read.
+        about: the sidecar's description; its digest is filled in here.
+        extras: of scene 0; source, digest and sidecar are added.
+        document: makes the document of its extras and the appearance of its materials.
+        target: the ``.glb`` or ``.gltf``.
+        options: whether pictures go into the glTF.
+        sidecar: whether to write one.
+        root: the directory of a run over many models, which writes their pictures itself.
+        attached: sidecars that are attached to its own.
+    """
+    appearance = in_folder(loaded.appearance, target, options, root)
+    data = loaded.stored
+    digest = sha256(data)
+    about = replace(about, source_sha256=digest)
+    extras = {**extras, "source": about.source, "digest": digest, "pair": about.pair}
+    files = [] if root is not None else picture_files(appearance, target)
+    if sidecar:
+        beside = sidecar_path(target)
+        extras["sidecar"] = readable(beside.name)
+    made = document(extras, appearance)
+    if sidecar:
+        entries = [] if appearance is None else appearance.entries
+        about = replace(about, shown=made.surfaces(), library=entries)
+        if about.kind in ASSEMBLY_KINDS:
+            from ..scene.inside import material_texts  # models and maps do without
+
+            names = [material["name"] for material in made.json.get("materials", [])]
+            about = replace(about, inside=about.inside | material_texts(names))
+        files.append((beside, write_sidecar(Sidecar(about, data, [*attached]))))
+    if target.suffix.lower() == ".gltf":
+        buffer = buffer_path(target)
+        if made.buffer:
+            files.append((buffer, made.buffer))
+        return [*files, (target, gltf_bytes(made, buffer.name))]
+    return [*files, (target, glb_bytes(made))]
+
+
+def buffer_path(target: Path) -> Path:
+    """Return where the buffer of a ``.gltf`` lies."""
+    return target.with_suffix(".bin")
+
+
+class SidecarName(str):
+    """The name of a sidecar in the extras of an object in memory, with the bytes of the file.
+
+    It is a text as any other, so that what is written of the object names the file; copies of the
+    object keep the bytes.
+    """
+
+    data: bytes = b""
+
+
+def named_sidecar(name: str, data: bytes) -> SidecarName:
+    """Return the name of a sidecar with its bytes."""
+    out = SidecarName(name)
+    out.data = data
+    return out
+
+
+def sidecar_path(gltf: Path) -> Path:
+    """Where the sidecar of a glTF file lies."""
+    return gltf.with_name(gltf.stem + SUFFIX)
+
+
+def find_sidecar(
+    gltf: Path, given: Path | bytes | None, info: FileInfo, *, alone: bool = False
+) -> tuple[Path | None, bytes | None]:
+    """Find the sidecar: as given, as the glTF names it, or by its stem.
+
+    Args:
+        gltf: the glTF or OBJ file.
+        given: the sidecar, or its bytes.
+        info: what the file says of its source.
+        alone: the document is in memory, and nothing lies beside it.
+
+    Returns:
+        Its path, and its bytes where they are in memory; ``None`` for a foreign file, which has no sidecar.
+
+    Raises:
+        ConversionError: the file names a sidecar that is missing.
+    """
+    named, beside = info.get("sidecar"), sidecar_path(gltf)
+    if isinstance(given, Path):
+        return given, None
+    if given is not None:
+        return beside, given
+    if isinstance(named, SidecarName):
+        return Path(named), named.data
+    candidates = [] if alone else [beside]
+    # only a plain file name: nothing inside a file leads out of its directory
+    if not alone and isinstance(named, str) and named and not set(named) & set("/\\:\0"):
+        candidates.insert(0, gltf.parent / named)
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate, None
+    if not isinstance(named, str):
+        return None, None
+    hint = "give it with --sidecar PATH"
+    if info.get("kind", "model") == Kind.MODEL.in_extras:  # others are not written without it
+        hint += ", or rebuild everything with --no-sidecar"
+    expected = named if alone else str(candidates[0])
+    raise ConversionError("its sidecar is missing", file=str(gltf), expected=expected, hint=hint)
+
+
+def open_sidecar(
+    found: Path,
+    gltf: Path,
+    info: FileInfo,
+    options: ImportOptions,
+    *,
+    data: memoryview | bytes | None = None,
+    of_obj: bool = False,
+) -> Sidecar:
+    """Read a sidecar, and refuse one that belongs to another file.
+
+    Args:
+        found: the sidecar.
+        gltf: the glTF or OBJ file.
+        info: what that file says of its source (``extras.msh`` of the scene).
+        options: its dialect must be the sidecar's.
+        data: the sidecar, where it is in memory.
+        of_obj: refuse terrains and areal maps, too.
+
+    Raises:
+        ConversionError: the sidecar is damaged, or not this file's.
+    """
+    kept = read_sidecar(read_file(found) if data is None else data, str(found))
+    about = kept.description
+    if of_obj and about.kind is not Kind.MODEL:
+        raise ConversionError(
+            f"sidecar is of {with_article(about.kind)}, which has no OBJ", file=str(found), value=about.source
+        )
+    digest = info.get("digest")
+    if digest is not None and digest != about.source_sha256:
+        raise ConversionError(
+            "sidecar belongs to another model",
+            file=str(found),
+            value=f"it holds {about.source} with digest {about.source_sha256}",
+            expected=f"{info.get('source', 'the model')} with digest {digest}",
+            hint="use the sidecar that was written with this glTF",
+        )
+    pair = info.get("pair")
+    if pair is not None and pair not in (about.pair, about.pair_of_obj):
+        raise ConversionError(
+            "sidecar is of another conversion of this model",
+            file=str(found),
+            value=f"digest {about.pair}",
+            expected=f"{pair}, as {gltf.name} says",
+            hint="convert the model again into another directory, with the options of the glTF; if "
+            "a command was interrupted, repeat it",
+        )
+    if about.kind is Kind.MODEL and options.dialect not in ("auto", about.dialect):
+        raise ConversionError(
+            f"--dialect {options.dialect} does not change the dialect of a model with a sidecar",
+            file=str(found),
+            value=f"the model was exported as {about.dialect}",
+            hint=f"leave --dialect out to write {about.dialect}; export the model again with msh2gltf "
+            f"--dialect {options.dialect} if it was read wrongly, or make a new one with --no-sidecar",
+        )
+    return kept
