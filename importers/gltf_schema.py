@@ -18,7 +18,7 @@ _SHOWN = 60
 
 
 class _Invalid(Exception):
-    """A value that breaks a rule; the path grows on the way out."""
+    """A value that breaks a rule; the path grows as it is passed up."""
 
     def __init__(self, value: Any, expected: str) -> None:
         super().__init__(expected)

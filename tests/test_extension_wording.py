@@ -58,6 +58,8 @@ NEVER = {
     " --into ": "the same",
     "--game DIR looks": "the same",
     "--strict": "the same",
+    "--generate-lods": "the extension generates no levels",
+    "uv tool install msh-gltf --with ": "the zip holds what it needs",
     "msh-mod status shows what was": "the same",
     "msh-mod restore GAME": "the same",
     "`msh-mod status GAME`": "the README of the vault",

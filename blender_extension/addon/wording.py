@@ -30,9 +30,12 @@ WORDS = {
     # a new model instead of an edited one
     "keep the .msh-sidecar beside the file, or give it with --sidecar PATH": ("leave Rebuild Everything unticked"),
     "keep the .msh-sidecar beside it, or give it with --sidecar PATH": ("leave Rebuild Everything unticked"),
-    "convert it again with msh2gltf --dialect, or rebuild it with --no-sidecar": (
-        "choose the dialect Automatic, or tick Rebuild Everything"
+    "leave --dialect out to write ": "choose the dialect Automatic to write ",
+    "; export the model again with msh2gltf --dialect ": "; import the model again with the dialect ",
+    " if it was read wrongly, or make a new one with --no-sidecar": (
+        " if it was read wrongly, or tick Rebuild Everything"
     ),
+    "--dialect ": "the dialect ",
     "rebuild it without its sidecar (--no-sidecar), which writes one": (
         "export it with Rebuild Everything ticked, which writes one"
     ),
@@ -50,7 +53,7 @@ WORDS = {
     ),
     # what was changed in a game
     "msh-mod status shows what is known": "Status in the panel shows what is known",
-    "msh-mod undo takes it back": "Undo in the panel takes it back",
+    "msh-mod undo does that": "Undo in the panel does that",
     "msh-mod restore brings it back": "put the file back where it was",
     "msh-mod status lists them": "Status in the panel shows them",
     "take that back first: msh-mod undo GAME ": "take that back first: change ",

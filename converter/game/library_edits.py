@@ -178,8 +178,8 @@ def _renamed(edited: Edited, name: str, new: str) -> Edited:
             wear = read_wear(one.data, edited.source)[0]
             one = replace(one, data=write_wear(edited_wear(wear, rows(wear.materials))))
         companions.append(one)
-    wears = None if edited.wear is None else [rows(edited.wear).get(row, one) for row, one in enumerate(edited.wear)]
-    return replace(edited, wear=wears, companions=tuple(companions))
+    names = None if edited.wear is None else [rows(edited.wear).get(row, one) for row, one in enumerate(edited.wear)]
+    return replace(edited, wear=names, companions=tuple(companions))
 
 
 def _added(game: Path, entry: NewEntry, origins: list[str]) -> Outcome:

@@ -30,7 +30,7 @@ from .shown import F64, Shown, Thing, triangles_of, ways
 _PLACE = 4e-6
 #: How far axes may be, relative to their length.
 _AXES = 1e-4
-#: What an object states and a copy of it gets anew.
+#: What an object states and a copy of it gets of its own.
 _OF_ONE = ("logical_id", "host", "vertex")
 
 

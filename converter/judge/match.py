@@ -73,7 +73,6 @@ def _candidates(a: F64, b: F64, tolerance: float) -> tuple[I64, I64]:
     """Return pairs of points that may be within a tolerance: in one cube of one of eight grids."""
     edge = max(4 * tolerance, 1e-12)
     low = np.minimum(a.min(axis=0), b.min(axis=0))
-    keys = set[int]()
     out = []
     for shift in product((0.0, 0.5), repeat=3):
         cubes = np.floor((np.concatenate([a, b]) - low) / edge + shift) + 0.0
@@ -85,6 +84,5 @@ def _candidates(a: F64, b: F64, tolerance: float) -> tuple[I64, I64]:
         count = np.searchsorted(ranked, mine, "right") - first
         i, j = np.repeat(np.arange(len(a)), count), order[ranges(first, count)]
         out.append(i * len(b) + j)
-    del keys
     merged = np.unique(np.concatenate(out))
     return merged // len(b), merged % len(b)
