@@ -160,12 +160,17 @@ _TEXTURE_INFO: dict[str, Check] = {
     "scale": _number,
     "strength": _number,
 }
-_TRANSFORM = {"offset": _numbers(2), "scale": _numbers(2), "rotation": _number, "texCoord": _Integer()}
+_TRANSFORM: dict[str, Check] = {
+    "offset": _numbers(2),
+    "scale": _numbers(2),
+    "rotation": _number,
+    "texCoord": _Integer(),
+}
 _texture_info = _fields(_TEXTURE_INFO, "index", extensions={"KHR_texture_transform": _fields(_TRANSFORM)})
 _SOURCE = _fields({"source": _index("images")})
 _VIEW: dict[str, Check] = {"bufferView": _index("bufferViews"), "byteOffset": _offset}
 _attributes = _map(_index("accessors"))
-_PACKED = {"bufferView": _index("bufferViews"), "attributes": _map(_Integer())}
+_PACKED: dict[str, Check] = {"bufferView": _index("bufferViews"), "attributes": _map(_Integer())}
 
 #: The arrays of a document, and what is in each of them.
 _OBJECTS: dict[str, Check] = {
