@@ -12,7 +12,7 @@ from typing import Any
 from ..converter.errors import ConversionError, printable
 from ..converter.formats.gltf import WIDTHS, ComponentType, Json, Mode
 
-#: Checks a value of a document. Raises :class:`_Invalid`.
+#: Checks a value of a document. Raises ``_Invalid``.
 Check = Callable[[Any, Json], None]
 _SHOWN = 60
 

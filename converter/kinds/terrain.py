@@ -223,6 +223,9 @@ def _rebuild(out: ImportResult, plan: TerrainPlan, terrain: Terrain, options: Im
     built = edited_terrain(plan, terrain)
     out.data, out.kept_all = write_terrain(built.terrain), False
     out.report = built.statuses
+    coarse = plan.levels.get(COARSE)
+    if coarse is not None and coarse.unchanged:  # it follows the corners of the fine level (docs/levels.md)
+        plan.report.concerned.append("coarse level")
     _report_covered_holes(plan, terrain, built.terrain)
     if options.verify:
         _verify(out, terrain)
