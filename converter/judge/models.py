@@ -47,7 +47,7 @@ def snapshot(given: ImportedScene) -> ImportedScene:
         given,
         nodes=[replace(item) for item in given.nodes],
         meshes=[replace(mesh, primitives=[*mesh.primitives]) for mesh in given.meshes],
-        streams=replace(given.streams),
+        streams=replace(given.streams, normals=given.streams.normals if given.has_normals else None),
         materials=[*given.materials],
         surfaces=[*given.surfaces],
         tracks=[*given.tracks],
