@@ -313,7 +313,7 @@ class ImportOptions:
         metavar="A,B,C",
         read=lod_ratios,
         help="Make levels of detail 1 to 3 with these ratios of the triangles, e.g. 0.5,0.25.",
-        example="gltf2msh tower.glb --generate-lods 0.5,0.25 -o lods/",
+        example="gltf2msh tower.glb --dialect retail --generate-lods 0.5,0.25 -o lods/",
     )
     verify: bool = option(
         True,

@@ -7,12 +7,13 @@ place, the value and what is expected (docs/reference/gltf.md, What glTF demands
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from ..converter.errors import ConversionError, printable
 from ..converter.formats.gltf import WIDTHS, ComponentType, Json, Mode
 
-#: Checks a value of a document. Raises :class:`_Invalid`.
+#: Checks a value of a document. Raises ``_Invalid``.
 Check = Callable[[Any, Json], None]
 _SHOWN = 60
 
@@ -44,14 +45,18 @@ def _number(value: Any, _: Json) -> None:
         raise _Invalid(value, "a number of at most 53 bits")
 
 
-def _integer(least: int = 0, most: int = 1 << 53) -> Check:
-    def check(value: Any, _: Json) -> None:
-        whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-        if isinstance(value, bool) or not whole or not least <= value <= most:
-            bound = f" up to {most:,}" if most < 1 << 53 else " or more"
-            raise _Invalid(value, f"an integer, {least}{bound}")
+@dataclass(frozen=True)
+class _Integer:
+    """An integer, which may be written as 3.0: a property of an object becomes the integer."""
 
-    return check
+    least: int = 0
+    most: int = 1 << 53
+
+    def __call__(self, value: Any, _: Json) -> None:
+        whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+        if isinstance(value, bool) or not whole or not self.least <= value <= self.most:
+            bound = f" up to {self.most:,}" if self.most < 1 << 53 else " or more"
+            raise _Invalid(value, f"an integer, {self.least}{bound}")
 
 
 def _choice(values: Iterable[Any]) -> Check:
@@ -106,6 +111,7 @@ def _fields(properties: dict[str, Check], required: str = "", *, extensions: dic
     """An object; a property of ``null`` is removed: it reads as if it were not there."""
     every = {"name": _text, "extensions": _extensions(extensions or {})} | properties
     needed = required.split()
+    integers = [key for key, one in every.items() if isinstance(one, _Integer)]
 
     def check(value: Any, root: Json) -> None:
         _object(value, root)
@@ -117,6 +123,9 @@ def _fields(properties: dict[str, Check], required: str = "", *, extensions: dic
         for key, one in value.items():
             if key in every:
                 _inside(key, every[key], one, root)
+        for key in integers:
+            if key in value:
+                value[key] = int(value[key])
 
     return check
 
@@ -144,19 +153,24 @@ def _numbers(count: int) -> Check:
     return _items(_number, count, count)
 
 
-_offset = _integer()
+_offset = _Integer()
 _TEXTURE_INFO: dict[str, Check] = {
     "index": _index("textures"),
-    "texCoord": _integer(),
+    "texCoord": _Integer(),
     "scale": _number,
     "strength": _number,
 }
-_TRANSFORM = {"offset": _numbers(2), "scale": _numbers(2), "rotation": _number, "texCoord": _integer()}
+_TRANSFORM: dict[str, Check] = {
+    "offset": _numbers(2),
+    "scale": _numbers(2),
+    "rotation": _number,
+    "texCoord": _Integer(),
+}
 _texture_info = _fields(_TEXTURE_INFO, "index", extensions={"KHR_texture_transform": _fields(_TRANSFORM)})
 _SOURCE = _fields({"source": _index("images")})
 _VIEW: dict[str, Check] = {"bufferView": _index("bufferViews"), "byteOffset": _offset}
 _attributes = _map(_index("accessors"))
-_PACKED = {"bufferView": _index("bufferViews"), "attributes": _map(_integer())}
+_PACKED: dict[str, Check] = {"bufferView": _index("bufferViews"), "attributes": _map(_Integer())}
 
 #: The arrays of a document, and what is in each of them.
 _OBJECTS: dict[str, Check] = {
@@ -165,13 +179,13 @@ _OBJECTS: dict[str, Check] = {
             **_VIEW,
             "componentType": _choice(ComponentType),
             "normalized": _boolean,
-            "count": _integer(1),
+            "count": _Integer(1),
             "type": _choice(WIDTHS),
             "min": _items(_number),
             "max": _items(_number),
             "sparse": _fields(
                 {
-                    "count": _integer(1),
+                    "count": _Integer(1),
                     "indices": _fields(
                         {**_VIEW, "componentType": _choice((5121, 5123, 5125))}, "bufferView componentType"
                     ),
@@ -187,7 +201,7 @@ _OBJECTS: dict[str, Check] = {
             "channels": _items(
                 _fields(
                     {
-                        "sampler": _integer(),
+                        "sampler": _Integer(),
                         "target": _fields(
                             {
                                 "node": _index("nodes"),
@@ -213,14 +227,14 @@ _OBJECTS: dict[str, Check] = {
         },
         "channels samplers",
     ),
-    "buffers": _fields({"uri": _text, "byteLength": _integer(1)}, "byteLength"),
+    "buffers": _fields({"uri": _text, "byteLength": _Integer(1)}, "byteLength"),
     "bufferViews": _fields(
         {
             "buffer": _index("buffers"),
             "byteOffset": _offset,
-            "byteLength": _integer(1),
-            "byteStride": _integer(4, 252),
-            "target": _integer(),
+            "byteLength": _Integer(1),
+            "byteStride": _Integer(4, 252),
+            "target": _Integer(),
         },
         "buffer byteLength",
     ),
@@ -282,7 +296,7 @@ _OBJECTS: dict[str, Check] = {
             "EXT_mesh_gpu_instancing": _fields({"attributes": _attributes}, "attributes"),
         },
     ),
-    "samplers": _fields({"magFilter": _integer(), "minFilter": _integer(), "wrapS": _integer(), "wrapT": _integer()}),
+    "samplers": _fields({"magFilter": _Integer(), "minFilter": _Integer(), "wrapS": _Integer(), "wrapT": _Integer()}),
     "scenes": _fields({"nodes": _items(_index("nodes"), distinct=True)}),
     "skins": _fields(
         {
@@ -313,7 +327,8 @@ _document = _fields(
 def require_valid(root: Json, label: str) -> None:
     """Refuse a document that breaks the rules of glTF 2.0 in what this project reads or follows.
 
-    Properties that are ``null`` are removed from it; empty arrays and texts are accepted.
+    Properties that are ``null`` are removed from it, and integers that are written as 3.0 become
+    such; empty arrays and texts are accepted.
 
     Args:
         root: the document; changed in place.

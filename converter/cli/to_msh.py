@@ -106,8 +106,6 @@ def command(context: click.Context, /, **_: object) -> None:
         adds = given.into is not None
         only = tuple(one for one in _OF_RUNS if not (adds and one in _OF_NEW_MODELS))
         refuse_batch_options(context, only=only)
-        if (given.frame, given.up) != (None, None) and given.source.suffix.lower() in (".glb", ".gltf"):
-            raise click.UsageError("--frame and --up are for OBJ files, STL and the like")
         if given.into is None:
             _import_one(given, options)
             return

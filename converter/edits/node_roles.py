@@ -199,6 +199,11 @@ class NodeRoles:
             out.setdefault(part.mesh, []).append((part.node, part.lod, part.group))
         return out
 
+    @cached_property
+    def _cells_of_stored(self) -> set[PartKey]:
+        parts = [] if self.stored is None else self.stored.parts
+        return {(part.node, part.lod, part.group) for part in parts}
+
     def _owner(self, name: str) -> int | str | None:
         """The node that the name of a part begins with: its row, the name of a new one."""
         return self._owners.get(name, self.named.get(name))
@@ -287,7 +292,10 @@ class NodeRoles:
                 self._report_row(i)
 
     def _report_row(self, i: int) -> None:
-        """Say what a row is in the game, where a name calls it a level of detail."""
+        """Say what a row is in the game, where the name of a new part calls it a level of detail."""
+        role = self.roles[i]
+        if role is None or (role.owner, role.lod, role.group) in self._cells_of_stored:
+            return
         name = without_number(self.items[i].name)
         found = read_part_name(name)
         if self.dialect is Dialect.RETAIL and found is not None and found.by_row and found.lod:

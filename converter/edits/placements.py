@@ -6,7 +6,7 @@ Each model becomes a file of its own (``edits.placed_scene``), which is imported
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import plural, printable
 from ..findings import Report
-from ..numeric.pose import F64, parents_first
+from ..numeric.pose import F64, parents_first, rotation_matrix
 from ..scene.assembly import Pose, root_pose
 from ..scene.extras import NodeExtras
 from ..scene.inside import CLIPS, component_text, object_key
@@ -32,8 +32,8 @@ _NO_PLACE = {
     "unit": ("a unit has no place: missions say where it is", "undo it, or move it in a mission"),
     "": ("it is below nothing that has a place", "undo it"),
 }
-#: Why a part on a socket has no place of its own.
-_ON_SOCKET = ("it stands where its socket is", "move the socket, or mount it on another one")
+#: What to do about a part on a socket, which has no place of its own.
+_MOVE_SOCKET = "move the socket's node in that model, or mount it on another one"
 #: Why a mission does not change the components of a unit.
 _OF_UNIT = ("missions place units and do not change them", "edit the unit's own file")
 #: What to do where an object lost only a part of what it shows.
@@ -199,6 +199,7 @@ class Placements:
             if not items and model.scene.nodes:
                 self.report.skipped(_quoted(item), "lacks all nodes of its model", *_DELETE_ALL)
                 continue
+            self._put_root_back(i, items, model)
             found.append(scenes.of(i, items, model, is_copy=self._is_new(i)))
         for one in sorted(found, key=lambda one: 0.0 if one.scene.placed is None else one.scene.placed.reach):
             others = out.setdefault(id(one.model), [])
@@ -293,14 +294,60 @@ class Placements:
             for pose in poses
         ):
             if on_socket:
-                self.report.skipped(title, "is moved on its socket", *_ON_SOCKET)
+                self.report.skipped(title, "is moved on its socket", *self._on_socket(above))
             else:
-                kind = None if above < 0 else self.given.nodes[above].extras.get("kind")
-                self.report.skipped(title, "is moved, turned or scaled", *_NO_PLACE.get(kind or "", _NO_PLACE[""]))
+                self.report.skipped(title, "is moved, turned or scaled", *self._no_place(above))
         elif on_socket:
             linear = self._place_in(i, lambda one: one.get("kind") in PLACES)[1][:3, :3]
             if np.abs(linear.T @ linear - np.eye(3)).max() > _EVEN:
-                self.report.skipped(title, "is scaled by a node that it is mounted on", *_ON_SOCKET)
+                self.report.skipped(title, "is scaled by a node that it is mounted on", *self._on_socket(above))
+
+    def _on_socket(self, socket: int) -> tuple[str, str]:
+        """Why a part on a node of a model has no place of its own, and what to do."""
+        owner = self._above(socket)
+        model = None if owner is None else self.shown.models.get(object_key(self.given.nodes[owner].extras))
+        of = "" if model is None else f" of {printable(model.file)!r}"
+        return f"it is mounted on the socket {printable(self.given.nodes[socket].name)!r}{of}", _MOVE_SOCKET
+
+    def _no_place(self, above: int) -> tuple[str, str]:
+        """Why a part that is not on a socket has no place, and what to do; of what it is below, -1 = nothing."""
+        kind = None if above < 0 else self.given.nodes[above].extras.get("kind")
+        return _NO_PLACE.get(kind or "", _NO_PLACE[""])
+
+    def _put_root_back(self, i: int, items: Sequence[int], model: ShownModel) -> None:
+        """Report that the first node of a part's model is moved, and put it back: its frame is the part's.
+
+        What is animated stays, and so do the components of a mission's object, which moves with them
+        (``object_roots``). A scale stays: that is one of vertices.
+        """
+        above, _ = self._place_in(i, lambda one: "node" in one or one.get("kind") in PLACES)
+        on_socket = above >= 0 and "node" in self.given.nodes[above].extras
+        if self.given.nodes[i].extras.get("kind") != "component" or not (on_socket or self._owner(i) is None):
+            return
+        first = model.scene.nodes[0].index if model.scene.nodes else None
+        roots = [
+            r for r in items if self.given.nodes[r].parent == i and self.given.nodes[r].extras.get("node") == first
+        ]
+        animated = {track.node for clip in self.given.clips for track in clip.tracks}
+        if len(roots) != 1 or roots[0] in animated:
+            return
+        root, rest = self.given.nodes[roots[0]], root_pose(model.scene)
+        local, still = local_matrix(root), rotation_matrix(rest.rotation)
+        turn = _rotation_of(local[:3, :3])
+        turned = turn is not None and not same_linear(turn, rest)
+        if not turned and same_position(local[:3, 3], rest.translation, self.world[roots[0]]):
+            return
+        linear = None if root.linear is None or turn is None else still @ turn.T @ local[:3, :3]
+        self.given.nodes[roots[0]] = replace(
+            root,
+            translation=rest.translation.astype(np.float32),
+            rotation=root.rotation if turn is None else rest.rotation,
+            linear=root.linear if turn is None else linear,
+        )
+        if on_socket:
+            self.report.skipped(_quoted(root), "is moved on its socket", *self._on_socket(above))
+        else:
+            self.report.skipped(_quoted(root), "is moved or turned", *self._no_place(above))
 
     def _place_in(self, i: int, ends: Callable[[NodeExtras], bool]) -> tuple[int, F64]:
         """The first node above one whose extras end the search, -1 = none; the place in it."""
@@ -355,6 +402,15 @@ class Placements:
         if len(names) > _NAMED:
             rest = plural(len(names) - _NAMED, "more node")
             self.report.skipped(rest, "are new", "they are not objects", "make models of them")
+
+
+def _rotation_of(linear: F64) -> F64 | None:
+    """The rotation nearest to a matrix (3, 3); ``None``: it mirrors, or scales to nothing."""
+    if np.linalg.det(linear) <= 0:
+        return None
+    left, _, right = np.linalg.svd(linear)
+    turn: F64 = left @ right
+    return turn
 
 
 def _quoted(item: ImportedNode) -> str:

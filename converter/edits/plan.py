@@ -19,7 +19,7 @@ from ..scene.scene import Part, Scene
 from .materials import resolve_same_names
 from .node_roles import StoredMeshes
 from .nodes import Identified
-from .triangles import Match, TriangleList, is_degenerate, match, triangle_list
+from .triangles import Match, TriangleList, is_degenerate, keep_normals, match, triangle_list
 
 #: Stored node, LOD, group.
 Cell = tuple[int, int, int]
@@ -184,6 +184,8 @@ class _Comparison:
 
     def _take(self, i: int, mesh: int, matched: Match) -> None:
         part = self.plan.parts[i]
+        if not self.plan.identified.imported.has_normals and part.triangles is not None:
+            keep_normals(part.triangles, self._list(mesh), matched)
         self.origin[i], part.match = mesh, matched
         part.slot, part.stored = self.stored.meshes[mesh].slot, self._list(mesh)
 

@@ -24,7 +24,7 @@ from ..scene.level import MaterialPair, TerrainScene
 from ..scene.scene import ImportedScene, Part, Scene
 from .materials import same_stored
 from .nodes import world_matrices
-from .triangles import Match, TriangleList, best_turns, canonical, concatenate, match, triangle_list
+from .triangles import Match, TriangleList, best_turns, canonical, concatenate, keep_normals, match, triangle_list
 
 I64 = NDArray[np.int64]
 #: Blender stores normals relative to those of the faces round them; on slopes it turns some by up
@@ -44,11 +44,13 @@ class EditedLevel:
         triangles: T triangles in game space; ``extra`` is the microtexture UV as stored.
         blend: (T, 3) float32, or ``None`` where the file has none.
         owner: (T,) item of the file that each triangle belongs to.
+        has_normals: whether the file has normals; else those of the triangles are computed.
     """
 
     triangles: TriangleList
     blend: NDArray[np.float32] | None
     owner: I64
+    has_normals: bool = True
 
 
 @dataclass
@@ -140,11 +142,8 @@ def compare_terrain(edited: ImportedScene, terrain: Terrain, scene: TerrainScene
     Raises:
         ConversionError: the file shows no terrain.
     """
-    plan = TerrainPlan(
-        edited.report,
-        names=[item.name for item in edited.nodes],
-        materials=[material.name for material in edited.materials],
-    )
+    names, materials = ([one.name for one in some] for some in (edited.nodes, edited.materials))
+    plan = TerrainPlan(edited.report, names=names, materials=materials)
     same = _same_pairs(edited, scene.material_pairs)
     plan.pairs = [
         _pair(edited.materials[i].name, edited.material_extras[i], group, scene.material_pairs, wear)
@@ -155,6 +154,7 @@ def compare_terrain(edited: ImportedScene, terrain: Terrain, scene: TerrainScene
         [(scene.material_pairs[i].first, scene.material_pairs[i].second) for i in sorted(group)] for group in same
     ]
     for level, shown in _levels(edited).items():
+        shown.has_normals = edited.has_normals
         level_plan = _compare(shown, terrain.faces_of(level), terrain, scene, same)
         if level == COARSE:
             _leave_vertices(plan, level_plan)
@@ -304,6 +304,8 @@ class _Sides:
 def _compare(edited: EditedLevel, rows: I64, terrain: Terrain, scene: TerrainScene, same: list[set[int]]) -> LevelPlan:
     new, old = edited.triangles, _stored(terrain, scene, rows)
     matched = match(new, old, same, TERRAIN_NORMAL_DEGREES)
+    if not edited.has_normals:
+        keep_normals(new, old, matched)
     partner, hit, turn = matched.pairs()
     fresh = np.flatnonzero(matched.old_of < 0)
     sides = _Sides(new, old, same, terrain.square_of_face[rows], terrain.grid)

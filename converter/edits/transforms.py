@@ -182,7 +182,7 @@ def refuse_draco(imported: ImportedScene, *, rebuilds: bool = True) -> None:
 
 
 def report_left_out(imported: ImportedScene, stored: Scene) -> None:
-    """Report that a file has no texture coordinates, or no normals, at all.
+    """Report that a file has no texture coordinates, or no normals, at all, and what stored faces keep.
 
     Args:
         imported: the file; what is reported is added to it.
@@ -197,10 +197,16 @@ def report_left_out(imported: ImportedScene, stored: Scene) -> None:
             "UVs is cleared in Blender's exporter, or all UV maps were deleted: stored faces keep theirs",
             "check UVs, and export again",
         )
+    report_no_normals(imported)
+
+
+def report_no_normals(imported: ImportedScene) -> None:
+    """Report that a file has no normals: what is where stored faces are keeps theirs (``keep_normals``)."""
     if not imported.has_normals:
+        computed = "smooth" if "up" in imported.info else "flat"  # of an OBJ, of a glTF
         imported.report.warnings.append(
-            "no normals in the file (Normals is cleared in Blender's exporter): every face is flat, "
-            "as glTF demands, and may differ from the model's"
+            "no normals in the file (Normals is cleared in Blender's exporter): faces that are where they were keep "
+            f"the stored ones, moved and new ones are {computed}; check Normals, and export again"
         )
 
 

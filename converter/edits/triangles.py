@@ -8,7 +8,7 @@ not compared: a part is a set of corner triples. Normals and materials are looke
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -326,6 +326,21 @@ def match(
     _compare_corners(result, new, old, degrees)
     result.compare_materials(new, old, same_material)
     return result
+
+
+def keep_normals(new: TriangleList, old: TriangleList, found: Match) -> None:
+    """Give triangles where stored ones are the normals of these: the file has none. ``new`` and ``found`` change."""
+    found.normals_differ[:] = False
+    if new.normals is None or old.normals is None or not len(new):
+        return
+    new_id, old_id = _corner_ids(*(replace(one, uv0=None, extra=None) for one in (new, old)))
+    size = int(max(new_id.max(initial=0), old_id.max(initial=0))) + 1
+    (new_key, new_turn), (old_key, old_turn) = canonical(new_id, size), canonical(old_id, size)
+    old_of = found.old_of.copy()
+    join(old_of, [new_key], [old_key])
+    hit = np.flatnonzero(old_of >= 0)
+    partner = old_of[hit]
+    new.normals[hit[:, None], new_turn[hit]] = old.normals[partner[:, None], old_turn[partner]]
 
 
 def _equal_in_order(new: TriangleList, old: TriangleList) -> bool:

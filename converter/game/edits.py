@@ -241,7 +241,7 @@ class GameEdits:
         kept = in_order([layer for layer in left if layer not in lost])
         what = f"{shown} was changed by another program, which stays"
         if lost:
-            names = sorted({layer.slot.text or layer.item for layer in lost})
+            names = sorted({layer.slot.text or layer.source for layer in lost})
             what += f"; it replaced ours of {', '.join(names)}"
         self.messages.append(what)
         return Opened(file, now, taken.base, kept)

@@ -56,7 +56,7 @@ class Layer:
     Attributes:
         number: the transaction that brought it; layers of a slot apply in this order.
         owner: who brought it: an output directory's id, a mod.
-        item: the model, texture or file that it came from, as reports call it.
+        item: the model, texture or file that it came from, as reports call it; of several one a line.
         slot: what it changes.
         before, after: SHA-256 of the value that it was made for, and of its result; ``before`` is
             empty where there was nothing.
@@ -72,6 +72,11 @@ class Layer:
     after: str
     attributes: Attributes
     stored: str
+
+    @property
+    def source(self) -> str:
+        """What it came from, in a sentence."""
+        return self.item.replace("\n", " and ")
 
     def is_made_on(self, other: Layer) -> bool:
         """Whether another change of the same, or of the whole file, came first."""

@@ -399,7 +399,7 @@ def _with_owners(error: ConversionError, mod: Mod, change: Change, layers: Itera
 def _brought_by(layer: Layer) -> str:
     """A mod's name, or the model or texture that an edit came from."""
     is_mod = layer.owner.startswith(MOD)
-    return layer.owner.removeprefix(MOD) if is_mod else f"your edit of {layer.item}"
+    return layer.owner.removeprefix(MOD) if is_mod else f"your edit of {layer.source}"
 
 
 def remove(edits: GameEdits, name: str) -> None:

@@ -111,7 +111,7 @@ def status(root: Path) -> Status:
                     record.get("time", ""),
                     record.get("command", ""),
                     layer.owner,
-                    layer.item,
+                    layer.source,
                     not layer.before,
                 )
             )

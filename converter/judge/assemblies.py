@@ -97,7 +97,7 @@ class Placed:
         self.found.append(Difference(where, kind, what, names, amount))
 
     def compare_models(self) -> None:
-        """Compare what is below placements whose place in the result is known (:attr:`expected`)."""
+        """Compare what is below placements whose place in the result is known (``expected``)."""
         seen: dict[tuple[int, str, int], int] = {}
         for i in self.order:
             self._expect(i)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import plural, printable
-from .match import is_flat, looseness, pairs, steps
+from .match import is_flat, looseness, nearest, pairs, steps
 from .shown import F64, I64, Bools, Shown, Thing, Triangles, some_of, ways
 
 #: Texture coordinates: more than half a step of a stored word.
@@ -106,21 +106,7 @@ class Comparison:
             [n for n in side if n not in had]
             for side, had in ((self.file.nodes, out), (self.result.nodes, {*out.values()}))
         )
-        if left and rest:
-            apart = np.linalg.norm(
-                np.array([a[i].world[0, :3, 3] for i in left])[:, None]
-                - np.array([b[k].world[0, :3, 3] for k in rest])[None],
-                axis=2,
-            )
-            for weight, of in ((1e-9, lambda one: [*one.facts.values()]), (1e-10, lambda one: one.name)):
-                mine, theirs = ([hash(str(of(side[n]))) for n in rows] for side, rows in ((a, left), (b, rest)))
-                apart += weight * (np.array(mine)[:, None] != np.array(theirs)[None])
-            taken = set[int]()
-            for at in np.argsort(apart, axis=None, kind="stable").tolist():
-                i, k = left[at // len(rest)], rest[at % len(rest)]
-                if i not in out and k not in taken:
-                    out[i] = k
-                    taken.add(k)
+        out |= {left[i]: rest[k] for i, k in nearest([a[i] for i in left], [b[k] for k in rest])}
         return out
 
     def _nodes(self, partner: dict[int, int]) -> None:

@@ -42,7 +42,9 @@ class WrittenModel:
 
     def scene(self) -> Scene:
         """Read and decode it."""
-        model, _ = checked_model(read_model(read_nres(self.data, self.name), self.name), self.mode)
+        tolerant = self.mode == "tolerant"
+        archive = read_nres(self.data, self.name, longer=tolerant)
+        model, _ = checked_model(read_model(archive, self.name, cut=tolerant), self.mode)
         return decode(model, Dialect(self.dialect), self.name, wear=self.wear, stored_keys=self.stored_keys)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from heapq import heapify, heappop, heappush
 from itertools import product
 
 import numpy as np
@@ -11,6 +13,10 @@ from .shown import F64, I64, Bools, Thing, Triangles
 
 #: A triangle of less area than this, of its longest edge squared, shows nothing.
 _FLAT = 1e-6
+#: Distance that another fact, or another name, of a node counts as: it decides between equal distances.
+_OTHER = np.array([1e-9, 1e-10])
+#: Decimals of a place that two nodes share.
+_SAME_PLACE = 5
 #: Candidates that are compared at once.
 _BLOCK = 1 << 20
 _TURNS = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
@@ -86,3 +92,54 @@ def _candidates(a: F64, b: F64, tolerance: float) -> tuple[I64, I64]:
         out.append(i * len(b) + j)
     merged = np.unique(np.concatenate(out))
     return merged // len(b), merged % len(b)
+
+
+def nearest(mine: Sequence[Thing], theirs: Sequence[Thing]) -> Iterator[tuple[int, int]]:
+    """Pair things by where they stand in the first frame: the two that are nearest first, and so on.
+
+    Of several in the same place, those with the same facts and name. Takes memory for each thing,
+    and not for each pair of them.
+
+    Returns:
+        Rows of the first and of the second, each at most once.
+    """
+    ids: dict[str, int] = {}
+    (a, said), (b, stated) = (
+        (
+            np.array([thing.world[0, :3, 3] for thing in side]).reshape(-1, 3),
+            np.array(
+                [[ids.setdefault(str(one), len(ids)) for one in ([*t.facts.values()], t.name)] for t in side]
+            ).reshape(-1, 2),
+        )
+        for side in (mine, theirs)
+    )
+    left, free = dict.fromkeys(range(len(mine))), np.ones(len(theirs), np.bool_)
+    for count in (2, 1, 0):
+        places: dict[bytes, list[int]] = {}
+        for k in np.flatnonzero(free)[::-1].tolist():
+            places.setdefault(_place(b[k], stated[k, :count]), []).append(k)
+        for i in [*left]:
+            if there := places.get(_place(a[i], said[i, :count])):
+                yield i, (k := there.pop())
+                free[k] = False
+                del left[i]
+
+    def next_of(i: int) -> tuple[float, int, int]:
+        rows = np.flatnonzero(free)
+        apart = np.linalg.norm(b[rows] - a[i], axis=1) + (stated[rows] != said[i]) @ _OTHER
+        at = int(np.argmin(np.nan_to_num(apart, nan=np.inf)))
+        return float(apart[at]), i, int(rows[at])
+
+    waiting = [next_of(i) for i in left] if free.any() else []
+    heapify(waiting)
+    while waiting and free.any():
+        _, i, k = heappop(waiting)
+        if free[k]:
+            yield i, k
+            free[k] = False
+        else:
+            heappush(waiting, next_of(i))
+
+
+def _place(point: F64, stated: I64) -> bytes:
+    return (np.round(point, _SAME_PLACE) + 0.0).tobytes() + stated.tobytes()

@@ -36,6 +36,8 @@ _STILL = 1e-6
 _ON_WHOLE = 0.9
 #: A key this near to a whole frame is on it.
 _ON_FRAME = 1e-3
+#: How far the rate of an editor may be off a whole number of samples for each frame.
+_ON_RATE = 2e-4
 _FACTS = ("lightmap", "batch_flags")
 
 
@@ -45,7 +47,7 @@ def snapshot(given: ImportedScene) -> ImportedScene:
         given,
         nodes=[replace(item) for item in given.nodes],
         meshes=[replace(mesh, primitives=[*mesh.primitives]) for mesh in given.meshes],
-        streams=replace(given.streams),
+        streams=replace(given.streams, normals=given.streams.normals if given.has_normals else None),
         materials=[*given.materials],
         surfaces=[*given.surfaces],
         tracks=[*given.tracks],
@@ -185,11 +187,24 @@ class FileOfModel:
 
     @property
     def frame_count(self) -> int:
-        """Length of the clip in frames; 1 where nothing moves."""
+        """Length of the clip in frames; 1 where nothing moves.
+
+        Of a clip that was sampled between frames, what is cut off at the end is less than a sample.
+        """
         if not _moves(self.tracks):
             return 1
         ends = max((c.frames[-1] for c in _channels(self.tracks)), default=0)
-        return max(self.held, int(np.floor(ends + 1e-3)) + 1)
+        count = max(self.held, int(np.floor(ends + _ON_FRAME)) + 1)
+        kept = 0 if self.stored is None else frames_of(self.stored)
+        return kept if count < kept < ends + self._sample() - _ON_FRAME + 1 else count
+
+    def _sample(self) -> float:
+        """Frames from sample to sample of a clip that an editor sampled between frames; 0: it did not."""
+        gaps = [np.diff(c.frames) for c in _channels(self.tracks) if len(c.frames) > 2]
+        if not gaps or np.ptp(each := np.concatenate(gaps)) > 2 * _ON_FRAME or each.mean() <= 0:
+            return 0.0
+        step = float(each.mean())
+        return step if abs(1 / step - round(1 / step)) > _ON_RATE else 0.0
 
     def frames(self, count: int) -> F64:
         """Return whole frames of a clip to look at; where an editor resampled it, those that it kept.

@@ -205,15 +205,19 @@ def import_file(
     Args:
         path: the file; its ending says what it is.
         up, frame: as of ``kinds.obj.import_obj``; glTF says it.
+
+    Raises:
+        ConversionError: as of :func:`import_gltf`; or ``up`` or ``frame`` of a glTF file.
     """
-    if path.suffix.lower() in (".glb", ".gltf"):
-        return import_gltf(path, sidecar, options)
-    from ...importers.trimesh_scene import read_by_trimesh
+    if path.suffix.lower() not in (".glb", ".gltf"):
+        from ...importers.trimesh_scene import read_by_trimesh
 
-    if path.suffix.lower() == ".obj" or read_by_trimesh(path):
-        from .obj import import_obj
+        if path.suffix.lower() == ".obj" or read_by_trimesh(path):
+            from .obj import import_obj
 
-        return import_obj(path, sidecar, options, up=up, frame=frame)
+            return import_obj(path, sidecar, options, up=up, frame=frame)
+    if (up, frame) != (None, None):
+        raise ConversionError("--frame and --up are for OBJ files, STL and the like", file=str(path))
     return import_gltf(path, sidecar, options)
 
 

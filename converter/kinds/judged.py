@@ -24,6 +24,7 @@ from ..scene.level import decode_terrain
 from ..scene.scene import ImportedScene
 from .import_model import StoredModel, stored_model
 from .import_result import ImportResult
+from .terrain import stored_terrain
 
 
 def judge_edited(out: ImportResult, seen: ImportedScene, stored: StoredModel, options: ImportOptions) -> None:
@@ -105,7 +106,13 @@ def judge_terrain(out: ImportResult, seen: ImportedScene, kept: Sidecar, label: 
     wear, micro = files.get(first, about.materials), files.get(second, about.micro)
     scene = decode_terrain(terrain, stem(about.source), wear, micro)
     absent = about.visible_only or seen.placed is not None
-    tell(out.differences, differences_of_terrain(seen, scene, absent=absent))
+    found = differences_of_terrain(seen, scene, absent=absent)
+    coarse = [one for one in found if "coarse level" in one.names]
+    if coarse:  # one that is as it was exported follows the corners of the fine level (docs/levels.md)
+        before = differences_of_terrain(seen, stored_terrain(kept, label)[1], absent=absent)
+        if not any("coarse level" in one.names for one in before):
+            found = [one for one in found if one not in coarse]
+    tell(out.differences, found)
 
 
 def _models(kept: Sidecar, out: ImportResult) -> dict[str, PlacedModel]:

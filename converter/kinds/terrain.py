@@ -20,7 +20,7 @@ from ..edits.materials import report_terrain_faces_without_material
 from ..edits.nodes import leave_out_hidden
 from ..edits.surfaces import UNRECORDED, compare_surfaces
 from ..edits.terrain import TerrainPlan, compare_terrain, compare_terrain_objects
-from ..edits.transforms import refuse_draco, refuse_turned
+from ..edits.transforms import refuse_draco, refuse_turned, report_no_normals
 from ..errors import ConversionError, plural
 from ..files import read_file
 from ..findings import Finding, without_errors
@@ -181,6 +181,7 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
     out = ImportResult(about.source, bytes(kept.source), "", given.report, kept_all=True)
     terrain, scene = stored_terrain(kept, label)
     refuse_draco(given)
+    report_no_normals(given)
     leave_out_hidden(given, lambda _: True)
     wear = settle_terrain_materials(given, scene, about.materials, about.micro, locked=why_level_locked(about))
     plan = compare_terrain(given, terrain, scene, about.materials)

@@ -133,6 +133,8 @@ class _Work:
             self.vertices["micro_uv"][rows] = micro_uv_words(triangles.extra[at][loose])
         if triangles.normals is not None:
             changed = loose | plan.normals[:, None]
+            if not plan.edited.has_normals:  # a vertex of a face that is where it was keeps its own
+                changed &= ~np.isin(vertex, vertex[plan.exact])
             mean, seen = vertex_means(vertex[changed], triangles.normals[at][changed], len(self.vertices))
             stored = decode_normals(self.vertices["normal"])
             far = normals_apart(mean, stored, TERRAIN_NORMAL_DEGREES) & seen

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import bpy
 
-#: The gun, and what stands for it from afar.
+#: The gun, and what stands for it on the damaged turret.
 GUNS = ("gun", "gun.lod1.group0")
 LEFT = (-1.1, 0, 0)
 

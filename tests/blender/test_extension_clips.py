@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.blender.test_extension import UNTOUCHED, Seen, parse, pytestmark, see, zip_file
+from msh_gltf.converter.formats.nres import read_nres
+from tests.blender.test_extension import UNTOUCHED, Seen, parse, pytestmark, see, tables, zip_file
 
 __all__ = ["pytestmark", "zip_file"]
 SCALED = "has animated scale; nodes of a model have none"
@@ -39,9 +40,18 @@ def test_an_action_of_scale_alone_is_reported(seen: Seen, name: str) -> None:
     seen.same("clips", f"scaled_{name}.msh", UNTOUCHED[name])
 
 
-def test_stretched_keys_inside_a_unit_are_reported(seen: Seen) -> None:
+def test_stretched_keys_inside_a_unit_make_a_clip_of_its_model(seen: Seen) -> None:
+    """The model is written beside the unit, which does not change."""
     assert seen.facts["clips"]["unit"]["warnings"] == []
-    warnings = seen.facts["clips"]["unit stretched"]["warnings"]
-    assert any("model 'rock.msh': animation of node" in warning for warning in warnings)
-    before = (seen.out / "clips/unit.dat").read_bytes()
-    assert (seen.out / "clips/stretched.dat").read_bytes() == before
+    facts, folder = seen.facts["clips"]["unit stretched"], seen.out / "clips"
+    assert facts["warnings"] == ["rock.msh of static.rlb: edited here, and written beside the file"]
+    assert {name.partition(" of ")[0] for _, name, *_ in facts["rows"]} == {
+        "model 'rock.msh', animation",
+        "model 'rock.msh', animation 'rock'",
+    }
+    before = folder / "before.msh"
+    library = read_nres((seen.before.parent / "assembled/static.rlb").read_bytes(), "static.rlb")
+    before.write_bytes(library.entries[library.find("rock.msh")].payload)
+    assert parse(folder / "rock.msh").frame_count == 2 * (parse(before).frame_count - 1) + 1
+    assert tables(before, folder / "rock.msh") == {"Res1", "Res8", "Res19"}
+    assert (folder / "stretched.dat").read_bytes() == (folder / "unit.dat").read_bytes()

@@ -110,3 +110,14 @@ def test_a_second_set_of_coordinates_is_a_lightmap_only_where_a_material_says_so
         tables[light] = {entry.type_id for entry in read_nres(back.data, "x").entries}
         assert ("second set" in "".join(f.line for f in back.not_applied)) == (light == 255)
     assert tables[0] - tables[255] == {18, 20}
+
+
+def test_integers_may_be_written_with_a_fraction_of_0(tmp_path: Path) -> None:
+    b = Builder()
+    plain(b)
+    expected = import_gltf(b.save(tmp_path)).data
+    for one in (*b.json["accessors"], *b.json["bufferViews"]):
+        one.update({key: float(one[key]) for key in ("count", "byteOffset", "byteLength", "byteStride") if key in one})
+    path = b.save(tmp_path)
+    assert ".0," in path.read_text("utf-8")
+    assert import_gltf(path).data == expected

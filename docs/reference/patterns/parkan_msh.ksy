@@ -94,7 +94,7 @@ types:
         type: u2
         repeat: expr
         repeat-expr: 15
-        doc: 'Row of Res2''s slots per level of detail (3) and group (5), `0xFFFF` = nothing there. See [the slot matrix](#the-slot-matrix).'
+        doc: 'Row of Res2''s slots per damage stage (3 rows, `lod`) and level of detail (5 columns, `group`; column 4: the pilot''s view), `0xFFFF` = nothing there. See [the slot matrix](#the-slot-matrix).'
   nodes_legacy_row:
     seq:
       - id: words

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 from msh_gltf import ConversionError, import_gltf
+from msh_gltf.converter.formats.model import read_model
+from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.formats.terrain import read_terrain
 from msh_gltf.converter.kinds.obj import import_obj
 from msh_gltf.converter.options import ImportOptions
 from tests.converter.rebuild.test_terrain import LEVEL
@@ -121,8 +124,66 @@ def test_a_file_without_texture_coordinates_keeps_and_reports_them(tmp_path: Pat
 def test_a_file_without_normals_says_that_they_are_computed(tmp_path: Path) -> None:
     sample = sample_called("retail__system__R_H_002")
     path = without(to_gltf(sample, tmp_path / "m.glb"), "NORMAL")
-    (warning,) = import_gltf(path, options=ImportOptions()).warnings
+    back = import_gltf(path, options=ImportOptions())
+    (warning,) = back.warnings
     assert warning.startswith("no normals in the file")
+    assert "keep the stored ones, moved and new ones are flat" in warning
+    assert back.data == sample.path.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["TEXCOORD_0", "POSITION"])
+def test_without_normals_edited_faces_alone_are_flat(name: str, tmp_path: Path) -> None:
+    """A face of which only texture coordinates changed keeps its normals, too."""
+    sample = sample_called("retail__system__R_H_002")
+    path = without(to_gltf(sample, tmp_path / "m.glb"), "NORMAL")
+    document = Editable(path)
+    values = document.arrays[document.primitives()[0]["attributes"][name]]
+    values[0] += 0.25
+    back = import_gltf(document.save(path), options=ImportOptions())
+    assert (len(back.changes), back.not_applied) == (1, [])
+    before, after = (normals_by_face(data) for data in (sample.path.read_bytes(), back.data))
+    other = {key for key in before if before[key] != after.get(key)}
+    moved = {key for key in after if key not in before}
+    assert bool(moved) == (name == "POSITION")
+    assert other == {key for key in before if key not in after}
+    corners = np.array([np.frombuffer(key, np.float32).reshape(3, 3) for key in moved]).reshape(-1, 3, 3)
+    flat = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    for key, normal in zip(moved, flat / np.linalg.norm(flat, axis=1, keepdims=True), strict=True):
+        (words,) = after[key]
+        np.testing.assert_allclose(np.frombuffer(words, np.int8).reshape(3, 4)[:, :3] / 127, [normal] * 3, atol=0.02)
+
+
+def normals_by_face(data: bytes) -> dict[bytes, set[bytes]]:
+    """The stored normals of the triangles of a model, by their corners; the order of corners does not count."""
+    model = read_model(read_nres(data, "m"), "m")
+    assert model.normals is not None
+    out: dict[bytes, set[bytes]] = {}
+    for batch in model.batches:
+        first, count = int(batch["index_start"]), int(batch["index_count"])
+        rows = model.indices[first : first + count].astype(np.int64).reshape(-1, 3) + int(batch["base_vertex"])
+        for row in rows:
+            start = min(range(3), key=lambda k: model.positions[row[k]].tobytes())
+            turned = np.roll(row, -start)
+            key = np.asarray(model.positions[turned], np.float32).tobytes()
+            out.setdefault(key, set()).add(model.normals[turned].tobytes())
+    return out
+
+
+def test_a_terrain_without_normals_keeps_those_of_faces_that_stay(tmp_path: Path) -> None:
+    edit = TerrainEdit(level_called(LEVEL), tmp_path)
+    without(edit.path, "NORMAL")
+    edit.document = Editable(edit.path)
+    assert edit.back().data == edit.source
+    at = int(edit.index(edit.primitives()[0])[0, 0])
+    positions = edit.document.arrays[edit.attributes["POSITION"]]
+    positions[(positions == positions[at]).all(axis=1), 1] += 0.5
+    back = edit.back()
+    assert any("keep the stored ones" in warning for warning in back.warnings)
+    before, after = (read_terrain(read_nres(data, "m"), "m") for data in (edit.source, back.data))
+    moved = np.flatnonzero((before.positions != after.positions).any(axis=1))
+    assert 0 < len(moved) < 4
+    turned = np.flatnonzero((before.normals != after.normals).any(axis=1))
+    assert turned.tolist() == moved.tolist()
 
 
 def test_an_obj_without_texture_coordinates_and_normals_reports_both(tmp_path: Path) -> None:

@@ -75,6 +75,8 @@ def test_a_placed_model_is_written_into_its_archive(folder: Path) -> None:
     now = files_of(folder)
     assert [name for name in before if now[name] != before[name]] == ["static.rlb"]
     assert "1 model" in text
+    status = run("msh-mod", "status", folder / "GAME").stdout
+    assert " from static.rlb::rock.msh and MISSIONS/Single.01/data.tma\n" in status
 
 
 def test_it_is_what_the_same_edit_of_the_model_alone_gives(folder: Path, converted: Path, tmp_path: Path) -> None:

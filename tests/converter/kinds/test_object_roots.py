@@ -354,3 +354,53 @@ def test_no_edit_of_a_node_is_silent(made: Path, tmp_path: Path, name: str, dele
         if out.unchanged or not lines(out):
             silent.append(node["name"])
     assert silent == []
+
+
+def still(made: Path, folder: Path, name: str) -> Inside:
+    """A file without its clips, which would move roots."""
+    file = opened(made, folder, name)
+    file.file.json.pop("animations", None)
+    return file
+
+
+@pytest.mark.parametrize("how", [{"translation": MOVED}, {"rotation": TURNED}])
+@pytest.mark.parametrize("name", ["robot", "mission"])
+def test_a_root_that_is_moved_on_its_socket_is_no_edit_of_its_model(
+    made: Path, tmp_path: Path, name: str, how: Node
+) -> None:
+    """The game puts the first node of a mounted model on the socket, wherever that node says that it is."""
+    file = still(made, tmp_path, name)
+    root = file.node("e_gun_1", 0)
+    place(root, matrix(how) @ matrix(root))
+    out = file.back()
+    assert out.kept_all, lines(out)
+    assert not out.placed
+    socket = file.above(file.places("e_gun_1")[0])["name"]
+    (one,) = out.not_applied
+    assert (one.where, one.what) == (f"node '{root['name']}'", "is moved on its socket")
+    assert one.why == f"it is mounted on the socket '{socket}' of 'room.msh'"
+    assert one.instead.startswith("move the socket's node in that model")
+
+
+def test_a_root_that_is_moved_and_scaled_on_its_socket_is_scaled_only(made: Path, tmp_path: Path) -> None:
+    results = []
+    for folder, edit in (("a", {"scale": (2.0, 2.0, 2.0)}), ("b", {"scale": (2.0, 2.0, 2.0), "translation": MOVED})):
+        (tmp_path / folder).mkdir()
+        file = still(made, tmp_path / folder, "robot")
+        file.node("e_gun_1", 0).update(edit)
+        results.append(file.back())
+    scaled, both = results
+    assert [one.result.data for one in scaled.placed] == [one.result.data for one in both.placed]
+    assert len(both.placed) == 1
+    assert [one.what for one in both.not_applied if one not in scaled.not_applied] == ["is moved on its socket"]
+
+
+def test_a_root_of_the_chassis_of_a_unit_has_no_place(made: Path, tmp_path: Path) -> None:
+    file = still(made, tmp_path, "robot")
+    root = file.node("u_robot", 0)
+    place(root, matrix({"translation": MOVED}) @ matrix(root))
+    out = file.back()
+    assert out.kept_all, lines(out)
+    assert not out.placed
+    (one,) = out.not_applied
+    assert (one.where, one.why) == (f"node '{root['name']}'", "a unit has no place: missions say where it is")
