@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import multiprocessing
 import os
 import signal
 import sys
@@ -15,15 +14,16 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from importlib import import_module
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
-from multiprocessing.reduction import ForkingPickler
 from types import ModuleType
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from .. import GARBAGE, STOPPING
 from ..errors import ConversionError, needed_for
 from .outcome import FAILED, Outcome, Progress
+
+if TYPE_CHECKING:  # a run that starts no process does not import it
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -54,6 +54,9 @@ def run_here(
     Raises:
         ConversionError: fewer files may be open than so many processes need.
     """
+    import multiprocessing
+    from multiprocessing.connection import wait
+
     if _forks():
         _require_descriptors(jobs)
         start_server(function.__module__)
@@ -105,6 +108,8 @@ class _Crew(Generic[T, R]):
         """
         queue = self.workers[here][1]
         while self.waiting and len(queue) < most:
+            from multiprocessing.reduction import ForkingPickler
+
             data = ForkingPickler.dumps(self.tasks[self.waiting[0]])
             if queue and len(data) > _PIPE:
                 return
@@ -170,6 +175,8 @@ def _forks() -> bool:
 
     The server's socket lies in the directory for temporary files, whose path may be too long.
     """
+    import multiprocessing
+
     there = "forkserver" in multiprocessing.get_all_start_methods()
     return there and len(os.fsencode(tempfile.gettempdir())) <= _SOCKET
 
