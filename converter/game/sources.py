@@ -23,7 +23,6 @@ from ..formats.texture import texture_name
 from ..formats.unit import Unit, read_unit
 from ..formats.wear import WEAR_ENDING, read_lightmap_names, read_wear_names
 from ..kinds.appearance import Libraries, find_appearance, libraries
-from ..kinds.check_assembly import unit_of
 from ..kinds.open_files import open_nres, open_unpacked, wear_of, wears_of_level
 from ..kinds.registry import Game
 from ..options import ExportOptions
@@ -266,7 +265,7 @@ class PlacedFiles:
             elif name not in units:
                 units[name] = b""
                 try:
-                    unit = unit_of(placed, self.game)
+                    unit = self.game.unit(placed.reference)
                 except ConversionError:
                     continue
                 units[name] = unit.records.tobytes()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ..checks.recover import checked_model
 from ..edits.frame_rate import Timing
@@ -29,6 +29,7 @@ class WrittenModel:
         wear: material names by row.
         mode: how it is read.
         stored_keys: the clip of the file was exported as the stored keys.
+        copied: names in ``wear`` that the import made (``--own-materials``), each with the one that the file has.
     """
 
     name: str
@@ -37,6 +38,7 @@ class WrittenModel:
     wear: Sequence[str]
     mode: Mode = "default"
     stored_keys: bool = False
+    copied: Mapping[str, str] = field(default_factory=dict)
 
     def scene(self) -> Scene:
         """Read and decode it."""
@@ -77,6 +79,9 @@ def differences_of_model(
     frames = file.frames(count)
     result = shown_by_scene(scene, frames)
     result.known = {name.casefold() for name in written.wear}
+    for name, of in written.copied.items():
+        for names in result.materials:
+            names |= {of.casefold()} if name.casefold() in names else set()
     return Comparison(file.shown(frames), result, absent).run()
 
 

@@ -137,7 +137,7 @@ def path_problem(placed: PlacedObject, game: Game) -> str:
         return ""  # nobody knows what its path means
     if placed.is_assembly:
         try:
-            unit_of(placed, game)
+            game.unit(placed.reference)
         except ConversionError as error:
             return error.problem
         return ""
@@ -145,18 +145,6 @@ def path_problem(placed: PlacedObject, game: Game) -> str:
     if found.resolved is None:
         return "objects.rlb does not have the key"
     return found.problem or ("" if found.model is not None else "object has no model")
-
-
-def unit_of(placed: PlacedObject, game: Game) -> Unit:
-    """Read the unit that a building or unit of a mission is.
-
-    Raises:
-        ConversionError: the game has no such file, or it is not a unit.
-    """
-    path = game.file(placed.reference)
-    if path is None or not path.is_file():
-        raise ConversionError("game has no such file", file=str(game.root), value=placed.reference)
-    return read_unit(read_file(path), str(path))
 
 
 def _vertices(mission: Mission, game: Game) -> Iterator[Finding]:
@@ -167,7 +155,7 @@ def _vertices(mission: Mission, game: Game) -> Iterator[Finding]:
         if placed.host is None or host is None or host.kind != BUILDING:
             continue
         try:
-            found = game.object(unit_of(host, game).key(0))
+            found = game.object(game.unit(host.reference).key(0))
             if found.model is None:
                 continue
             graph = game.model(found.model).graph

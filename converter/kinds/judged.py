@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from ..checks.recover_maps import checked_terrain
+from ..edits.surfaces import own_name
 from ..formats.mission import read_mission
 from ..formats.names import stem
 from ..formats.nres import read_nres
@@ -35,11 +37,14 @@ def judge_edited(out: ImportResult, seen: ImportedScene, stored: StoredModel, op
         options: of the import.
     """
     about = stored.about
+    made = {one.name for one in out.new_materials} if options.own_materials else set()
+    owns = {own_name(name, stem(about.source)): name for name in about.materials}
+    copied = {name: of for name, of in owns.items() if name in made}
     judge_model(
         out.differences,
         seen,
         stored.scene,
-        _written(out, about),
+        replace(_written(out, about), copied=copied),
         timing=out.timing,
         clip=options.clip,
         cell=(seen.info.get("lod", about.lod), seen.info.get("group", about.group)),

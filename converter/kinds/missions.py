@@ -26,7 +26,7 @@ from ..scene.scene import in_range
 from ..storage import walk_files
 from .appearance import missing_materials
 from .base import Files
-from .check_assembly import check_mission_file, check_unit_file, unit_of
+from .check_assembly import check_mission_file, check_unit_file
 from .placed_models import LoadedAssembly, PlacedModels, assembly_files, own_sidecar, require_game, shared_appearance
 from .registry import Game
 from .terrain import LoadedTerrain, load_terrain, terrain_description
@@ -271,7 +271,7 @@ class _Placing:
         key = placed.reference.lower()
         if key not in self._units:
             try:
-                self._units[key] = unit_of(placed, self.models.game)
+                self._units[key] = self.models.game.unit(placed.reference)
             except ConversionError:
                 self._units[key] = None
             else:

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..checks.model import require_valid
 from ..errors import ConversionError, plural, printable
-from ..files import pass_on_unreadable
+from ..files import pass_on_unreadable, read_file
 from ..formats.control_points import POINTS_ENDING
 from ..formats.controller import CONTROLLER_ENDING
 from ..formats.kinds import MODEL_TYPE, models_in
@@ -22,6 +21,7 @@ from ..formats.names import decode_text, encode_name, readable, stem
 from ..formats.nres import Archive, Entry
 from ..formats.nres_edits import add_entry, replace_entry
 from ..formats.registry import REGISTRY, REGISTRY_ROW_DTYPE, Member, Registry, Resolved, is_registry, read_registry
+from ..formats.unit import Unit, read_unit
 from ..formats.wear import WEAR_ENDING
 from ..scene.dialect import Decision, decide, majority
 from ..storage import if_there, walk_files
@@ -33,6 +33,8 @@ _KEPT_MODELS = 64
 
 def majority_of(archive: Archive) -> Decision | None:
     """Return the dialect of most models of an archive (docs/reference/dialects.md)."""
+    from ..checks.model import require_valid  # a run that only looks up files decodes no models
+
     decisions = []
     for index in models_in(archive):
         try:
@@ -242,6 +244,20 @@ class Game:
         if isinstance(found, ConversionError):
             raise found
         return found
+
+    def unit(self, path: str) -> Unit:
+        """Read the unit that a building or unit of a mission is.
+
+        Args:
+            path: from the game's directory, as missions name it.
+
+        Raises:
+            ConversionError: the game has no such file, or it is not a unit.
+        """
+        found = self.file(path)
+        if found is None or not found.is_file():
+            raise ConversionError("game has no such file", file=str(self.root), value=path)
+        return read_unit(read_file(found), str(found))
 
 
 def _parts(path: str) -> Iterator[str | None]:

@@ -69,6 +69,8 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
         move(path)
     document = Editable(root / "out/one.rlb/model.glb")
     drop_extras(document)
+    for primitive in document.primitives():
+        primitive["attributes"].pop("TEXCOORD_1", None)  # a new model without lightmaps has no table for it
     for archive_name in ("one", "two"):
         document.save(root / f"out/{archive_name}.rlb/added_{archive_name}.glb")
     return root
