@@ -58,6 +58,7 @@ NEVER = {
     " --into ": "the same",
     "--game DIR looks": "the same",
     "--strict": "the same",
+    "--frame and --up": "the extension reads no OBJ",
     "--generate-lods": "the extension generates no levels",
     "uv tool install msh-gltf --with ": "the zip holds what it needs",
     "msh-mod status shows what was": "the same",
