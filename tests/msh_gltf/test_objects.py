@@ -144,9 +144,12 @@ def test_a_scene_shows_the_triangles_of_the_gltf(model: MshModel, frame: int) ->
     from scipy.spatial import cKDTree
 
     if len(found):
-        distance, nearest = cKDTree(expected.reshape(-1, 9)).query(found.reshape(-1, 9))
-        assert distance.max() < 1e-5 * max(size, 1.0)
-        assert len(np.unique(nearest)) >= 0.9 * len(found)  # equal triangles may share one
+        within = 1e-5 * max(size, 1.0)
+        trees = cKDTree(expected.reshape(-1, 9)), cKDTree(found.reshape(-1, 9))
+        # each triangle as often in both: some models have coincident ones
+        times = [[len(near) for near in tree.query_ball_point(found.reshape(-1, 9), within)] for tree in trees]
+        assert times[0] == times[1]
+        assert min(times[0]) > 0
 
 
 def test_a_part_is_a_geometry_with_its_materials() -> None:
