@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from ...importers.gltf_file import GltfInMemory
     from ..formats.model import MshModel
+    from ..scene.scene import ImportedScene
     from .import_result import ImportResult
     from .inspect import Json
     from .missions import LoadedMission, LoadedUnit
@@ -241,10 +242,6 @@ def import_gltf(
             written model would not show what the file shows.
     """
     from ...importers.gltf import read_gltf  # only the import needs it
-    from ..judge.models import snapshot
-    from .base import find_sidecar, open_sidecar
-    from .import_model import import_edited, import_new, stored_model
-    from .judged import judge_edited, judge_mission, judge_new, judge_terrain, judge_unit
 
     options = options or ImportOptions()
     lost = in_memory is not None and in_memory.folder is None  # nothing lies beside it
@@ -252,8 +249,39 @@ def import_gltf(
     given = read_gltf(
         gltf, in_memory, scene=options.scene, all_scenes=options.use_sidecar and beside, rigid_skin=options.rigid_skin
     )
+    return import_scene(gltf, given, sidecar, options, alone=lost)
+
+
+def import_scene(
+    gltf: Path,
+    given: ImportedScene,
+    sidecar: Path | bytes | None = None,
+    options: ImportOptions | None = None,
+    *,
+    alone: bool = False,
+) -> ImportResult:
+    """Turn what a reader made of a file into a model; as :func:`import_gltf`.
+
+    Args:
+        gltf: what messages call it; files that it needs lie beside it.
+        given: the scene.
+        sidecar: its sidecar, or the bytes of it.
+        options: how to rebuild.
+        alone: nothing lies beside it.
+
+    Raises:
+        ConversionError: as of :func:`import_gltf`.
+    """
+    from ..judge.models import snapshot
+    from .base import find_sidecar, open_sidecar
+    from .import_model import import_edited, import_new, stored_model
+    from .judged import judge_edited, judge_mission, judge_new, judge_terrain, judge_unit
+
+    options = options or ImportOptions()
     seen = snapshot(given) if options.verify else None
-    found, kept_in_memory = find_sidecar(gltf, sidecar, given.info, alone=lost) if options.use_sidecar else (None, None)
+    found, kept_in_memory = (
+        find_sidecar(gltf, sidecar, given.info, alone=alone) if options.use_sidecar else (None, None)
+    )
     try:
         if found is None:
             if (made_of := given.info.get("kind")) in ASSEMBLY_KINDS:
@@ -261,7 +289,7 @@ def import_gltf(
                     f"is {with_article(Kind(made_of))}, which is not written without its sidecar",
                     hint="keep the .msh-sidecar beside the file, or convert it again",
                 )
-            out = import_new(gltf, given, replace(options, new=options.new or lost))
+            out = import_new(gltf, given, replace(options, new=options.new or alone))
             if seen is not None:
                 judge_new(out, seen, options)
         else:
