@@ -41,5 +41,8 @@ def show_cells(scene: bpy.types.Scene) -> None:
     wanted = (state.stage, state.level) if state.dialect == Dialect.RETAIL.value else (state.level, state.stage)
     for one in scene.objects:
         cell = cell_of(one, shown)
-        if cell is not None and (cell != wanted) != one.hide_viewport:
-            one.hide_viewport = one.hide_render = cell != wanted
+        if cell is not None:
+            one.hide_render = cell != wanted
+            for layer in scene.view_layers:  # the eye of the outliner: what it hides is evaluated all the same
+                if one.name in layer.objects:
+                    one.hide_set(cell != wanted, view_layer=layer)

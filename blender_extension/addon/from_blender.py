@@ -131,8 +131,7 @@ class _Reader:
         out.meshes, out.streams = self.meshes, self.vertices.streams()
         _fill_in(out, self.looks)
         out.fps = float(FPS)
-        clip = self._clip()
-        out.clips = [clip] if clip is not None else []
+        out.clips = self._clips()
         require_finite(out, f"scene {self.scene.name!r}")
         return out
 
@@ -252,14 +251,19 @@ class _Reader:
 
     # -------------------------------------------------------------- the clip
 
-    def _clip(self) -> Clip | None:
-        """What moves, as one clip: it all plays at once."""
+    def _clips(self) -> list[Clip]:
+        """What moves, as one clip, since it all plays at once; an action of scale alone is one of its own."""
         out = Clip(self.scene.name)
+        others = []
         for number, (one, _, place) in enumerate(self.items):
             curves = [curve for curve in curves_of(one) if curve.data_path in _PATHS and not curve.mute]
             if not curves or place is not None:
                 continue
             track = Track(number)
+            if all(curve.data_path == "scale" for curve in curves):
+                others.append(Clip(one.animation_data.action.name))
+                self._read_scale(others[-1], one, _channel(curves, 3, one.scale).values)
+                continue
             if one.rotation_mode == "QUATERNION" and _is_identity(one):
                 by_path = {path: [c for c in curves if c.data_path == path] for path in _PATHS}
                 if found := by_path["location"]:
@@ -272,7 +276,7 @@ class _Reader:
                 self._sample(out, one, curves, track)
             if track.translation is not None or track.rotation is not None:
                 out.tracks.append(track)
-        return out if out.tracks or out.scaled or out.report.not_applied else None
+        return [clip for clip in (out, *others) if clip.tracks or clip.scaled]
 
     def _sample(self, out: Clip, one: bpy.types.Object, curves: list[bpy.types.FCurve], track: Track) -> None:
         """Every frame of an object that is turned by Euler angles, or has a place that its parent gave it."""
@@ -334,10 +338,10 @@ def _place(out: ImportedNode, matrix: Matrix) -> None:
 
 
 def _frames(curves: list[bpy.types.FCurve]) -> NDArray[np.float64]:
-    """Every frame from the first key to the last."""
+    """Every whole frame from the first key to the last, as the glTF exporter has them."""
     ranges = [curve.range() for curve in curves]
     first, last = min(low for low, _ in ranges), max(high for _, high in ranges)
-    return np.arange(np.floor(first + NEAR), np.ceil(last - NEAR) + 1)
+    return np.arange(np.floor(first + NEAR), np.floor(last + NEAR) + 1)
 
 
 def _channel(curves: list[bpy.types.FCurve], width: int, still) -> Channel:

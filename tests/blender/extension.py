@@ -82,6 +82,11 @@ def peak_mib():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
 
 
+def vertices(mesh):
+    """How many vertices a mesh has, and at how many places."""
+    return [len(mesh.vertices), len({tuple(v.co) for v in mesh.vertices})]
+
+
 # ------------------------------------------------------------------ steps
 
 
@@ -109,7 +114,9 @@ def untouched(out):
             "fps": scene.render.fps / scene.render.fps_base,
             "frames": [scene.frame_start, scene.frame_end, scene.frame_current],
             "collections": {c.name: c.exclude for c in layers},
-            "parts": {c.name: [o.name for o in c.objects] for c in scene.collection.children},
+            "parents": {o.name: o.parent and o.parent.name for o in scene.objects},
+            "hidden": sorted(o.name for o in scene.objects if o.hide_get()),
+            "vertices": [vertices(o.data) for o in scene.objects if o.type == "MESH"],
             "state": [state.source, state.kind, state.dialect, state.index],
         }
         facts[name]["report"] = write(out / f"{name}.msh")
@@ -150,8 +157,6 @@ def reopened(out):
     bpy.ops.wm.open_mainfile(filepath=str(out / "walker.blend"))
     bpy.ops.export_scene.gltf(filepath=str(out / "by_hand.glb"))
     facts = write(out / "same.msh")
-    layers = bpy.context.view_layer.layer_collection.children
-    facts["excluded"] = [c.name for c in layers if c.exclude]
     facts["hidden"] = sorted(o.name for o in bpy.context.scene.objects if o.hide_viewport)
     facts["view_layers"] = len(bpy.context.scene.view_layers)
     bpy.data.objects["Base_TM.lod1.group0"].location.x += 1
@@ -179,6 +184,84 @@ def moved(out):
     bpy.data.objects["gun"].location.x += 0.5
     gltf(out / "moved.glb")
     return write(out / "moved.msh")
+
+
+def corner(out):
+    """One vertex of a mesh is moved: all corners there move with it."""
+    read("walker")
+    mesh = bpy.data.objects["gun"].data
+    facts = {"seen": vertices(mesh), "corners": sum(1 for loop in mesh.loops if loop.vertex_index == 0)}
+    facts["was"] = list(mesh.vertices[0].co)
+    mesh.vertices[0].co.z += 0.5
+    facts["is"] = list(mesh.vertices[0].co)
+    facts["report"] = write(out / "corner.msh")
+    return facts
+
+
+def cells(out):
+    """The sliders of the panel show one stage and level; its parts are where their node is."""
+    scene = read("walker")
+    state = scene.msh_gltf
+
+    def seen():
+        return sorted(o.name for o in scene.objects if o.type == "MESH" and o.visible_get())
+
+    facts = {"first": seen()}
+    state.stage = 1
+    facts["stage 1"] = seen()
+    state.stage, state.level = 0, 1
+    facts["level 1"] = seen()
+    facts["untouched"] = write(out / "same.msh")
+    state.level = 0
+    facts["again"] = seen()
+    scene.frame_set(7)
+    gun, part = (bpy.data.objects[name].matrix_world for name in ("gun", "gun.lod1.group0"))
+    facts["follows"] = max(abs(a - b) for x, y in zip(gun, part, strict=True) for a, b in zip(x, y, strict=True))
+    return facts
+
+
+def beyond(out):
+    """What the bridge does not carry goes the road of glTF: a constraint, a driver, a skeleton."""
+    facts = {}
+    for name in ("constraint", "driver", "bone", "instances"):
+        bpy.ops.wm.read_homefile(use_empty=True)
+        scene = read("walker")
+        facts[f"{name} before"] = module("from_blender").needs_gltf(scene)
+        gun = bpy.data.objects["gun"]
+        if name == "constraint":
+            gun.constraints.new("LIMIT_LOCATION")
+        elif name == "driver":
+            gun.driver_add("location", 0).driver.expression = "0.5"
+        elif name == "bone":
+            rig = bpy.data.objects.new("rig", bpy.data.armatures.new("rig"))
+            scene.collection.objects.link(rig)
+        else:
+            gun.modifiers.new("nodes", "NODES")
+        facts[name] = module("from_blender").needs_gltf(scene)
+        facts[f"{name} report"] = write(out / f"{name}.msh")
+    return facts
+
+
+def turned(out):
+    """Objects that Blender turns by Euler angles, and that have a place from their parent."""
+    scene = read("walker")
+    gun = bpy.data.objects["gun"]
+    before = gun.matrix_world.copy()
+    gun.animation_data_clear()
+    gun.rotation_mode = "XYZ"
+    facts = {"euler": write(out / "euler.msh")}
+    other = bpy.data.objects.new("other", gun.data)
+    scene.collection.objects.link(other)
+    other.parent = gun
+    other.matrix_parent_inverse = before.inverted()
+    other.location, other.rotation_euler = (1, 2, 3), (0.5, 0, 0)
+    for frame, angle in ((0, 0.0), (10, 1.0)):
+        other.rotation_euler.x = angle
+        other.keyframe_insert("rotation_euler", frame=frame)
+    bpy.context.view_layer.update()
+    facts["local"] = [list(row) for row in gun.matrix_world.inverted() @ other.matrix_world]
+    facts["added"] = write(out / "added.msh")
+    return facts
 
 
 def edited(out):
@@ -247,11 +330,11 @@ def turret(out):
     from second_gun import GUNS, add_gun
 
     read("turrets", entry="e_tur_01.msh")
-    names = [c.name for c in bpy.context.scene.collection.children]
+    names = [o.name for o in bpy.context.scene.objects]
     for name in GUNS:
         add_gun(bpy.data.objects[name])
     assert bpy.ops.export_scene.msh_put_back() == {"FINISHED"}
-    return {"collections": names, "report": report()}
+    return {"objects": names, "report": report()}
 
 
 def new_model(out):
