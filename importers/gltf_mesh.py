@@ -90,12 +90,7 @@ class StreamBuilder:
     def streams(self) -> Streams:
         """Return all of them; what some primitives have and others lack is filled in."""
         found = {name for piece in self._pieces for name in piece if name in _WIDTH}
-        joined = {
-            name: np.concatenate([_present(piece, name) for piece in self._pieces]).astype(
-                np.uint8 if name == "COLOR_0" else np.float32, copy=False
-            )
-            for name in found
-        }
+        joined: Arrays = {name: np.concatenate([_present(piece, name) for piece in self._pieces]) for name in found}
         flat = (("blend", "_MSH_BLEND"), ("areal", "_MSH_AREAL"), ("logic", "_MSH_LOGIC"))
         return Streams(
             joined.get("POSITION", np.empty((0, 3), np.float32)),

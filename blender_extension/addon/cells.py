@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import bpy
 
-from .converter.scene.cells import VIEW
 from .converter.scene.dialect import Dialect
+from .converter.scene.scene import VIEW
 
 
 def about(thing: bpy.types.ID) -> Mapping:

@@ -275,7 +275,9 @@ class MSH_OT_put_back(bpy.types.Operator):
         """Ask first: the game's own file is changed. Ask where the game is, if it is gone."""
         if find_again(context) is None:
             return context.window_manager.invoke_props_dialog(self)
-        return context.window_manager.invoke_confirm(self, event)
+        state = context.scene.msh_gltf
+        question = f"Write {state.place} in {Path(state.path).parent}?"
+        return context.window_manager.invoke_confirm(self, event, message=question)
 
     def execute(self, context):
         """Replace the entries that changed and nothing else."""

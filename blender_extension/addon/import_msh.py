@@ -7,6 +7,7 @@ from pathlib import Path
 import bpy
 from bpy.props import CollectionProperty, EnumProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
+from mathutils import Vector
 
 from .cells import show_cells
 from .converter.errors import ConversionError, printable
@@ -120,8 +121,28 @@ def import_model(context: bpy.types.Context, path: Path, entry: str | None, opti
         counts = [model.scene.frame_count for model in loaded.assembly.models]
         scene.frame_end = max(max(counts, default=0) - 1, 1)
     show_cells(scene)
+    _frame(context)
     keep_sidecar(scene, sidecar)
     show_warnings(state, messages(loaded.findings))
+
+
+def _frame(context: bpy.types.Context) -> None:
+    """Show all of the scene in the 3D views of the window, with textures, however large it is."""
+    context.view_layer.update()
+    meshes = [one for one in context.scene.objects if one.type == "MESH"]
+    corners = [one.matrix_world @ Vector(corner) for one in meshes for corner in one.bound_box]
+    if not corners or bpy.app.background:
+        return
+    size = max(max(values) - min(values) for values in zip(*corners, strict=True))
+    for area in context.window.screen.areas:
+        if area.type != "VIEW_3D":
+            continue
+        space = area.spaces.active
+        space.clip_start, space.clip_end = max(size / 10_000, 0.001), max(size * 10, 100.0)
+        space.shading.color_type = "TEXTURE"
+        region = next(region for region in area.regions if region.type == "WINDOW")
+        with context.temp_override(area=area, region=region):
+            bpy.ops.view3d.view_all()
 
 
 def _load(path: Path, entry: str | None, options: ExportOptions) -> tuple[LoadedScene, int | None, str]:

@@ -37,7 +37,7 @@ from .converter.formats.tables import LOD_COUNT
 from .converter.game.games import Games
 from .converter.game.replace_entry import Origin
 from .converter.kinds.import_result import ImportResult
-from .converter.scene.cells import VIEW
+from .converter.scene.scene import VIEW
 from .converter.storage import inflate
 from .importers.gltf_file import UNPACKED, UNPACKED_FLOOR
 from .wording import in_blender

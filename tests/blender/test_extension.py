@@ -18,9 +18,8 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.formats.model import MshModel, read_model
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.differences import diff_models
-from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
-from msh_gltf.converter.numeric.pose import rotation_matrix
-from msh_gltf.converter.options import ExportOptions, ImportOptions
+from msh_gltf.converter.kinds.dispatch import import_gltf
+from msh_gltf.converter.options import ImportOptions
 from tests.converter.game.test_import_run import same_but_for
 from tests.docs.materials import example_game
 from tests.support.assembled_game import GameParts
@@ -42,10 +41,6 @@ STEPS = (
     "reopened",
     "copied",
     "moved",
-    "corner",
-    "cells",
-    "beyond",
-    "turned",
     "edited",
     "two_models",
     "archive",
@@ -249,62 +244,6 @@ def test_what_is_in_the_scene(seen: Seen) -> None:
     assert seen.facts["untouched"]["retail"]["state"][2] == "retail"
 
 
-def test_corners_at_one_place_are_one_vertex(seen: Seen) -> None:
-    """But for faces that Blender cannot hold on the same vertices: a second one of them, one without area."""
-    for name in ("walker", "hangar"):
-        for vertices, places in seen.facts["untouched"][name]["vertices"]:
-            assert vertices == places
-    assert any(a > b for name in UNTOUCHED for a, b in seen.facts["untouched"][name]["vertices"])
-
-
-def test_moving_a_vertex_moves_all_corners_there(seen: Seen) -> None:
-    facts = seen.facts["corner"]
-    assert facts["corners"] > 2
-    assert [row[:3] for row in facts["report"]["rows"] if row[2] != "kept"] == [["part", "gun.lod0.group0", "rebuilt"]]
-    old, new = parse(WALKER), parse(seen.out / "corner/corner.msh")
-    was, now = (np.array(facts[key], np.float32) for key in ("was", "is"))
-    before, after = (model.positions for model in (old, new))
-    there = (before == was).all(axis=1) & (after != before).any(axis=1)
-    assert there.sum() > 1
-    assert (after[there] == now).all()
-    assert (after[~there] == before[~there]).all()
-
-
-def test_the_sliders_show_one_stage_and_level(seen: Seen) -> None:
-    facts = seen.facts["cells"]
-    assert all(".lod" not in name for name in facts["first"])
-    assert facts["stage 1"]
-    assert all(name.endswith(".lod1.group0") for name in facts["stage 1"])
-    assert facts["level 1"]
-    assert all(name.endswith(".lod0.group1") for name in facts["level 1"])
-    assert facts["again"] == facts["first"]
-    assert facts["untouched"]["outcome"] == "unchanged, restored byte for byte"
-    seen.same("cells", "same.msh", WALKER)
-    assert facts["follows"] == 0
-
-
-@pytest.mark.parametrize("name", ["constraint", "driver", "bone", "instances"])
-def test_what_the_bridge_does_not_carry_takes_the_other_road(seen: Seen, name: str) -> None:
-    facts = seen.facts["beyond"]
-    assert (facts[f"{name} before"], facts[name]) == (False, True)
-    assert facts[f"{name} report"]["outcome"]
-
-
-def test_euler_angles_and_places_from_a_parent(seen: Seen) -> None:
-    """A new node stands where Blender shows it, and turns by the angles of its keys."""
-    facts = seen.facts["turned"]
-    assert any(row[1] == "other" and row[2] == "new" for row in facts["added"]["rows"])
-    scene = load_file(seen.out / "turned/added.msh", None, ExportOptions()).scene
-    (index,) = (i for i, node in enumerate(scene.nodes) if node.name == "other")
-    node = scene.nodes[index]
-    local = np.array(facts["local"])
-    assert np.allclose(node.translation, local[:3, 3], atol=1e-5)
-    (track,) = (track for track in scene.tracks if track.node == index)
-    start, end = (rotation_matrix(track.rotation.values[at]) for at in (0, 10))
-    turn = np.array([[1, 0, 0], [0, np.cos(1), -np.sin(1)], [0, np.sin(1), np.cos(1)]])
-    assert np.allclose(end, start @ turn, atol=1e-3)
-
-
 def test_textures(seen: Seen) -> None:
     facts = seen.facts["textured"]
     assert len(facts["images"]) >= 2
@@ -501,7 +440,8 @@ def test_dialogs(seen: Seen) -> None:
     facts = seen.facts["dialogs"]
     assert facts["file"] == ["walker.msh", "Land.map"]
     assert facts["extension"] == ["other.msh", "other.map"]
-    assert facts["calls"] == ["fileselect_add"] * 3 + ["invoke_search_popup", "invoke_confirm"]
+    question = f"invoke_confirm Write Land.map in {LEVEL}?"
+    assert facts["calls"] == ["fileselect_add"] * 3 + ["invoke_search_popup", question]
     assert facts["picked"] == [["INVOKE_DEFAULT", ["dialect", "filepath", "textures"]]]
     assert facts["done"] == ["FINISHED"]
     assert facts["unnamed"] == ["Error: no file is named"] * 2
