@@ -17,9 +17,9 @@ from .converter.formats.kinds import ASSEMBLY_KINDS, Kind, archive_kind, assembl
 from .converter.formats.names import stem
 from .converter.formats.nres import Archive, read_nres
 from .converter.formats.sidecar import SUFFIX, sha256
-from .converter.kinds.base import LoadedScene
-from .converter.kinds.dispatch import gltf_files, load, load_assembly
-from .converter.kinds.export_model import LoadedModel
+from .converter.kinds.base import LoadedScene, Source
+from .converter.kinds.dispatch import load
+from .converter.kinds.model import LoadedModel
 from .converter.kinds.open_files import mission_in
 from .converter.options import ExportOptions
 from .converter.scene.extras import to_extras
@@ -82,14 +82,14 @@ def import_model(context: bpy.types.Context, path: Path, entry: str | None, opti
     index, raw_name = None, ""
     if whole in ASSEMBLY_KINDS:
         options = replace(options, game=str(game_of_file(context, path)))
-        loaded = load_assembly(whole, path, options)
+        loaded = load(whole, Source(path), options)
         name = loaded.assembly.name
     else:
         loaded, index, raw_name = _load(path, entry, options)
         name = stem(loaded.name)
     kind = loaded.kind
     target = Path("model.glb")  # in memory
-    data = {file.suffix: data for file, data in gltf_files(loaded, target, options)}
+    data = {file.suffix: data for file, data in loaded.files(target, options)}
     document = GltfInMemory(data[target.suffix])
     given = read_gltf(target, document, all_scenes=True)
     scene = _scene(context, name)
@@ -153,7 +153,7 @@ def _load(path: Path, entry: str | None, options: ExportOptions) -> tuple[Loaded
         more = ", ..." if len(models) > 8 else ""
         raise ConversionError(f"archive holds {len(models)} models", file=str(path), expected=f"one of {names}{more}")
     index = find_model(archive, entry)
-    loaded = load(kind_at(archive, index), archive, path, index, options)
+    loaded = load(kind_at(archive, index), Source(path, archive, index), options)
     raw_name = "" if index is None else archive.entries[index].name_bytes.hex()
     return loaded, index, raw_name
 
