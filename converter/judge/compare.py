@@ -168,12 +168,44 @@ class Comparison:
         loose_b = looseness(b, self.result.things, 0)
         most = float((steps(y, b.local) + loose_b).max(initial=0))
         tolerance = steps(x, a.local) + min(most, float(loose_b.max(initial=0)) + most)
-        i, j, turn, _ = pairs(x, y, tolerance)
+        i, j, turn, _ = pairs(x, y, tolerance, lambda: self._corners(a, b, float(tolerance.max())))
         mine, theirs = np.ones(len(a), np.bool_), np.ones(len(b), np.bool_)
         mine[i] = theirs[j] = False
         self._unmatched(cell, (a, x, mine), (b, y, theirs))
         self._attributes(cell, a, b, (i, j, turn))
         self._later(cell, a, b, (i, j, turn), tolerance)
+
+    def _corners(self, a: Triangles, b: Triangles, tolerance: float) -> tuple[F64, F64]:
+        """What corners have besides their place, in units of what counts as a difference. (N, 3, k), (M, 3, k)."""
+        first_of: dict[str, int] = {}
+        for k, names in enumerate(self.result.materials):
+            first_of |= {name: k for name in names if name not in first_of}
+        out: list[list[F64]] = []
+        known = np.zeros(4) if a.known is None else a.known.all(axis=0)
+        for side, one in ((self.file, a), (self.result, b)):
+            of = [next((first_of[n] for n in sorted(names) if n in first_of), -1) for names in side.materials]
+            material = np.array([*of, -1], np.float64)[one.material]
+            columns = [np.repeat(material, 3).reshape(-1, 3, 1) / _UV]
+            at = some_of(len(self.file.frames))[1:].tolist()
+            columns += [one.posed(side.things, frame) / max(tolerance, 1e-12) for frame in at]
+            if a.normals is not None and b.normals is not None:
+                normals = one.posed_normals(side.things, 0)
+                assert normals is not None
+                length = np.linalg.norm(normals, axis=2, keepdims=True)
+                columns.append(normals / np.maximum(length, 1e-30) / (1 - _NORMAL) ** 0.5)
+            if a.uv0 is not None and b.uv0 is not None:
+                assert one.uv0 is not None
+                turns = one.uv0.astype(np.float64) * 2 * np.pi  # whole turns look the same
+                columns += [np.cos(turns) / _UV, np.sin(turns) / _UV]
+            if a.uv1 is not None and b.uv1 is not None:
+                assert one.uv1 is not None
+                columns.append(one.uv1 / _UV)
+            if a.colours is not None:
+                colours = np.full((len(one), 3, 4), 255.0) if one.colours is None else one.colours.astype(np.float64)
+                columns.append(colours * known / _COLOUR)
+            out.append(columns)
+        mine, theirs = (np.concatenate(columns, axis=2) for columns in out)
+        return mine, theirs
 
     @staticmethod
     def _drawn(side: Shown, cell: tuple[int, int]) -> Triangles | None:
