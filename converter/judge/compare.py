@@ -57,6 +57,7 @@ class Comparison:
         absent: whether cells that the file does not have were never in it.
         file_only: whether triangles that the file does not have do not count.
         found: the differences.
+        partner: thing of the file that is a node -> of the result.
     """
 
     file: Shown
@@ -64,12 +65,13 @@ class Comparison:
     absent: bool = False
     file_only: bool = False
     found: list[Difference] = field(default_factory=list)
+    partner: dict[int, int] = field(default_factory=dict)
 
     def run(self) -> list[Difference]:
         """Return all differences."""
         self._clip()
-        partner = self._partners()
-        self._nodes(partner)
+        self.partner = self._partners()
+        self._nodes(self.partner)
         for cell in sorted(self.file.cells.keys() | self.result.cells.keys()):
             if cell in self.file.cells or not self.absent:
                 self.cell(cell)

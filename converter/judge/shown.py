@@ -172,6 +172,15 @@ def world_poses(items: Sequence[ImportedNode | Node], tracks: Sequence[Track], f
     return world
 
 
+def vertices_of(streams: Streams, mesh: Mesh) -> I64:
+    """Return the vertices of the triangles of a mesh. (N, 3)."""
+    pieces = [
+        streams.indices[p.index_start : p.index_start + p.index_count // 3 * 3].astype(np.int64) + p.vertex_start
+        for p in mesh.primitives
+    ]
+    return np.concatenate([np.empty(0, np.int64), *pieces]).reshape(-1, 3)
+
+
 def triangles_of(streams: Streams, mesh: Mesh, owner: int, linear: F64 | None = None) -> Triangles:
     """Return the triangles of a mesh.
 
@@ -183,11 +192,7 @@ def triangles_of(streams: Streams, mesh: Mesh, owner: int, linear: F64 | None = 
     """
     primitives = [p for p in mesh.primitives if p.index_count >= 3]
     counts = [p.index_count // 3 for p in primitives]
-    pieces = [
-        streams.indices[p.index_start : p.index_start + 3 * n].astype(np.int64) + p.vertex_start
-        for p, n in zip(primitives, counts, strict=True)
-    ]
-    vertex = np.concatenate([np.empty(0, np.int64), *pieces]).reshape(-1, 3)
+    vertex = vertices_of(streams, mesh)
     if linear is not None and np.linalg.det(linear) < 0:
         vertex = vertex[:, [0, 2, 1]]
     material = np.repeat(np.array([p.material for p in primitives], np.int64), counts)

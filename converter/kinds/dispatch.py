@@ -244,7 +244,7 @@ def import_gltf(
     from ..judge.models import snapshot
     from .base import find_sidecar, open_sidecar
     from .import_model import import_edited, import_new, stored_model
-    from .judged import judge_edited, judge_mission, judge_new, judge_terrain, judge_unit
+    from .judged import judge_areal_map, judge_edited, judge_mission, judge_new, judge_terrain, judge_unit
 
     options = options or ImportOptions()
     lost = in_memory is not None and in_memory.folder is None  # nothing lies beside it
@@ -277,6 +277,8 @@ def import_gltf(
                 from .areal_map import import_areal_map
 
                 out = import_areal_map(kept, given, options, str(found))
+                if seen is not None:
+                    judge_areal_map(out, seen, kept, str(found))
             elif kind is Kind.MISSION:
                 from .import_missions import import_mission
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from ..checks.recover_maps import checked_terrain
+from ..checks.recover_maps import checked_areals, checked_terrain
 from ..edits.surfaces import own_name
+from ..formats.areal_map import read_areal_map
+from ..formats.control_points import POINTS_ENDING
 from ..formats.mission import read_mission
 from ..formats.names import stem
 from ..formats.nres import read_nres
@@ -14,6 +16,7 @@ from ..formats.sidecar import Description, Sidecar
 from ..formats.terrain import read_terrain
 from ..formats.unit import read_unit
 from ..formats.wear import LEVEL_ENDINGS, WEAR_ENDING, read_wear_names
+from ..judge.areal_maps import differences_of_areal_map
 from ..judge.assemblies import PlacedModel, differences_of_mission, differences_of_unit
 from ..judge.explain import tell
 from ..judge.judge import WrittenModel, judge_model
@@ -55,11 +58,12 @@ def judge_edited(out: ImportResult, seen: ImportedScene, stored: StoredModel, op
 
 def judge_new(out: ImportResult, seen: ImportedScene, options: ImportOptions) -> None:
     """Compare a model that was made of a file alone with the file; arguments as of :func:`judge_edited`."""
+    points = next((one.data for one in out.companions if one.ending == POINTS_ENDING), b"")
     judge_model(
         out.differences,
         seen,
         None,
-        WrittenModel(name=out.name, data=out.data, dialect=out.dialect, wear=out.wear or []),
+        WrittenModel(name=out.name, data=out.data, dialect=out.dialect, wear=out.wear or [], points=points),
         timing=out.timing,
         clip=options.clip,
         cell=seen.shown,
@@ -87,6 +91,14 @@ def judge_mission(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None
 def judge_unit(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None:
     """Compare an edited unit with the file; arguments as of :func:`judge_mission`."""
     tell(out.differences, differences_of_unit(seen, read_unit(out.data, out.name), _models(kept, out)))
+
+
+def judge_areal_map(out: ImportResult, seen: ImportedScene, kept: Sidecar, label: str) -> None:
+    """Compare an edited areal map with the file; arguments as of :func:`judge_terrain`."""
+    about = kept.description
+    read = read_areal_map(read_nres(out.data, label, longer=about.tolerant))
+    written, _ = checked_areals(read, about.mode)
+    tell(out.differences, differences_of_areal_map(seen, written))
 
 
 def judge_terrain(out: ImportResult, seen: ImportedScene, kept: Sidecar, label: str) -> None:
@@ -139,4 +151,14 @@ def _written(out: ImportResult, about: Description) -> WrittenModel:
     """A model as it would be written; ``about``: what it was exported as."""
     wear = next((read_wear_names(one.data) for one in out.companions if one.ending == WEAR_ENDING), about.materials)
     keys = about.clip == "keys"
-    return WrittenModel(name=out.name, data=out.data, dialect=out.dialect, wear=wear, mode=about.mode, stored_keys=keys)
+    before = about.companions.get(POINTS_ENDING, b"")
+    points = next((one.data for one in out.companions if one.ending == POINTS_ENDING), before)
+    return WrittenModel(
+        name=out.name,
+        data=out.data,
+        dialect=out.dialect,
+        wear=wear,
+        mode=about.mode,
+        stored_keys=keys,
+        points=None if about.points and not before else points,  # version 0.1 did not keep it
+    )
