@@ -21,6 +21,8 @@ _COLOUR = 3
 #: Normals: what editors turn them by, and a step of a stored byte.
 _NORMAL = float(np.cos(np.radians(1.2)))
 
+#: What materials look like.
+_LOOKS = "looks of materials"
 #: What the exporter calls a material of a row without a name.
 _ROW = re.compile(r"material_\d+")
 
@@ -66,6 +68,7 @@ class Comparison:
     file_only: bool = False
     found: list[Difference] = field(default_factory=list)
     partner: dict[int, int] = field(default_factory=dict)
+    _looked: dict[tuple[int, int], list[str]] = field(default_factory=dict)
 
     def run(self) -> list[Difference]:
         """Return all differences."""
@@ -201,7 +204,7 @@ class Comparison:
                 columns += [np.cos(turns) / _UV, np.sin(turns) / _UV]
             if a.uv1 is not None and b.uv1 is not None:
                 assert one.uv1 is not None
-                columns.append(one.uv1 / _UV)
+                columns.append(one.uv1.astype(np.float64) / _UV)
             if a.colours is not None:
                 colours = np.full((len(one), 3, 4), 255.0) if one.colours is None else one.colours.astype(np.float64)
                 columns.append(colours * known / _COLOUR)
@@ -288,6 +291,9 @@ class Comparison:
         np.minimum.at(least, i, cost)
         best = (cost == least[i]) & (cost > 0)
         for kind, wrong in bad.items():
+            if kind == _LOOKS:
+                self._looks(np.stack([a.material[i], b.material[j]], axis=1)[best & wrong])
+                continue
             rows = np.unique(i[best & wrong])
             for owner in np.unique(a.owner[rows]).tolist():
                 own = rows[a.owner[rows] == owner]
@@ -298,6 +304,14 @@ class Comparison:
                     names |= {n for m in np.unique(a.material[own]).tolist() if m >= 0 for n in self.file.materials[m]}
                 where = f"{self._title(cell)} {printable(thing.name)!r}"
                 self.found.append(Difference(where, kind, text, _folded(names), len(own)))
+
+    def _looks(self, pairs: I64) -> None:
+        """Tell what materials look like otherwise, each once. (n, 2) materials of both sides."""
+        for mine, theirs in np.unique(pairs, axis=0).tolist():
+            where = f"material {printable(min(self.file.materials[mine], key=len))!r}"
+            if all(one.where != where for one in self.found):
+                names = _folded((*self.file.materials[mine], "pictures"))
+                self.found.append(Difference(where, "look", ", ".join(self._other_look(mine, theirs)), names))
 
     def _compared(self, a: Triangles, b: Triangles, i: I64, j: I64, turn: I64) -> dict[str, Bools]:
         """Which pairs differ, by what."""
@@ -323,7 +337,21 @@ class Comparison:
             other: Bools = np.abs(a.colours[i].astype(np.int16) - theirs) > _COLOUR
             out["vertex colours"] = np.asarray((other & a.known[i][:, None]).any(axis=(1, 2)))
         out["materials"], out["flags of materials"] = self._materials(a.material[i], b.material[j])
+        looks: Bools = np.zeros(len(i), np.bool_)
+        if self.file.looks and self.result.looks:
+            both, of = np.unique(np.stack([a.material[i], b.material[j]], axis=1), axis=0, return_inverse=True)
+            differ = [bool(self._other_look(m, k)) for m, k in both.tolist()]
+            looks = np.array(differ, np.bool_)[of.reshape(-1)]
+        out[_LOOKS] = looks & ~out["materials"]
         return out
+
+    def _other_look(self, mine: int, theirs: int) -> list[str]:
+        """What a material of the result shows otherwise than one of the file."""
+        if not (0 <= mine < len(self.file.looks) and 0 <= theirs < len(self.result.looks)):
+            return []
+        if (mine, theirs) not in self._looked:
+            self._looked[mine, theirs] = self.file.looks[mine].other_than(self.result.looks[theirs])
+        return self._looked[mine, theirs]
 
     def _materials(self, mine: I64, theirs: I64) -> tuple[Bools, Bools]:
         """Which pairs have materials of other names, and with other facts."""

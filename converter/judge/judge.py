@@ -15,6 +15,7 @@ from ..scene.dialect import Dialect
 from ..scene.scene import ImportedScene, Scene
 from .compare import Comparison, Difference
 from .explain import tell
+from .looks import WrittenLooks, looks_of_file
 from .models import FileOfModel, frames_of, shown_by_scene
 from .points import differences_of_points
 
@@ -31,6 +32,7 @@ class WrittenModel:
         mode: how it is read.
         stored_keys: the clip of the file was exported as the stored keys.
         points: its ``.cpt``, empty without one; ``None``: not known.
+        looks: what its materials look like; ``None``: not known.
         copied: names in ``wear`` that the import made (``--own-materials``), each with the one that the file has.
     """
 
@@ -42,6 +44,7 @@ class WrittenModel:
     stored_keys: bool = False
     points: bytes | None = None
     copied: Mapping[str, str] = field(default_factory=dict)
+    looks: WrittenLooks | None = None
 
     def scene(self) -> Scene:
         """Read and decode it."""
@@ -86,6 +89,8 @@ def differences_of_model(
         for names in result.materials:
             names |= {of.casefold()} if name.casefold() in names else set()
     shown = file.shown(frames)
+    if written.looks is not None:
+        shown.looks, result.looks = looks_of_file(seen.surfaces), written.looks.of(scene.materials)
     comparison = Comparison(shown, result, absent)
     found = comparison.run()
     if written.points is not None:

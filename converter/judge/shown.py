@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..formats.names import without_number
 from ..numeric.pose import parents_first, rotation_matrix
 from ..scene.scene import ImportedNode, Mesh, Node, Streams, Track, evaluate
+from .looks import Look
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
@@ -114,6 +115,7 @@ class Shown:
         cells: triangles by cell: level of detail and group.
         materials: names by index, each in the ways that mean the same.
         facts_of_materials: what else is known of each.
+        looks: what each looks like; empty: not known.
         known: the names of all rows of the ``.wea``.
         rows: the row of each in the ``.wea``, -1 = not stated.
         frames: (T,) the frames of :attr:`Thing.world`.
@@ -127,6 +129,7 @@ class Shown:
     cells: dict[tuple[int, int], Triangles] = field(default_factory=dict)
     materials: list[set[str]] = field(default_factory=list)
     facts_of_materials: list[dict[str, int]] = field(default_factory=list)
+    looks: list[Look] = field(default_factory=list)
     known: set[str] = field(default_factory=set)
     rows: list[int] = field(default_factory=list)
     frames: F64 = field(default_factory=lambda: np.zeros(1))

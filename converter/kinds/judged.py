@@ -20,6 +20,7 @@ from ..judge.areal_maps import differences_of_areal_map
 from ..judge.assemblies import PlacedModel, differences_of_mission, differences_of_unit
 from ..judge.explain import tell
 from ..judge.judge import WrittenModel, judge_model
+from ..judge.looks import WrittenLooks
 from ..judge.terrains import differences_of_terrain
 from ..options import ImportOptions
 from ..scene.inside import hosted_places
@@ -43,11 +44,12 @@ def judge_edited(out: ImportResult, seen: ImportedScene, stored: StoredModel, op
     made = {one.name for one in out.new_materials} if options.own_materials else set()
     owns = {own_name(name, stem(about.source)): name for name in about.materials}
     copied = {name: of for name, of in owns.items() if name in made}
+    looks = WrittenLooks(stored.scene.materials, about.shown, out.library, out.new_materials) if about.shown else None
     judge_model(
         out.differences,
         seen,
         stored.scene,
-        replace(_written(out, about), copied=copied),
+        replace(_written(out, about), copied=copied, looks=looks),
         timing=out.timing,
         clip=options.clip,
         cell=(seen.info.get("lod", about.lod), seen.info.get("group", about.group)),
