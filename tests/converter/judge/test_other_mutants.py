@@ -12,7 +12,8 @@ from msh_gltf.converter.edits.points import PointEdit
 from msh_gltf.converter.judge.explain import JUDGED
 from msh_gltf.converter.kinds.import_result import ImportResult
 from tests.converter.judge.mutants import nothing
-from tests.converter.judge.worlds import WORLDS, World
+from tests.converter.judge.world import World
+from tests.converter.judge.worlds import WORLDS
 
 EDITS = "msh_gltf.converter.edits"
 #: Both what carries a component's move to its object, and what names one that is not carried.
