@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from msh_gltf.converter.kinds.dispatch import gltf_files, import_gltf, load_file
+from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ExportOptions, ImportOptions
 from tests.support.gltf_edit import Editable
@@ -36,7 +36,7 @@ def exported(world: type[World]) -> tuple[Path, TemporaryDirectory[str]]:
     options = ExportOptions(textures=world.textures)
     target = Path(folder.name) / "out" / "first.glb"
     target.parent.mkdir()
-    for path, data in gltf_files(load_file(source, None, options), target, options):
+    for path, data in load_file(source, None, options).files(target, options):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
     return target, folder
