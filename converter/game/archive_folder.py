@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ..errors import ConversionError, printable
 from ..files import read_file
@@ -204,7 +205,7 @@ def pack_folder(folder: Path, archive: Path, now: bytes | None, *, force: bool =
         raise ConversionError(
             "does not say of which types its entries are",
             file=str(folder),
-            hint=f"pack it into the archive that it was unpacked from, or unpack that with msh2gltf: {OWN_INDEX} says it",
+            hint="pack it into the archive that it was unpacked from, or unpack that again with msh2gltf --unpack",
         )
     there = {file.row.file for file in files if file.row is not None}
     gone = [row.file for row in rows if row.file not in there]
@@ -220,7 +221,7 @@ def pack_folder(folder: Path, archive: Path, now: bytes | None, *, force: bool =
 
 def _files(folder: Path, rows: list[Row] | None) -> Iterator[_File]:
     """The files of a folder, in the order of its index; what the index does not name comes last."""
-    known = _digests(folder)
+    known = _own(folder).get("digests", {})
     indexed = {row.file: row for row in rows or []}
     for row in indexed.values():
         if (path := folder / row.file).is_file():
@@ -231,17 +232,12 @@ def _files(folder: Path, rows: list[Row] | None) -> Iterator[_File]:
             yield _File(folder / below / file, name.encode("cp1251", "replace"), None)
 
 
-def _own(folder: Path) -> dict[str, object]:
+def _own(folder: Path) -> dict[str, Any]:
     try:
         found = json.loads(bytes(read_file(folder / OWN_INDEX)))
-    except (ConversionError, ValueError, RecursionError):
+        return {**found, "digests": {str(one["file"]): str(one["sha256"]) for one in found["entries"]}}
+    except (ConversionError, ValueError, TypeError, KeyError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _digests(folder: Path) -> dict[str, str]:
-    entries = _own(folder).get("entries")
-    return {str(one["file"]): str(one["sha256"]) for one in entries or () if "sha256" in one}  # type: ignore[attr-defined]
 
 
 def _frame(folder: Path) -> bytes | None:

@@ -68,7 +68,8 @@ def rows_of(folder: Path) -> list[Row] | None:
         with if_there(folder):
             if (path := folder / name).is_file():
                 try:
-                    return read(json.loads(bytes(read_file(path))))
+                    if (rows := read(json.loads(bytes(read_file(path))))) or name == OWN_INDEX:
+                        return rows
                 except (ValueError, TypeError, KeyError, AttributeError, ConversionError, RecursionError):
                     continue  # of something else
     return None
@@ -141,15 +142,14 @@ def _layout(folder: Path, now: Stamp, indexes: tuple[tuple[str, Stamp], ...]) ->
     names = _indexed(folder) if indexes else {}
     if not names:
         for find, rename in ((_typed, _numbered), (_numbered_first, _numbered), (_numbered_last, _number_behind)):
-            if (names := find(folder, files)) is not None:
-                return Layout(names, _by_name(names), rename)
-        names = {}
+            if (found_names := find(folder, files)) is not None:
+                return Layout(found_names, _by_name(found_names), rename)
     return Layout({file: names.get(file, file) for file in files}, _by_name(names, files), _plain)
 
 
 def _by_name(names: Mapping[str, str], files: Sequence[str] = ()) -> dict[str, str]:
     found = {file.lower(): file for file in reversed(files)}
-    return found | {name.lower(): file for file, name in reversed(names.items())}
+    return found | {name.lower(): file for file, name in reversed([*names.items()])}
 
 
 def _indexed(folder: Path) -> dict[str, str]:

@@ -49,7 +49,9 @@ def fparkan_list(folder: Path, found: list[Member]) -> None:
         (folder / one.text).write_bytes(one.payload)
         names = ("unknown0", "unknown1", "unknown2")
         kind = one.kind.decode("utf-8", "replace").strip("\0")
-        rows.append({"extension": kind, "index": one.sort, "name": one.text, **dict(zip(names, one.attributes))})
+        rows.append(
+            {"extension": kind, "index": one.sort, "name": one.text, **dict(zip(names, one.attributes, strict=True))}
+        )
     (folder / "index.json").write_text(json.dumps(rows, indent=2), "utf-8")
 
 
