@@ -220,7 +220,7 @@ def import_scene(
 def show(console: Console, facts: Json) -> None:
     """Print the facts about a file as one screen; ``kind`` is among them."""
     from . import controllers, inspect
-    from . import inspect_missions as inspect_assembly
+    from . import inspect as inspect_assembly
 
     shown = {
         Kind.MODEL: inspect.show_model,
