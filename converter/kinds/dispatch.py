@@ -192,7 +192,7 @@ def import_gltf(
 def show(console: Console, facts: Json) -> None:
     """Print the facts about a file as one screen; ``kind`` is among them."""
     from . import controllers, inspect
-    from . import inspect_missions as inspect_assembly
+    from . import inspect as inspect_assembly
 
     shown = {
         Kind.MODEL: inspect.show_model,
