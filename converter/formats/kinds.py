@@ -216,8 +216,8 @@ def find_model(archive: Archive, wanted: str | None) -> int | None:
     if index is None and wanted.isdecimal() and int(wanted) < len(archive.entries):
         index = int(wanted)
     if index is None:
-        models = [entry.name for entry in archive.entries if entry.type_id == MODEL_TYPE]
-        raise no_such_entry(archive.label, wanted, [*models, *(entry.name for entry in archive.entries)])
+        ordered = sorted(archive.entries, key=lambda entry: entry.type_id != MODEL_TYPE)
+        raise no_such_entry(archive.label, wanted, [entry.name for entry in ordered])
     return index
 
 
