@@ -18,7 +18,7 @@ from typing import Any
 from ..errors import printable
 from ..formats.sidecar import sha256
 from .history import History, State, in_order
-from .layers import Changed, Layer, Slot, Value, changes, compose, digest_of, new_names_taken, taken_out
+from .layers import Changed, Layer, Slot, Value, changes, compose, digest_of, new_names_taken, taken_out, values_of
 from .merge import Conflict
 from .transaction import can_be_made, carry_out, digest_of_file, file_bytes, only_writer, require_unchanged
 from .vault import Vault, inside
@@ -39,6 +39,7 @@ class Opened:
         base: the file without our changes.
         layers: what is in force in it.
         wanted_base, wanted: what these are to be.
+        news: the items that this transaction changes something for.
     """
 
     file: str
@@ -47,6 +48,7 @@ class Opened:
     layers: tuple[Layer, ...] = ()
     wanted_base: bytes | None = field(init=False)
     wanted: tuple[Layer, ...] = field(init=False)
+    news: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.wanted_base, self.wanted = self.base, self.layers
@@ -163,6 +165,9 @@ class GameEdits:
     ) -> bool:
         """Say what a file is to be; nothing is written yet.
 
+        An entry that gets a value that it had before some of the changes in force has these taken out,
+        whoever brought them: changes that cancel are not in force.
+
         Args:
             file: its path from the root.
             data: its bytes; ``None``: all that is mine is taken back.
@@ -185,9 +190,15 @@ class GameEdits:
             own = [layer for layer in opened.wanted if layer not in kept and layer.slot == slot]
             if own and now.get(slot) == change.after:
                 kept += own
+                continue
+            source = (items or {}).get(bytes.fromhex(slot.name), item)
+            opened.news.add(source)
+            group, values = values_of(opened.wanted_base, kept, slot, self.read_change, file)
+            if change.after in values:
+                gone = group[values.index(change.after) :]
+                kept = [layer for layer in kept if layer not in gone]
             else:
-                name = bytes.fromhex(slot.name)
-                kept.append(self._layer(file, (items or {}).get(name, item), slot, change))
+                kept.append(self._layer(file, source, slot, change))
         opened.wanted = in_order(kept)
         return opened.wanted != opened.layers
 

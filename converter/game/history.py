@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,6 +92,15 @@ class History:
     def first(self, file: str) -> str:
         """Return SHA-256 of the first original of a file; empty where there was none."""
         return next((r["files"][file]["base"] for r in self.records if file in r["files"]), "")
+
+    def taken_out_by(self, owner: str) -> Iterator[tuple[int, str, Layer]]:
+        """Yield the changes that transactions of an owner took out: the transaction's number, the file, the change."""
+        for record in self.records:
+            if record["owner"] != owner:
+                continue
+            for file, facts in record["files"].items():
+                for row in facts["removed"]:
+                    yield record["number"], file, Layer.from_row(row)
 
     def _replay(self, record: dict[str, Any]) -> None:
         texts = [record[key] for key in ("time", "command", "owner", "kind")]

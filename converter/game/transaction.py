@@ -30,7 +30,7 @@ from ..storage import (
     write_outputs,
 )
 from .history import History, State
-from .layers import compose
+from .layers import Layer, compose
 from .vault import Vault, as_writer, inside, writer
 
 _NO_LOCKS = "the disk has no locks: start no other run on this game until this one has ended"
@@ -247,7 +247,9 @@ def _now(vault: Vault, file: str) -> str:
 
 
 def _is_ready(vault: Vault, name: str, file: str, row: dict[str, Any]) -> bool:
-    """Whether a file has been written already, can be written, or is to be removed."""
+    """Whether a file has been written already, can be written, or is to be removed; what changes it is kept."""
+    if not all(vault.has_change(Layer.from_row(added).stored) for added in row["added"]):
+        return False
     ready = vault.staged(name)
     if not row["after"] or _now(vault, file) == row["after"]:
         return True

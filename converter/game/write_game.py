@@ -287,13 +287,7 @@ class GameWriter:
         for layer in opened.layers:
             if layer in self._mine and layer.slot not in slots:
                 self._restored(path, layer)
-        new = {
-            item
-            for file in files
-            for layer in self._door.open(self._file(file)).wanted
-            if layer.number == self._door.number
-            for item in layer.item.split(JOIN)
-        }
+        new = {item for file in files for news in self._door.open(self._file(file)).news for item in news.split(JOIN)}
         for outcome in outcomes:
             done = outcome.result is not None and outcome.status in ("changed", "added")
             if done and outcome.id not in new and _origins(outcome).split(JOIN)[0] not in new:

@@ -20,6 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import add_entry, repack, replace_entry
+from msh_gltf.converter.formats.wear import WEAR_TYPE
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.undo import restore, status, undo
 from msh_gltf.converter.game.vault import Vault
@@ -33,13 +34,23 @@ ARCHIVES = ("static.rlb", "DATA/Material.lib")
 PLAIN = "DATA/Land.map"
 #: A file that the game does not have: an output directory makes it.
 MADE = "DATA/NEW/made.bin"
-NAMES = [b"alpha.msh", b"\xef\xf2\xe8\xf6\xe0.msh", b"same", b"same", b"omega"]
+NAMES = [b"alpha.msh", b"\xef\xf2\xe8\xf6\xe0.msh", b"same", b"same", b"omega", b"list.wea"]
+#: The last one has rows: changes of different rows are merged.
+ROWS = b"3\r\n0 ONE\r\n1 TWO\r\n2 THREE\r\n"
 NEW = [b"new_one", b"another", b"Zeta"]
 OWNERS = ("out:1", "out:2", "blend:3")
 
 payloads = st.sampled_from([b"", b"a", b"1"]) | st.binary(min_size=0, max_size=40)
 kills = st.none() | st.integers(0, 60)
 Files = dict[str, bytes]
+
+
+def with_row(rows: bytes | memoryview, value: bytes) -> bytes:
+    """A list with one of its rows changed."""
+    lines = bytes(rows).split(b"\r\n")
+    row = 1 + len(value) % 3
+    lines[row] = b"%d %s" % (row - 1, value[:3].hex().upper().encode() or b"NONE")
+    return b"\r\n".join(lines)
 
 
 class Game(RuleBasedStateMachine):
@@ -52,7 +63,8 @@ class Game(RuleBasedStateMachine):
         self.root, self.vault = self.folder / "game", self.folder / "game/.msh-gltf"
         (self.root / "DATA").mkdir(parents=True)
         for number, path in enumerate(ARCHIVES):
-            entries = [entry(TEST, name, bytes([i + number]) * (7 * i + seed)) for i, name in enumerate(NAMES)]
+            entries = [entry(TEST, name, bytes([i + number]) * (7 * i + seed)) for i, name in enumerate(NAMES[:-1])]
+            entries.append(entry(WEAR_TYPE, NAMES[-1], ROWS))
             (self.root / path).write_bytes(archive(entries, forgotten=b"\x01gap\xff"))
         (self.root / PLAIN).write_bytes(b"plain file" * (seed + 1))
         (self.root / "objects.rlb").write_bytes(archive([]))
@@ -92,6 +104,11 @@ class Game(RuleBasedStateMachine):
         """Whose changes are in force in a file."""
         return {one.owner for one in status(self.root).changes if one.file == file}
 
+    def stored(self) -> set[str]:
+        """The names of the differences in the vault."""
+        folder = self.vault / "changes"
+        return set(os.listdir(folder)) if folder.is_dir() else set()
+
     def last(self) -> dict:
         """The last transaction."""
         return ((Vault(self.root).records() if self.vault.exists() else [])[-1:] or [{"number": 0, "kind": ""}])[0]
@@ -120,11 +137,13 @@ class Game(RuleBasedStateMachine):
         plain=st.none() | payloads,
         made=st.none() | payloads,
         stop=kills,
-        how=st.sampled_from(["fails", "is killed", "is killed, and what lay ready is lost"]),
+        how=st.sampled_from(
+            ["fails", "is killed", "is killed, ready is lost", "is killed, ready and changes are lost"]
+        ),
     )
     def edit(self, owner: str, edits: list, new, plain, made, stop, how: str) -> None:
         """An output directory shows these edits and no other."""
-        before = self.files()
+        before, changes = self.files(), self.stored()
         wanted: dict[str, bytes | None] = {}
 
         def mine(layer) -> bool:
@@ -142,6 +161,8 @@ class Game(RuleBasedStateMachine):
                     for path, index, payload in edits:
                         if path == file and index < len(archive.entries):
                             as_it_was = read_nres(self.original[file], file).entries[index].payload
+                            if payload is not None and index == len(NAMES) - 1:
+                                payload = with_row(archive.entries[index].payload, payload)
                             archive = replace_entry(archive, index, as_it_was if payload is None else payload)
                     if new is not None and new[0] == file and archive.find(new[1]) is None:
                         archive = add_entry(archive, new[1], TEST, new[2])
@@ -153,8 +174,12 @@ class Game(RuleBasedStateMachine):
                 with stopped_at(stop, OSError if how == "fails" else Killed):
                     wrote = door.commit()
         except Killed:
-            if how.endswith("lost"):
+            if "ready" in how:
                 shutil.rmtree(self.vault / "staged", ignore_errors=True)
+            intent = Vault(self.root).intent() if self.vault.exists() else None
+            if "changes" in how and intent and intent["record"]["number"] > self.last()["number"]:
+                for name in self.stored() - changes:
+                    (self.vault / "changes" / name).unlink()
             self.note_done(before)
             if (after := self.files()) != before:
                 assert_wanted(after, wanted)
@@ -170,7 +195,7 @@ class Game(RuleBasedStateMachine):
     def take_back(self, nth: int | None, kill: int | None) -> None:
         """``msh-mod undo``: exact, or refused."""
         before, number = self.files(), None
-        is_last = self.done and (nth == 1 or (nth is None and self.last()["kind"] != "undo"))
+        is_last = self.done and (nth == 1 or (nth is None and self.last()["kind"] not in ("undo", "recovery")))
         exact = is_last and self.done[max(self.done)][1] == before
         try:
             with GameEdits(self.root, "undo", "msh-mod") as door:
@@ -184,6 +209,7 @@ class Game(RuleBasedStateMachine):
             assert not exact
             known = "has no change to take back" not in str(error)  # then nothing is in force
             assert known or self.foreign or before == self.original
+            self.assert_says_why(str(error), max(self.done, default=0) + 1 - (nth or 0))
             return
         _, _, was, became = self.done[number]
         without = {file: value for file, value in was.items() if value != became[file]}
@@ -192,6 +218,18 @@ class Game(RuleBasedStateMachine):
         else:
             assert kill is not None
             assert self.files() == before
+
+    def assert_says_why(self, error: str, number: int) -> None:
+        """A refused undo names the later change that is in force where this one changed something."""
+        if self.foreign or number not in self.done or "already" in error:
+            return
+        was, became, *_ = self.done[number]
+        later = {(one.file, one.entry) for one in status(self.root).changes if one.number > number}
+        for file in {*was, *became}:
+            old, new = content(was.get(file)), content(became.get(file))
+            changed = {name for name, nth in {*old, *new} if old.get((name, nth)) != new.get((name, nth))}
+            if any((file, name.decode("cp1251")) in later for name in changed - {b"same"}):
+                assert "changed it later" in error
 
     def assert_taken_back(self, number: int, now: Files) -> None:
         """What a transaction changed is as it was, and all else as it is."""
@@ -259,17 +297,21 @@ class Game(RuleBasedStateMachine):
         if states and file not in self.foreign:
             assert states[0] == digest_of(self.original[file])
 
-    @rule()
-    def copied(self) -> None:
+    @rule(opened=st.sets(st.sampled_from(ARCHIVES)), payload=payloads)
+    def copied(self, opened: set[str], payload: bytes) -> None:
         """``NEW_GAME``: it has what is in force, and a vault of its own."""
         new, before = self.folder / "new", self.files()
+        in_force = {one.file for one in status(self.root).changes}
         with ExitStack() as stack:
             stack.callback(shutil.rmtree, new, ignore_errors=True)
+            for file in opened & before.keys():
+                self.changes_while_it_is_copied(file, new, payload)
             with GameEdits(new, "copy", "out:1", source=self.root) as door:
-                for file in ARCHIVES:
+                for file in opened:
                     door.put(file, door.was(file, lambda _: False), lambda _: False)
                 wrote = door.commit()
             assert self.files() == before
+            assert self.foreign or {*wrote} == in_force
             for file in wrote:
                 assert (new / file).read_bytes() == before[file]
             for file in {*wrote} - self.foreign:
@@ -278,7 +320,27 @@ class Game(RuleBasedStateMachine):
                     door.commit("restore")
                 assert (new / file).read_bytes() == self.original[file] if file in self.original else True
 
+    def changes_while_it_is_copied(self, file: str, new: Path, payload: bytes) -> None:
+        """Another program writes into the game while a copy is made: the run stops."""
+        path = self.root / file
+        before = path.read_bytes()
+        archive = read_nres(before, file)
+        with GameEdits(new, "copy", "out:1", source=self.root) as door:
+            door.put(file, write_nres(replace_entry(archive, 1, os.urandom(9))), lambda _: False)
+            path.write_bytes(write_nres(replace_entry(archive, 0, b"theirs" + payload)))
+            with pytest.raises(ConversionError, match="while this run was at work"):
+                door.commit()
+            path.write_bytes(before)
+
     # ------------------------------------------------------------------ what others do
+
+    @rule()
+    def half_a_line(self) -> None:
+        """A run is killed while it writes a line of the history."""
+        history = self.vault / "edits.jsonl"
+        if history.is_file():
+            with open(history, "ab") as file:
+                file.write(b'{"number":7,"ti')
 
     @rule(
         file=st.sampled_from(ARCHIVES),

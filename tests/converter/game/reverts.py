@@ -105,9 +105,21 @@ REVERTS = {
         "return False",
         "Commands",
     ),
-    "another output's changes stay": Revert("brought.py", "layer.owner == door.owner and ", "", "Commands"),
+    "another output's changes stay": Revert(
+        "import_item.py",
+        "        if layer.owner == door.owner and not is_shown(layer.number, layer)\n",
+        "        if not is_shown(layer.number, layer)\n",
+        "Commands",
+    ),
     "what an export shows is not taken back": Revert(
-        "brought.py", "layer.number > min(shown, default=0)", "True", "Commands"
+        "import_item.py",
+        "        if layer.owner == door.owner and not is_shown(layer.number, layer)\n",
+        "        if layer.owner == door.owner\n",
+        "Commands",
+    ),
+    "changes that cancel are not in force": Revert("edits.py", "if change.after in values:", "if False:", "Commands"),
+    "what came back where an edit cancelled it is known": Revert(
+        "import_item.py", "left.add((readable(file[len(prefix) :]), layer.slot, layer.before))", "pass", "Commands"
     ),
 }
 
