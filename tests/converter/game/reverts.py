@@ -91,9 +91,9 @@ REVERTS = {
         "undo.py", "for slot in sorted(slots) if was.get(slot)", "for slot in () if was.get(slot)"
     ),
     "undo gives a foreign file back byte for byte": Revert(
-        "history.py", "self._kept[file, found.base, there] = found.after", "pass"
+        "transaction.py", "self._kept[file, found.base, there] = found.after", "pass"
     ),
-    "an undo is recorded as one": Revert("history.py", "self.undone.add(undoes)", "pass"),
+    "an undo is recorded as one": Revert("transaction.py", "self.undone.add(undoes)", "pass"),
     "restore brings a file back that is gone": Revert("undo.py", "if opened.now is None and first:", "if False:"),
     "an export shows what is in the game": Revert(
         "export_run.py", "replace(outcome.result, edits=edits)", "replace(outcome.result, edits=0)", "Commands"
