@@ -301,12 +301,24 @@ class GameEdits:
 
     # ------------------------------------------------------------------ writing
 
+    def has_written(self, file: str) -> bool:
+        """Whether what is where a file is to be written is as a transaction of this owner left it."""
+        state = self._own.files.get(file)
+        last = next((record for record in reversed(self._own.records) if file in record["files"]), None)
+        if state is None or last is None or last["owner"] != self.owner:
+            return False
+        return state.after == digest_of_file(file_bytes(inside(self.vault.root, file)))
+
     def planned(self) -> dict[str, bytes | None]:
         """Return the files that this transaction changes, with their new bytes (``None``: removed).
 
         Raises:
             Conflict: changes do not fit one another.
         """
+        if self._is_copy:  # it has what is in force in the game, and nothing else
+            for file, state in (*self.history.files.items(), *self._own.files.items()):
+                if state.layers:
+                    self.open(file)
         found: dict[str, bytes | None] = {}
         for file, opened in self._files.items():
             if self._is_touched(opened):
@@ -320,7 +332,8 @@ class GameEdits:
         return {file for file, opened in self._files.items() if self._is_touched(opened)}
 
     def _is_touched(self, opened: Opened) -> bool:
-        copied = self._is_copy and bool(opened.wanted)
+        own = self._own.files.get(opened.file) if self._is_copy else None
+        copied = self._is_copy and bool(opened.wanted or (own is not None and own.layers))
         return copied or opened.is_rebased or opened.wanted != opened.layers
 
     def _there(self, opened: Opened) -> bytes | None:
@@ -343,10 +356,6 @@ class GameEdits:
             ConversionError: a file has changed meanwhile, or cannot be written; the game is as it
                 was.
         """
-        if self._is_copy:  # it has all that is in force in the game
-            for file, state in self.history.files.items():
-                if state.layers:
-                    self.open(file)
         jobs = self.planned()
         touched = [opened for opened in self._files.values() if self._is_touched(opened)]
         rows = {opened.file: self._row(opened, jobs) for opened in touched}

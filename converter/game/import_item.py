@@ -257,6 +257,7 @@ def _import_known(task: ImportTask) -> Outcome:
     outcome = Outcome(
         task.id,
         "unchanged",
+        kind=record.kind,
         warnings=result.warnings,
         facts={"changes": [str(change) for change in result.changes]},
         seconds={"convert": perf_counter() - started},

@@ -152,6 +152,8 @@ class GameWriter:
             return not (target.is_symlink() and source.is_symlink())
         if data is not None and read_file(target) == data:
             return False
+        if self._door.has_written(self._file(path)):  # its vault can make it again
+            return False
         # what the game has as well is not lost
         return not (source.is_file() and filecmp.cmp(source, target, shallow=False))
 

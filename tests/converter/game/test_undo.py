@@ -12,7 +12,7 @@ from msh_gltf.converter.formats.nres_edits import add_entry, repack
 from msh_gltf.converter.formats.wear import WEAR_TYPE
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.undo import restore, status, undo
-from tests.converter.game.machine import ROWS, with_row
+from tests.converter.game.others import ROWS, with_row
 from tests.converter.game.test_vault import BEFORE, FILE, change, digest, entries, game, patch
 from tests.support.game import snapshot
 from tests.support.vault import VAULT, original, records
