@@ -31,6 +31,7 @@ from .converter.options import ExportOptions, ImportOptions
 from .converter.storage import write_outputs
 from .game import find_again, refresh, require_file
 from .levels import game_of_file, named_game, numbered
+from .seen import collections_count, left_out
 from .state import DIALECTS, MshState, commit, game_folders, guarded, put_back, recorded, show_report, sidecar_bytes
 
 #: What leaves Blender: every property that says what is what, this scene alone. Modifiers are
@@ -77,7 +78,9 @@ def export_model(context: bpy.types.Context, name: str, dialect: str, rebuild: b
         with _game_time(scene), _all_evaluated(context), numbered(scene):
             # routes of missions are lines
             lines = scene.msh_gltf.kind == Kind.MISSION
-            bpy.ops.export_scene.gltf(filepath=str(target), use_mesh_edges=lines, **GLTF_OPTIONS)
+            with collections_count(scene, found := []):
+                bpy.ops.export_scene.gltf(filepath=str(target), use_mesh_edges=lines, **GLTF_OPTIONS)
+            found += left_out(scene, target)
         sidecar = None
         if kept is not None:
             sidecar = sidecar_path(target)
@@ -95,6 +98,7 @@ def export_model(context: bpy.types.Context, name: str, dialect: str, rebuild: b
             result = import_gltf(target, sidecar, options)
         except ConversionError as error:
             raise _in_words_of_blender(error, scene, folder) from None
+    result.differences.not_applied += found
     return result
 
 

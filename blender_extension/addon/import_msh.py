@@ -23,6 +23,7 @@ from .converter.kinds.open_files import mission_in
 from .converter.options import ExportOptions
 from .importers.gltf_file import open_gltf
 from .levels import game_of_file, join_areals, sort_by_kind, split_blend
+from .seen import remember_cells
 from .state import DIALECTS, TEXTURES, clear_report, game_folders, guarded, keep_sidecar, new_owner, show_warnings
 
 _FILES = "*.msh;*.rlb;*.lib;*.map;*.dat;*.tma"
@@ -94,7 +95,11 @@ def import_model(context: bpy.types.Context, path: Path, entry: str | None, opti
         if kind is Kind.AREAL_MAP:
             join_areals(made, loaded.areals)
         elif kind is Kind.MISSION:
-            sort_by_kind(scene, [clan.title for clan in loaded.mission.clans])
+            clans = [clan.title for clan in loaded.mission.clans]
+            sort_by_kind(scene, clans)
+            remember_cells(scene, clans)
+        elif kind is Kind.MODEL:
+            remember_cells(scene)
         elif kind is Kind.TERRAIN and not split_blend(made, loaded.scene):
             _remove(scene, made)
             _read_gltf(scene, target, merge_vertices=False)
