@@ -20,8 +20,7 @@ from .converter.formats.mission import BUILDING, UNIT
 from .converter.formats.names import without_number
 from .converter.judge.shown import some_of, world_poses
 from .converter.options import ExportOptions
-from .converter.scene.cells import node_of_part, part_name, read_part_name
-from .converter.scene.scene import Channel, Track
+from .converter.scene.scene import Channel, Track, node_of_part, part_name, read_part_name
 from .importers.gltf import read_gltf
 from .levels import about
 
