@@ -116,7 +116,10 @@ def _report_flat(file: GltfFile, report: Report) -> None:
     flat = [
         printable(mesh.name or f"mesh {i}")
         for i, mesh in enumerate(file.meshes)
-        if any(p.get("mode", Mode.TRIANGLES) >= Mode.TRIANGLES and "NORMAL" not in p.get("attributes", {}) for p in mesh.primitives)
+        if any(
+            p.get("mode", Mode.TRIANGLES) >= Mode.TRIANGLES and "NORMAL" not in p.get("attributes", {})
+            for p in mesh.primitives
+        )
     ]
     if flat:
         names = ", ".join(map(repr, flat[:5])) + (f" and {plural(len(flat) - 5, 'other')}" if len(flat) > 5 else "")

@@ -66,7 +66,7 @@ class Result:
     def look(self, index: int) -> dict[str, Any]:
         material = self.json["materials"][index]
         pbr = material.get("pbrMetallicRoughness", {})
-        out: dict[str, Any] = {"factor": [linear for linear in pbr.get("baseColorFactor", [1, 1, 1])[:3]], "image": None}
+        out: dict[str, Any] = {"factor": list(pbr.get("baseColorFactor", [1, 1, 1])[:3]), "image": None}
         texture = pbr.get("baseColorTexture")
         if texture is not None:
             out["image"] = self._picture(self.json["textures"][texture["index"]]["source"])
@@ -115,7 +115,9 @@ def differences(
     return out
 
 
-def _triangles(facts: dict[str, Any], arrays: dict[str, Array], result: Result, frames: list[int], near: float, skip: set[str]) -> list[str]:
+def _triangles(
+    facts: dict[str, Any], arrays: dict[str, Array], result: Result, frames: list[int], near: float, skip: set[str]
+) -> list[str]:
     """Triangles that have no partner on the other side, and what partners show."""
     ours, theirs = arrays["corners"], result.corners
     if len(ours) != len(theirs):
@@ -182,7 +184,11 @@ def _other(facts: dict[str, Any], arrays: dict[str, Array], result: Result, row:
     uv = np.roll(result.uv[k], -turn, axis=0) * [1, -1] + [0, 1]
     away = arrays["uv"][row] - uv
     if np.isnan(arrays["uv"][row]).any():
-        out += [] if np.isnan(uv).any() or not np.abs(np.nan_to_num(uv - [0, 1])).any() else ["no texture coordinates, then some"]
+        out += (
+            []
+            if np.isnan(uv).any() or not np.abs(np.nan_to_num(uv - [0, 1])).any()
+            else ["no texture coordinates, then some"]
+        )
     elif (np.abs(away - np.round(away[:1])) > UV).any():
         out.append("other texture coordinates")
     mine, their = arrays["colour"][row][:, :3], np.roll(result.colour[k], -turn, axis=0)[:, :3]
@@ -204,7 +210,11 @@ def _look(ours: dict[str, Any] | None, theirs: dict[str, Any], name: str) -> lis
         out.append(f"material {name!r} is seen through otherwise")
     if (ours["image"] is None) != (theirs["image"] is None):
         out.append(f"material {name!r}: a picture on one side")
-    elif ours["image"] is not None and "+" not in name and np.abs(np.array(ours["image"]) - theirs["image"]).max() > PICTURE:
+    elif (
+        ours["image"] is not None
+        and "+" not in name
+        and np.abs(np.array(ours["image"]) - theirs["image"]).max() > PICTURE
+    ):
         out.append(f"material {name!r} has another picture")
     return out
 
@@ -224,7 +234,7 @@ def _things(things: dict[str, Any], result: Result, near: float) -> list[str]:
         theirs.setdefault(NUMBER.sub("", name), []).append(i)
     mine: dict[str, list[str]] = {}
     for name, thing in things.items():
-        if thing["kind"] in NODES and "lod" not in name:
+        if thing["kind"] in NODES and "lod" not in thing["cell"]:
             mine.setdefault(NUMBER.sub("", name), []).append(name)
     for name in sorted(mine.keys() | theirs.keys()):
         ours, others = mine.get(name, []), theirs.get(name, [])

@@ -56,7 +56,13 @@ def trial(way, kind, name, folder):
             said["messages"] = messages()
         else:
             lines = {"use_mesh_edges": True} if kind == "mission" else {}
-            bpy.ops.export_scene.gltf(filepath=str(folder / "edited.glb"), export_extras=True, export_attributes=True, export_apply=True, **lines)
+            bpy.ops.export_scene.gltf(
+                filepath=str(folder / "edited.glb"),
+                export_extras=True,
+                export_attributes=True,
+                export_apply=True,
+                **lines,
+            )
     except RuntimeError as error:
         said["error"] = str(error).strip()
     facts, arrays = shown(JOB["frames"][kind], before)

@@ -10,7 +10,32 @@ from mathutils import Quaternion, Vector
 
 #: What custom properties say that a viewer does not show.
 FACTS = ("amount", "clan", "class_id", "flags", "host", "inner", "key", "level", "logical_id", "path", "type")
-_ALL = slice(None)
+#: Kind of scene -> name of the edit -> function; and which are of the extension alone.
+EDITS: dict[str, dict] = {"model": {}, "unit": {}, "mission": {}, "terrain": {}, "areal map": {}}
+ONLY_EXTENSION: list[tuple[str, str]] = []
+
+
+def edit(kind, *names, only_extension=False):
+    """Note an edit; ``names`` are what a message about it names."""
+
+    def note(function):
+        name = function.__name__.rstrip("_").replace("_", " ")
+
+        def run():
+            return [*names, *(function() or ())]
+
+        assert name not in EDITS[kind], name
+        EDITS[kind][name] = run
+        if only_extension:
+            ONLY_EXTENSION.append((kind, name))
+        return function
+
+    return note
+
+
+def quick(kind, name, function, *names, only_extension=False):
+    function.__name__ = name
+    edit(kind, *names, only_extension=only_extension)(function)
 
 
 def obj(name):
@@ -178,7 +203,7 @@ def shown(frames, cells):
     count = len(out["material"])
     corners = np.array(out["corners"], np.float64).reshape(-1, 3, 3)
     facts = {
-        "things": {o.name: _thing(o) for o in things},
+        "things": {o.name: _thing(o) | {"cell": _cell_of(o, cells)} for o in things},
         "looks": {m.name: look(m) for m in bpy.data.materials},
         "material": out["material"],
         "owner": out["owner"],

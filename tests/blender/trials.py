@@ -62,12 +62,13 @@ class Outcome:
 
 def main() -> int:
     options = arguments()
+    known = names_of_edits()
+    trials = [
+        trial
+        for trial in known
+        if re.search(options.only, trial[2]) and options.kind in (None, trial[1]) and options.way in (None, trial[0])
+    ]
     folder = Path(options.keep or tempfile.mkdtemp())
-    trials = chosen(options)
-    game = folder / "game"
-    if not game.is_dir():
-        shutil.copytree(example_game(), game)
-        assert call(cli.msh2gltf, game, "-o", folder / "out", "-q", "-j", "1") == 0
     blender = ROOT / f".venv-blender{'' if options.blender == '5.0' else f'-{options.blender}'}" / "bin/python"
     run_blender(blender, folder, options.zip, trials)
     outcomes = []
@@ -92,22 +93,16 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def chosen(options: argparse.Namespace) -> list[tuple[str, str, str]]:
-    """Way, kind and name of the trials to run: the edits' names are read without Blender."""
-    script = HERE / "trial_edits.py"
-    names = subprocess.run(
-        [sys.executable, HERE / "trial_names.py", script], capture_output=True, text=True, check=True
-    ).stdout
-    known: dict[str, Any] = json.loads(names)
+def names_of_edits() -> list[tuple[str, str, str]]:
+    """Way, kind and name of every trial: the names are read without Blender."""
+    command = [sys.executable, HERE / "trial_names.py"]
+    found: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     return [
         (way, kind, name)
         for way in WAYS
-        for kind, edits in known["edits"].items()
+        for kind, edits in found["edits"].items()
         for name in edits
-        if re.search(options.only, name)
-        and options.kind in (None, kind)
-        and options.way in (None, way)
-        and not (way == WAYS[0] and name in known["only_extension"])
+        if way != WAYS[0] or [kind, name] not in found["only_extension"]
     ]
 
 
@@ -115,8 +110,12 @@ def place(folder: Path, way: str, kind: str, name: str) -> Path:
     return folder / way / kind.replace(" ", "_") / name.replace(" ", "_")
 
 
-def run_blender(blender: Path, folder: Path, zip_file: str | None, trials: list[tuple[str, str, str]]) -> None:
+def run_blender(blender: Path | str, folder: Path, zip_file: str | None, trials: list[tuple[str, str, str]]) -> None:
     """Run all trials that the folder does not have; one that crashes Blender has failed, and the others go on."""
+    game = folder / "game"
+    if not game.is_dir():
+        shutil.copytree(example_game(), game)
+        assert call(cli.msh2gltf, game, "-o", folder / "out", "-q", "-j", "1") == 0
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     while left := [t for t in trials if not place(folder, *t).exists()]:
         job = {
@@ -155,8 +154,10 @@ def judged(folder: Path, way: str, kind: str, name: str) -> Outcome:
     code = 0 if second.is_file() else call(cli.msh2gltf, game / source["file"], *entry, "-o", second, "-q")
     with np.load(here / "shown.npz") as arrays:
         shown = dict(arrays)
-    found = ["the result cannot be exported"] if code else differences(
-        said["facts"], shown, second, FRAMES[kind], kind, said["names"]
+    found = (
+        ["the result cannot be exported"]
+        if code
+        else differences(said["facts"], shown, second, FRAMES[kind], kind, said["names"])
     )
     about = [text for text in messages if not NOISE.search(text)]
     named = [text for text in about if "Traceback" not in text and any(is_in(one, text) for one in said["names"])]
@@ -198,7 +199,9 @@ def texts(report: Any) -> list[str]:
         return out
     for key, value in report.items():
         if key == "not_applied":
-            out += [f"not applied: {' '.join(map(str, one.values())) if isinstance(one, dict) else one}" for one in value]
+            out += [
+                f"not applied: {' '.join(map(str, one.values())) if isinstance(one, dict) else one}" for one in value
+            ]
         elif key == "warnings":
             out += [str(one) for one in value]
         elif key in ("error", "message") or (key == "reason" and report.get("status") == "failed"):
