@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError, plural, printable
 from ..converter.findings import Report
-from ..converter.formats.gltf import Mode
 from ..converter.numeric.arrays import NONE16
 from ..converter.numeric.axes import gltf_to_game, rotation_to_game
 from ..converter.numeric.pose import parents_first, rotation_matrix
@@ -103,28 +102,12 @@ def _read_scene(file: GltfFile, parents: list[int], chosen: list[int]) -> tuple[
     drawn = [primitive for mesh in file.meshes for primitive in mesh.primitives]
     out.has_normals = not drawn or any("NORMAL" in one.get("attributes", {}) for one in drawn)
     if out.has_normals:
-        _report_flat(file, out.report)
+        report_flat(file, out.report)
     for item in out.nodes:
         if item.mesh >= 0:
             shown = out.meshes[item.mesh].primitives
             file.claim(sum(64 * p.vertex_count + 8 * p.index_count for p in shown))
     return out, index_of, weights
-
-
-def _report_flat(file: GltfFile, report: Report) -> None:
-    """Name the meshes whose faces are flat, because they have no normals, in a file where others have."""
-    flat = [
-        printable(mesh.name or f"mesh {i}")
-        for i, mesh in enumerate(file.meshes)
-        if any(
-            p.get("mode", Mode.TRIANGLES) >= Mode.TRIANGLES and "NORMAL" not in p.get("attributes", {})
-            for p in mesh.primitives
-        )
-    ]
-    if flat:
-        names = ", ".join(map(repr, flat[:5])) + (f" and {plural(len(flat) - 5, 'other')}" if len(flat) > 5 else "")
-        report.warnings.append(f"no normals in {names}, though others have them: the faces are flat")
-        report.concerned += flat
 
 
 def _placed_nodes(file: GltfFile, parents: list[int]) -> set[int]:
