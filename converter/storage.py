@@ -352,6 +352,17 @@ def _tidy(directory: Path) -> None:
                 _remove_abandoned(os.path.join(directory, name))
 
 
+def _walk(root: Path, onerror: Callable[[OSError], None] | None = None) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Walk like ``os.walk``, which before Python 3.12 ends in a RecursionError a thousand folders deep."""
+    waiting = [str(root)]
+    while waiting:
+        here = waiting.pop()
+        for base, directories, files in os.walk(here, onerror=onerror):
+            yield base, directories, files
+            waiting += [path for name in reversed(directories) if not os.path.islink(path := os.path.join(base, name))]
+            directories.clear()
+
+
 def walk_files(
     root: Path, onerror: Callable[[OSError], None] | None = None
 ) -> Iterator[tuple[Path, list[str], list[str]]]:
@@ -364,14 +375,14 @@ def walk_files(
         root: where to start.
         onerror: called where a directory cannot be read.
     """
-    for here, directories, files in os.walk(root, onerror=onerror):
+    for here, directories, files in _walk(root, onerror):
         directories[:] = sorted(name for name in directories if name.lower() != VAULT)
         yield Path(here), directories, sorted(files)
 
 
 def remove_temporary(root: Path) -> None:
     """Remove what killed runs left below a directory; no link is followed."""
-    for here, _, names in os.walk(root):
+    for here, _, names in _walk(root):
         for name in filter(_is_temporary, names):
             _remove_abandoned(os.path.join(here, name))
 
@@ -465,6 +476,12 @@ def read_json(data: bytes) -> Any:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {error.lineno}, column {error.colno} is not JSON, or it ends there") from None
+    except UnicodeError:
+        raise
+    except ValueError:
+        raise ValueError("it has a number of thousands of digits") from None
     return value
 
 

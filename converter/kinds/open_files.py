@@ -12,12 +12,15 @@ from pathlib import Path
 from ..errors import ConversionError
 from ..files import Later, Stamp, open_file, read_file, stamp
 from ..formats.control_points import POINTS_ENDING, POINTS_TYPE
-from ..formats.kinds import MISSION_FILE, find_model
+from ..formats.kinds import MISSION_FILE, Kind, archive_kind, find_model
 from ..formats.material import MATERIAL_TYPE, MATERIAL_VERSION, read_material
+from ..formats.mission import Mission, read_mission
 from ..formats.model import MshModel, model_at
 from ..formats.names import decode_text, encode_name, fold_upper, stem
-from ..formats.nres import Archive, Entry, read_nres
+from ..formats.nres import Archive, Entry, is_nres, read_nres
+from ..formats.registry import Registry, is_registry, read_registry
 from ..formats.texture import TEXM_MAGIC, TEXM_TYPE
+from ..formats.unit import Unit, is_unit, read_unit
 from ..formats.wear import LEVEL_ENDINGS, WEAR_TYPE
 from ..storage import if_there
 from .unpacked import entry_file, entry_name, file_beside, layout_of, rows_of
@@ -226,3 +229,23 @@ def _read_file(path: Path, size: int, start: int, count: int) -> memoryview:
     """A file; what has grown since it was listed is read as it is now, unless less is asked for."""
     data = read_file(path)
     return data if count == size else data[start : start + count]
+
+
+def read_assembly(path: Path, data: memoryview | None = None) -> Registry | Unit | Mission | None:
+    """Read a file if it is a registry, a unit or a mission; ``None``: it is another one.
+
+    Args:
+        path: the file.
+        data: its bytes, where they are read already.
+
+    Raises:
+        ConversionError: unreadable.
+    """
+    data = read_file(path) if data is None else data
+    if is_nres(data):
+        archive = read_nres(data, str(path))
+        known = archive_kind(archive) is Kind.ARCHIVE and is_registry(archive)
+        return read_registry(archive) if known else None
+    if path.name.lower() == MISSION_FILE or path.suffix.lower() == ".tma":
+        return read_mission(data, str(path))
+    return read_unit(data, str(path)) if is_unit(data) else None
