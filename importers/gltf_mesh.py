@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..converter.errors import ConversionError, plural, printable
-from ..converter.findings import Report
+from ..converter.errors import ConversionError
 from ..converter.formats.gltf import Json, Mode
 from ..converter.numeric.arrays import cross_products
 from ..converter.numeric.axes import gltf_to_game
@@ -493,19 +492,3 @@ def _give_to_joints(
             )
         owner.mesh = len(out.meshes) - 1
     out.report.warnings.append(f"skin of {item.name!r}: each triangle follows its dominant joint")
-
-
-def report_flat(file: GltfFile, report: Report) -> None:
-    """Name the meshes whose faces are flat, because they have no normals, in a file where others have."""
-    flat = [
-        printable(mesh.name or f"mesh {i}")
-        for i, mesh in enumerate(file.meshes)
-        if any(
-            p.get("mode", Mode.TRIANGLES) >= Mode.TRIANGLES and "NORMAL" not in p.get("attributes", {})
-            for p in mesh.primitives
-        )
-    ]
-    if flat:
-        names = ", ".join(map(repr, flat[:5])) + (f" and {plural(len(flat) - 5, 'other')}" if len(flat) > 5 else "")
-        report.warnings.append(f"no normals in {names}, though others have them: the faces are flat")
-        report.concerned += flat

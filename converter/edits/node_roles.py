@@ -136,9 +136,6 @@ class NodeRoles:
                 self._report(i, f"is called like {self._part(wanted)}", "there is one already")
             else:
                 left.append(i)
-                named = read_part_name(without_number(self.items[i].name))
-                if i not in numbered and named is not None and named[1:3] != wanted[1:]:
-                    self._report(i, f"is {self._part(wanted)} by its custom properties", "there is one already")
         return left
 
     def _cells(self, i: int) -> tuple[PartKey, PartKey]:

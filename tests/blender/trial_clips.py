@@ -4,22 +4,7 @@ from __future__ import annotations
 
 import bpy
 from trial_nodes import M
-from trial_tools import (
-    collection,
-    copy_of,
-    curves,
-    drag,
-    edit,
-    key,
-    keys,
-    move,
-    obj,
-    quick,
-    remove,
-    rescale,
-    switch_on,
-    turn,
-)
+from trial_tools import curves, drag, edit, key, keys, move, obj, quick, remove, rescale, switch_on, turn
 
 # ------------------------------------------------------------------ model: levels of detail
 
@@ -34,31 +19,8 @@ quick(M, "move level part", lambda: (switch_on(), move(L1))[:0], L1)
 quick(M, "turn level part", lambda: (switch_on(), turn(L1))[:0], L1)
 quick(M, "animate level part", lambda: (switch_on(), key(L1, "location", {0: (0, 0, 0), 24: (1, 0, 0)}))[:0], L1)
 quick(M, "lod property", lambda: obj(L1)["msh"].update({"lod": 2}), L1, "gun.lod2.group0")
-quick(M, "drag part to other level", lambda: drag(L1, collection("lod2.group0")), L1, "gun", only_extension=True)
-quick(M, "drag node to level", lambda: drag("gun", collection("lod1.group0")), "gun", only_extension=True)
-quick(M, "drag stage to level", lambda: drag(G1, collection("lod1.group0")), G1, "tower", only_extension=True)
-quick(M, "link part to two levels", lambda: collection("lod2.group0").objects.link(obj(L1)), L1, only_extension=True)
-quick(M, "rename collection", lambda: setattr(collection("lod2.group0"), "name", "far"), "far", only_extension=True)
-
-
-@edit(M, "Base_TM.lod2.group0", "Base_TM")
-def delete_level():
-    for one in list(collection("lod2.group0").objects):
-        bpy.data.objects.remove(one)
-    bpy.data.collections.remove(collection("lod2.group0"))
-
-
-@edit(M, "gun.001", "gun", only_extension=True)
-def copy_dropped_into_level():
-    copy_of("gun")
-    drag("gun.001", collection("lod2.group0"))
-    bpy.context.view_layer.update()
-
-
-@edit(M, "gun.lod1.group0.001", "gun", L1, only_extension=True)
-def copy_of_part_dropped_into_level():
-    copy_of(L1)
-    drag(f"{L1}.001", collection("lod2.group0"))
+quick(M, "taken cell", lambda: obj(G1)["msh"].update({"lod": 1, "group": 0}), G1, "tower.lod1.group0")
+quick(M, "delete level", lambda: remove("Base_TM.lod2.group0"), "Base_TM.lod2.group0", "Base_TM")
 
 
 @edit(M, "gun", only_extension=True)
@@ -66,14 +28,6 @@ def node_in_a_new_collection():
     home = bpy.data.collections.new("mine")
     bpy.context.scene.collection.children.link(home)
     drag("gun", home)
-
-
-@edit(M, "new", only_extension=True)
-def new_object_in_level():
-    switch_on()
-    bpy.ops.mesh.primitive_cube_add(location=(3, 0, 0))
-    bpy.context.object.name = "new"
-    drag("new", collection("lod1.group0"))
 
 
 @edit(M, "gun.lod2.group0")
@@ -85,7 +39,6 @@ def level_added_by_name():
     if "msh" in copy:
         del copy["msh"]
     obj(L1).users_collection[0].objects.link(copy)
-    drag("gun.lod2.group0", collection("lod2.group0"))
     bpy.context.view_layer.update()
 
 

@@ -99,13 +99,17 @@ def differences(
     """What the result shows otherwise, in words; ``names``: what the edit is about."""
     result = Result(path, frames, kind in ("model", "terrain"))
     out: list[str] = []
-    if kind == "model" and facts["frames"] != result.frames:
-        out.append(f"{facts['frames']} frames, then {result.frames}")
+    end = facts["frames"]
+    if kind == "model" and result.frames not in (int(end + 1e-3) + 1, int(np.ceil(end - 1e-3)) + 1):
+        out.append(f"the last key is at frame {end:g}, then there are {result.frames} frames")
     # a clip has whole frames; the coarse level of a terrain follows the fine one
     shown = [i for i, frame in enumerate(frames) if frame < max(result.frames, 1) or not result.json.get("animations")]
     shown = shown if len(arrays["corners"]) == len(frames) else [0]
     ours = arrays | {"corners": arrays["corners"][shown] if len(arrays["corners"]) else np.zeros((len(shown), 0, 3, 3))}
     result.corners = result.corners[shown]
+    for side, cells in ((ours, facts["cell"]), (vars(result), result.cell)):  # parts follow their nodes: at rest
+        still = np.array(["lod" in cell for cell in cells], bool)
+        side["corners"] = np.where(still[None, :, None, None], side["corners"][:1], side["corners"])
     skip = {"coarse"} if kind == "terrain" and "coarse" not in names else set()
     out += _triangles(facts, ours, result, [frames[i] for i in shown], PLACE[kind], skip)
     if kind == "mission":

@@ -21,7 +21,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 from trial_edits import EDITS
-from trial_tools import homes, shown
+from trial_tools import shown, stated
 
 JOB = json.loads(Path(sys.argv[1]).read_text("utf-8"))
 ROOT = Path(JOB["folder"])
@@ -44,7 +44,7 @@ def trial(way, kind, name, folder):
         bpy.ops.import_scene.gltf(filepath=str(ROOT / "out" / JOB["sources"][kind]["gltf"]))
     bpy.context.scene.frame_set(0)
     bpy.context.view_layer.update()
-    before = homes() if extension and kind == "model" else None
+    before = stated()
     names = EDITS[kind][name]()
     bpy.context.view_layer.update()
     if bpy.context.scene.frame_current != 0:

@@ -68,11 +68,6 @@ def pick(*names):
     return obj(names[-1])
 
 
-def collection(suffix):
-    """The collection of a cell; of the extension's or of the stock importer's."""
-    return next(c for c in bpy.context.scene.collection.children_recursive if c.name.endswith(suffix))
-
-
 def switch_on():
     """Every collection, as one does to see and to edit what is in it."""
     waiting = [bpy.context.view_layer.layer_collection]
@@ -180,7 +175,7 @@ def shown(frames, cells):
 
     Args:
         frames: to look at.
-        cells: what :func:`homes` said before the edit; ``None``: collections say nothing.
+        cells: what :func:`stated` said before the edit.
     """
     switch_on()
     out = {"corners": [], "uv": [], "colour": [], "material": [], "owner": [], "cell": []}
@@ -188,6 +183,8 @@ def shown(frames, cells):
     hidden = [o for o in scene.objects if o.hide_viewport]
     for one in hidden:
         one.hide_viewport = False
+    for one in scene.objects:
+        one.hide_set(False)
     bpy.context.view_layer.update()
     things = list(scene.objects)
     for frame in frames:
@@ -221,9 +218,9 @@ def shown(frames, cells):
     return facts, arrays
 
 
-def homes():
-    """The collections of the objects, and the cells that objects say they are of."""
-    return {o.name: ([c.as_pointer() for c in o.users_collection], _stated(o)) for o in bpy.context.scene.objects}
+def stated():
+    """The cells that objects say they are of."""
+    return {o.name: _stated(o) for o in bpy.context.scene.objects}
 
 
 def _stated(one):
@@ -238,15 +235,10 @@ def _in_name(name):
     return found[0] if found else ""
 
 
-def _cell_of(one, cells):
-    """As the user left it: by what was changed of its name, its properties and its collection."""
-    names, now = [c.name for c in one.users_collection], [c.as_pointer() for c in one.users_collection]
-    collections, stated = cells.get(one.name, (None, None)) if cells is not None else (now, _stated(one))
-    if cells is not None and one.name in cells and collections != now:
-        return _in_name(names[-1])
-    if cells is not None and one.name not in cells and _in_name(names[0]) and not _in_name(one.name):
-        return _in_name(names[0])
-    return _stated(one) if stated is not None and stated == _in_name(one.name) else _in_name(one.name)
+def _cell_of(one, before):
+    """As the user left it: by its properties where these were changed, else by its name."""
+    now = _stated(one)
+    return now if before.get(one.name, now) != now else _in_name(one.name)
 
 
 def _triangles(one, first, out):
@@ -312,7 +304,7 @@ def _length():
     for one in bpy.context.scene.objects:
         if one.animation_data is not None and one.animation_data.action is not None:
             ends += [p.co.x for c in curves(one.animation_data.action) for p in c.keyframe_points]
-    return int(max(ends) + 1e-3) + 1
+    return max(ends)
 
 
 def _scale_of(name):
