@@ -241,6 +241,7 @@ def import_gltf(
             written model would not show what the file shows.
     """
     from ...importers.gltf import read_gltf  # only the import needs it
+    from ..edits.coordinates import settle_coordinates
     from ..judge.models import snapshot
     from .base import find_sidecar, open_sidecar
     from .import_model import import_edited, import_new, stored_model
@@ -252,10 +253,13 @@ def import_gltf(
     given = read_gltf(
         gltf, in_memory, scene=options.scene, all_scenes=options.use_sidecar and beside, rigid_skin=options.rigid_skin
     )
-    seen = snapshot(given) if options.verify else None
     found, kept_in_memory = find_sidecar(gltf, sidecar, given.info, alone=lost) if options.use_sidecar else (None, None)
     try:
-        if found is None:
+        kept = None if found is None else open_sidecar(found, gltf, given.info, options, data=kept_in_memory)
+        about = None if kept is None else kept.description
+        settle_coordinates(given, about.shown if about else [], about.library if about else [])
+        seen = snapshot(given) if options.verify else None
+        if found is None or kept is None:
             if (made_of := given.info.get("kind")) in ASSEMBLY_KINDS:
                 raise ConversionError(
                     f"is {with_article(Kind(made_of))}, which is not written without its sidecar",
@@ -265,7 +269,6 @@ def import_gltf(
             if seen is not None:
                 judge_new(out, seen, options)
         else:
-            kept = open_sidecar(found, gltf, given.info, options, data=kept_in_memory)
             kind = kept.description.kind
             if kind is Kind.TERRAIN:
                 from .terrain import import_terrain
