@@ -15,11 +15,10 @@ from ..converter.formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL
 from ..converter.numeric.axes import game_to_gltf
 from ..converter.numeric.polygons import triangulate
 from ..converter.scene.appearance import Appearance
-from ..converter.scene.cells import part_name
 from ..converter.scene.decode import rest_pose
 from ..converter.scene.extras import MaterialExtras, MeshExtras, NodeExtras, SceneExtras, SourceExtras, to_extras
 from ..converter.scene.level import MaterialPair, TerrainScene
-from ..converter.scene.scene import Node, Part, Scene
+from ..converter.scene.scene import Node, Part, Scene, part_name
 from .gltf_file import Builder, Document, row_colour
 from .gltf_nodes import (
     Pictures,

@@ -1,8 +1,8 @@
 """Tell texture transforms that were exported from edits, and put the others into the coordinates.
 
 A material that shows a rectangle of its texture's ``Page`` is exported with ``KHR_texture_transform``
-(docs/reference/gltf.md#what-gltf-demands). What the game stores are coordinates inside that rectangle: a transform that still
-shows it changes nothing, one that shows another rectangle of the ``Page`` is an edit of the material
+(docs/reference/gltf.md#what-gltf-demands). The game stores coordinates inside that rectangle: a transform that
+still shows it changes nothing, one that shows another rectangle of the ``Page`` is an edit of the material
 (``edits.surfaces``), and any other one is an edit of the coordinates.
 """
 

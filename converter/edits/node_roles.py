@@ -14,10 +14,9 @@ import numpy as np
 
 from ..errors import printable
 from ..formats.names import without_number
-from ..scene.cells import part_name, read_part_name
 from ..scene.decode import is_point
 from ..scene.dialect import Dialect
-from ..scene.scene import ImportedNode, ImportedScene, Mesh, Scene
+from ..scene.scene import ImportedNode, ImportedScene, Mesh, Scene, part_name, read_part_name
 
 
 class StoredMeshes:

@@ -9,9 +9,9 @@ import trimesh
 
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.scene.cells import PartName, node_of_part, part_name, read_part_name
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect
+from msh_gltf.converter.scene.scene import PartName, node_of_part, part_name, read_part_name
 from tests.support.rebuilt import parse
 
 
