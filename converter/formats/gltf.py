@@ -190,6 +190,10 @@ class Surface(NamedTuple, Generic[P]):
     transform: TextureTransform = WHOLE
     light_transform: TextureTransform = WHOLE
 
+    def row(self) -> list[object]:
+        """Return it as JSON values, without transforms where there are none."""
+        return [*self] if (self.transform, self.light_transform) != (WHOLE, WHOLE) else [*self[:-2]]
+
 
 def surface_of(material: Json, textures: list[Json], picture_of: Callable[[int], P]) -> Surface[P]:
     """Return what a material of a document shows (glTF 2.0, 3.9).
