@@ -26,7 +26,7 @@ from .common import (
     write_stdout,
 )
 from .given import ToGltf
-from .options import FILE, options_of, read_options, refuse_batch_options
+from .options import FILE, given_options, options_of, read_options, refuse_batch_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,6 +63,7 @@ Examples:
   msh2gltf GAME --unit UNIT -o unit.glb           a unit, with its turret and guns
   msh2gltf MISSION -o mission.glb                 a mission: its level and all that stands there
   msh2gltf broken.msh --tolerant                  all of it that is not broken
+  msh2gltf sounds.lib --unpack files/             every entry as a file: sounds are WAV
 
 INPUT is a .msh file, an archive (.rlb, .lib), a unit (.dat), a mission (data.tma) or a directory;
 each is recognised by content. A mission's directory and an output file mean the mission. The
@@ -82,6 +83,16 @@ def command(context: click.Context, /, **_: object) -> None:
         raise click.UsageError("--keys and --subframes exclude each other")
     if given.strict and given.tolerant:
         raise click.UsageError("--strict and --tolerant exclude each other")
+    if given.layout is not None and given.unpack is None:
+        raise click.UsageError("--layout is for --unpack")
+    if given.unpack is not None:
+        from .archives import unpack
+
+        for name, option in given_options(context).items():
+            if name not in ("sources", "unpack", "layout", "force", "quiet"):
+                raise click.UsageError(f"{option} is not for --unpack")
+        unpack(given.sources, given.unpack, given.layout or "names", force=given.force, quiet=given.quiet)
+        return
     if given.unit is not None:
         given = _unit_of(given)
     refuse_other_direction(given.sources, to_gltf=True)
@@ -188,7 +199,7 @@ def _is_many(given: ToGltf) -> bool:
 
 
 def _export_one(given: ToGltf, options: ExportOptions) -> None:
-    from ..kinds.export_model import LoadedModel
+    from ..kinds.model import LoadedModel
     from ..kinds.texture import texture_at
     from ..storage import write_outputs
 
@@ -231,12 +242,12 @@ def _export_one(given: ToGltf, options: ExportOptions) -> None:
 def _load(given: ToGltf, options: ExportOptions) -> tuple[Loaded, Callable[[Path, bool], Files]]:
     """What a file holds, and what makes its outputs from a target and whether to keep a sidecar."""
     from ..errors import with_article
-    from ..kinds.dispatch import gltf_files, load_file
-    from ..kinds.export_model import LoadedModel
+    from ..kinds.dispatch import load_file
+    from ..kinds.model import LoadedModel
 
     loaded = load_file(given.sources[0], given.entry, options)
     if not _ends_in(given, ".obj"):
-        return loaded, lambda path, sidecar: gltf_files(loaded, path, options, sidecar=sidecar)
+        return loaded, lambda path, sidecar: loaded.files(path, options, sidecar=sidecar)
     if not isinstance(loaded, LoadedModel):
         what = with_article(loaded.kind)
         raise click.UsageError(f"{given.sources[0]} is {what}: only models become OBJ")
@@ -259,14 +270,13 @@ def _show_findings(findings: list[Finding], source: Path, verbose: bool) -> None
 def _export_texture(texture: LoadedTexture, output: str | None, force: bool, quiet: bool) -> None:
     """Write a texture's full size as a PNG."""
     from ..formats.names import escape
-    from ..kinds.texture import png_file
     from ..storage import write_outputs
 
     name = texture.name
     if output == STDOUT:
-        write_stdout(png_file(texture, Path(STDOUT))[1])
+        write_stdout(texture.png())
         return
-    target, data = png_file(texture, output_path(output, f"{escape(name)}.png", (".png",)))
+    target, data = output_path(output, f"{escape(name)}.png", (".png",)), texture.png()
     written = write_outputs([(target, data)], force)
     if not quiet:
         say(f"{name}: {texture.summary}")

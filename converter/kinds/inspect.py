@@ -1,159 +1,32 @@
-"""What ``msh-inspect`` reports: facts about a file as JSON data, and the same on one screen."""
+"""What ``msh-inspect`` shows: facts about registries, units, missions and RsLi libraries; every kind on one screen."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..errors import plural, printable
+from ..errors import ConversionError, plural, printable
 from ..findings import Finding
 from ..formats.kinds import Kind
-from ..formats.model import NO_LIGHTMAP, TABLES, MshModel
-from ..formats.nres import Archive
+from ..formats.mission import CLAN_TYPES, OBJECT_KINDS, Mission
+from ..formats.model import TABLES
+from ..formats.names import decode_text
+from ..formats.registry import Registry
+from ..formats.rsli import RsliLibrary, is_rsli, read_rsli, unpack
 from ..formats.terrain import NO_MATERIAL
-from ..numeric.surfaces import describe as describe_flags
-from ..scene.dialect import Decision, batch_materials, node_labels
-from ..scene.level import material_pair
-from ..scene.scene import Scene
+from ..formats.texture import TEXM_MAGIC
+from ..formats.unit import CLASSES, Unit
+from .check import check_file
+from .check_assembly import game_of, path_problem
+from .open_files import read_assembly
+from .registry import Game, describe_registry
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from .areal_map import LoadedArealMap
-    from .base import LoadedContainer
-    from .terrain import LoadedTerrain
-    from .texture import LoadedTexture
-
 Json = dict[str, Any]
 _FLAG_NAMES = {0x1: "interior", 0x4: "cell", 0x20: "cockpit", 0x100: "never hidden", 0x200: "vital"}
-
-
-def describe(model: MshModel, decision: Decision, scene: Scene, findings: list[Finding]) -> Json:
-    """Facts about a model; plain JSON values.
-
-    Args:
-        model: the model.
-        decision: its dialect and why.
-        scene: the model decoded in that dialect.
-        findings: from ``check_model``.
-    """
-    triangles = [scene.triangle_count(i) for i in range(len(scene.meshes))]
-    cells = Counter((part.lod, part.group) for part in scene.parts)
-    in_cell = Counter[tuple[int, int]]()
-    for part in scene.parts:
-        in_cell[part.lod, part.group] += triangles[part.mesh]
-    return {
-        "name": model.name,
-        "bytes": model.archive.total_size,
-        "dialect": asdict(decision) | {"dialect": decision.dialect.value},
-        "legacy": model.legacy,
-        "counts": {
-            "nodes": len(model.nodes),
-            "slots": len(model.slots),
-            "batches": len(model.batches),
-            "vertices": len(model.positions),
-            "triangles": len(model.indices) // 3,
-            "keys": 0 if model.keys is None else len(model.keys),
-            "map_words": len(model.frame_map),
-        },
-        "timeline": {"frame_count": scene.frame_count, "animated_nodes": [t.node for t in scene.tracks]},
-        "nodes": _nodes(model, decision, scene, triangles),
-        "cells": [
-            {"lod": lod, "group": group, "parts": cells[lod, group], "triangles": in_cell[lod, group]}
-            for lod, group in sorted(cells)
-        ],
-        "materials": _materials(model, decision, scene),
-        "entries": list_entries(model.archive),
-        "findings": [finding.facts() for finding in findings],
-    }
-
-
-def _nodes(model: MshModel, decision: Decision, scene: Scene, triangles: list[int]) -> list[Json]:
-    if model.legacy:
-        return [
-            {
-                "index": 0,
-                "name": scene.nodes[0].name,
-                "parent": -1,
-                "flags": 0,
-                "keys": 0,
-                "animated": False,
-                "parts": [],
-            }
-        ]
-    labels = node_labels(model, decision.dialect)
-    fallback = model.nodes["fallback_key"].astype(np.int64)
-    keys = np.diff(fallback, prepend=-1).tolist() if model.keys is not None else [0] * len(labels)
-    out: list[Json] = []
-    for i, node in enumerate(scene.nodes):
-        out.append(
-            {
-                "index": i,
-                "name": node.name,
-                "parent": node.parent,
-                "flags": node.flags,
-                "keys": keys[i],
-                "animated": node.animated,
-                "parts": [],
-            }
-        )
-        if labels[i]:
-            out[-1]["label"] = labels[i]
-    for part in scene.parts:
-        out[part.node]["parts"].append(
-            {
-                "lod": part.lod,
-                "group": part.group,
-                "slot": scene.meshes[part.mesh].slot,
-                "triangles": triangles[part.mesh],
-            }
-        )
-    return out
-
-
-def _materials(model: MshModel, decision: Decision, scene: Scene) -> list[Json]:
-    """Rows of the WEAR that the batches name, with what uses them."""
-    meaning = batch_materials(model, decision.dialect)
-    names = {material.row: material.name for material in scene.materials}
-    counts = model.batches["index_count"].astype(np.int64) // 3
-    out = []
-    for row in sorted(names):
-        mine = meaning.row == row
-        lightmaps = sorted({x for x in meaning.lightmap[mine].tolist() if x != NO_LIGHTMAP})
-        out.append(
-            {
-                "row": row,
-                "name": names[row],
-                "batches": int(mine.sum()),
-                "triangles": int(counts[mine].sum()),
-                "lightmaps": lightmaps,
-                "flags": sorted(set(meaning.flags[mine].tolist())),
-            }
-        )
-    return out
-
-
-def list_entries(archive: Archive) -> list[Json]:
-    """The directory of an NRes file."""
-    return [
-        {
-            "index": i,
-            "name": entry.name,
-            "type": entry.type_text,
-            "attr1": entry.attr1,
-            "attr2": entry.attr2,
-            "attr3": entry.attr3,
-            "size": entry.size,
-            "offset": entry.data_offset,
-        }
-        for i, entry in enumerate(archive.entries)
-    ]
-
-
-# ------------------------------------------------------------------ on a screen
 
 
 def show_model(console: Console, facts: Json) -> None:
@@ -188,71 +61,6 @@ def show_model(console: Console, facts: Json) -> None:
     console.print(*tables)
     console.print(_entries_table(facts["entries"]))
     _show_findings(console, facts["findings"])
-
-
-def describe_terrain(loaded: LoadedTerrain) -> Json:
-    """Return the facts about a terrain as plain JSON values."""
-    terrain, faces = loaded.terrain, loaded.terrain.faces
-    flags, counts = np.unique(faces["flags"], return_counts=True)
-    pairs = np.unique(np.stack([faces["first"], faces["second"]], axis=1), axis=0)
-    hull = terrain.header["hull"][0]
-    return {
-        **_heading(loaded),
-        "counts": {
-            "vertices": len(terrain.positions),
-            "faces": len(faces),
-            "fine": len(terrain.faces_of(0)),
-            "coarse": len(terrain.faces_of(1)),
-            "squares": [terrain.across, terrain.down],
-        },
-        "box": [hull.min(axis=0).tolist(), hull.max(axis=0).tolist()],
-        "materials": [
-            material_pair(first, second, loaded.wear, loaded.micro)._asdict() for first, second in pairs.tolist()
-        ],
-        "flags": {describe_flags(flag): number for flag, number in zip(flags.tolist(), counts.tolist(), strict=True)},
-        **_ending(loaded),
-    }
-
-
-def describe_areal_map(loaded: LoadedArealMap) -> Json:
-    """Return the facts about an areal map as plain JSON values."""
-    areals = loaded.areals
-    classes, counts = np.unique(areals.records["class_id"], return_counts=True)
-    return {
-        **_heading(loaded),
-        "counts": {
-            "areals": len(areals.records),
-            "vertices": len(areals.vertices),
-            "cells": [areals.cells_x, areals.cells_y],
-            "cell_entries": len(areals.cell_ids),
-        },
-        "classes": dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True)),
-        "area": float(areals.records["area"].astype(np.float64).sum()),
-        **_ending(loaded),
-    }
-
-
-def _heading(loaded: LoadedContainer) -> Json:
-    return {"name": loaded.name, "bytes": loaded.archive.total_size, "summary": loaded.summary}
-
-
-def _ending(loaded: LoadedContainer) -> Json:
-    findings = [finding.facts() for finding in loaded.findings]
-    return {"entries": list_entries(loaded.archive), "findings": findings}
-
-
-def describe_texture(loaded: LoadedTexture) -> Json:
-    """Return the facts about a texture as plain JSON values."""
-    texm, keys = loaded.texm, ("x", "y", "width", "height")
-    return {
-        "name": loaded.name,
-        "width": texm.width,
-        "height": texm.height,
-        "format": texm.format,
-        "levels": len(texm.levels),
-        "alpha": texm.has_alpha,
-        "rectangles": [{key: int(rect[key]) for key in keys} for rect in texm.pages],
-    }
 
 
 def show_texture(console: Console, facts: Json) -> None:
@@ -410,3 +218,273 @@ def _entries_table(entries: list[Json], marked: set[int] | None = None) -> Rende
         )
     rendered: RenderableType = table
     return rendered
+
+
+def describe_unit(unit: Unit, name: str, game: Game | None, findings: list[Finding]) -> Json:
+    """Facts about a unit.
+
+    Args:
+        unit: the unit.
+        name: its file's.
+        game: the game that it is in; ``None``: keys are not looked up.
+        findings: what a check found.
+    """
+    return {
+        "kind": Kind.UNIT,
+        "name": name,
+        "type": unit.type,
+        "game": None if game is None else str(game.root),
+        "components": [_component(unit, row, game) for row in range(len(unit))],
+        "findings": [finding.facts() for finding in findings],
+    }
+
+
+def _component(unit: Unit, row: int, game: Game | None) -> Json:
+    part, parent = unit.part_class(row), int(unit.parents[row])
+    facts: Json = {
+        "index": row,
+        "parent": parent,
+        "key": unit.key(row),
+        "class": part,
+        "class_name": name_of(CLASSES, part),
+        "attach": unit.attach(row),
+        "label": unit.label(row),
+        "shown": unit.is_shown(row),
+    }
+    if game is not None:
+        found = game.object(unit.key(row))
+        model = None if found.resolved is None else found.resolved.model
+        facts["model"] = None if model is None else str(model)
+        facts["missing"] = "the key" if found.resolved is None else found.problem
+        if parent >= 0 and unit.is_shown(row):
+            facts["socket"] = _node_name(game, unit.key(parent), unit.attach(row))
+    return facts
+
+
+def _node_name(game: Game, key: str, node: int) -> str:
+    """The name of a node of a key's model; empty where there is none."""
+    found = game.object(key)
+    if found.model is None:
+        return ""
+    try:
+        names = game.model(found.model).node_names or []
+    except ConversionError:
+        return ""
+    return decode_text(names[node]) if 0 <= node < len(names) else ""
+
+
+def describe_mission(mission: Mission, name: str, game: Game | None, findings: list[Finding]) -> Json:
+    """Facts about a mission; arguments as of :func:`describe_unit`."""
+    return {
+        "kind": Kind.MISSION,
+        "name": name,
+        "map": mission.map,
+        "word": mission.word,
+        "object_version": mission.object_version,
+        "game": None if game is None else str(game.root),
+        "routes": [{"id": route.id, "points": route.points.tolist()} for route in mission.routes],
+        "clans": [
+            {
+                "name": clan.title,
+                "type": clan.type,
+                "type_name": name_of(CLAN_TYPES, clan.type),
+                "base": list(clan.base),
+                "zones": [{name: zone[name].tolist() for name in ("centre", "inner", "outer")} for zone in clan.zones],
+                "relations": [[decode_text(to), relation] for to, relation in clan.relations],
+            }
+            for clan in mission.clans
+        ],
+        "objects": [_object(mission, row, game) for row in range(len(mission.objects))],
+        "lodes": [{"position": lode["position"].tolist(), "amount": lode["amount"].item()} for lode in mission.lodes],
+        "findings": [finding.facts() for finding in findings],
+    }
+
+
+def _object(mission: Mission, row: int, game: Game | None) -> Json:
+    placed = mission.objects[row]
+    clan = int(placed.record["clan"])
+    owner = mission.clans[clan].title if placed.is_assembly and clan < len(mission.clans) else ""
+    facts: Json = {
+        "index": row,
+        "kind": name_of(OBJECT_KINDS, placed.kind),
+        "name": placed.title,
+        "path": placed.reference,
+        "clan": owner,
+        "logical_id": placed.logical_id,
+        "position": placed.record["position"].tolist(),
+        "turns": placed.record["turns"].tolist(),
+        "scale": list(placed.scale),
+        "start": int(placed.record["start"]),
+        "host": None if placed.host is None else list(placed.host),
+        "properties": {each.title: each.number for each in placed.properties},
+    }
+    if game is not None:
+        facts["missing"] = path_problem(placed, game)
+    return facts
+
+
+def name_of(names: tuple[str, ...], number: int) -> str:
+    """Return what a number means; the number where nobody knows."""
+    return names[number] if number < len(names) else str(number)
+
+
+def describe_rsli(library: RsliLibrary, findings: list[Finding]) -> Json:
+    """Facts about an RsLi library: its entries, and which are textures."""
+    entries = []
+    for row, entry in enumerate(library.rows):
+        try:
+            texture = unpack(library, row)[: len(TEXM_MAGIC)] == TEXM_MAGIC
+            holds = "texture" if texture else "data"
+        except ConversionError:
+            holds = "unknown"
+        entries.append(
+            {
+                "index": row,
+                "name": library.name(row),
+                "method": library.method_name(row),
+                "packed": int(entry["packed_size"]),
+                "unpacked": int(entry["unpacked_size"]),
+                "holds": holds,
+            }
+        )
+    rows = [finding.facts() for finding in findings]
+    return {"kind": Kind.RSLI, "name": library.label, "entries": entries, "findings": rows}
+
+
+def show_rsli(console: Console, facts: Json) -> None:
+    """Print the entries of an RsLi library."""
+    from rich.markup import escape
+
+    count = len(facts["entries"])
+    console.print(
+        f"[bold]{escape(printable(facts['name']))}[/]  RsLi library of {count} {'entry' if count == 1 else 'entries'}",
+        soft_wrap=True,
+    )
+    for one in facts["entries"]:
+        console.print(
+            f"[cyan]{one['index']}[/] {escape(printable(one['name']))}  {one['method']}  "
+            f"{one['packed']} -> {plural(one['unpacked'], 'byte')}  [green]{one['holds']}[/]",
+            highlight=False,
+            soft_wrap=True,
+        )
+    for finding in facts["findings"]:
+        text = f"{finding['severity']} {finding['code']}: {finding['problem']}"
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def show_registry(console: Console, facts: Json) -> None:
+    """Print what every key means."""
+    from rich.markup import escape
+
+    objects = facts["objects"]
+    tags = Counter(one["tag"] for one in objects)
+    counts = ", ".join(f"{count} {printable(tag)}" for tag, count in sorted(tags.items()))
+    console.print(f"[bold]object registry[/] of {plural(len(objects), 'key')}: {escape(counts)}", soft_wrap=True)
+    for one in sorted(objects, key=lambda each: each["key"].lower()):
+        text = f"[cyan]{escape(printable(one['key']))}[/] {escape(printable(one['tag']))}"
+        text += "".join(f"  {escape(printable(file))}" for file in one["files"].values())
+        if one["chain"]:
+            text += f"  [dim]by {escape(printable(' -> '.join(one['chain'])))}[/]"
+        console.print(text, highlight=False, soft_wrap=True)
+
+
+def show_unit(console: Console, facts: Json) -> None:
+    """Print a unit as a tree."""
+    from rich.markup import escape
+    from rich.tree import Tree
+
+    parts = facts["components"]
+    tree = Tree(
+        f"[bold]{escape(printable(facts['name']))}[/]  unit of {plural(len(parts), 'component')}, "
+        f"type {facts['type']:#010x}  [dim](index, key, class, socket or slot)[/]"
+    )
+    branches = {-1: tree}
+    for part in parts:  # depth first: the parent comes before
+        text = f"[cyan]{part['index']}[/] {escape(printable(part['key']))} {part['class_name']}"
+        if part["parent"] >= 0:
+            what = "socket" if part["shown"] else "slot"
+            text += f"  {what} {part['attach']}"
+            text += f" [magenta]{escape(printable(part.get('socket', '')))}[/]"
+        text += f"  [green]{escape(printable(part['label']))}[/]"
+        if not part["shown"]:
+            text += "  [dim]inside[/]"
+        if part.get("missing"):
+            text += f"  [red]missing: {escape(printable(part['missing']))}[/]"
+        branches[part["index"]] = branches[part["parent"]].add(text, highlight=False)
+    console.print(tree)
+    _game_and_findings(console, facts)
+
+
+def show_mission(console: Console, facts: Json) -> None:
+    """Print the clans, routes and objects of a mission."""
+    from rich.markup import escape
+
+    def line(text: str) -> None:
+        console.print(text, highlight=False, soft_wrap=True)
+
+    objects = facts["objects"]
+    zones = sum(len(clan["zones"]) for clan in facts["clans"])
+    line(
+        f"[bold]{escape(printable(facts['name']))}[/]  mission on "
+        f"{escape(printable(facts['map']))}: "
+        f"{plural(len(objects), 'object')}, {plural(len(facts['clans']), 'clan')}, "
+        f"{plural(len(facts['routes']), 'route')}, {plural(zones, 'zone')}, "
+        f"{plural(len(facts['lodes']), 'lode')}"
+    )
+    for clan in facts["clans"]:
+        x, y = clan["base"]
+        line(
+            f"clan [cyan]{escape(printable(clan['name']))}[/] {clan['type_name']}, base "
+            f"{x:.1f} {y:.1f}, {plural(len(clan['zones']), 'zone')}"
+        )
+    for route in facts["routes"]:
+        line(f"route {route['id']}: {plural(len(route['points']), 'point')}")
+    for one in objects:
+        x, y, z = one["position"]
+        text = f"[cyan]{one['index']}[/] {one['kind']} {escape(printable(one['path']))}"
+        text += f" [green]{escape(printable(one['name']))}[/]" if one["name"] else ""
+        text += f" [magenta]{escape(printable(one['clan']))}[/]" if one["clan"] else ""
+        text += f" id {one['logical_id']}" if one["logical_id"] >= 0 else ""
+        text += f"  at {x:.1f} {y:.1f} {z:.1f}"
+        if one["host"] is not None:
+            text += f", hosted by {one['host'][0]} at vertex {one['host'][1]}"
+        if one.get("missing"):
+            text += f"  [red]{escape(printable(one['missing']))}[/]"
+        line(text)
+    _game_and_findings(console, facts)
+
+
+def _game_and_findings(console: Console, facts: Json) -> None:
+    """Where the game was found, and findings."""
+    if facts["game"] is None:
+        console.print("no objects.rlb above it: keys were not looked up", markup=False)
+    for finding in facts["findings"]:
+        text = f"{finding['severity']} {finding['code']}: {finding['problem']}"
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def assembly_facts(path: Path, data: memoryview) -> dict[str, Any] | None:
+    """Return what ``msh-inspect`` shows of a registry, unit, mission or RsLi, else ``None``.
+
+    Args:
+        path: the file.
+        data: its bytes.
+
+    Raises:
+        ConversionError: it cannot be read, or the registry of its game cannot.
+    """
+    library = read_rsli(data, str(path)) if is_rsli(data) else None
+    read = None if library is not None else read_assembly(path, data)
+    if library is None and read is None:
+        return None
+    checked = check_file(path, path.name, known=True)
+    findings = [finding for one in checked for finding in one.findings]
+    if library is not None:
+        return describe_rsli(library, findings)
+    game = game_of(path)
+    if isinstance(read, Registry):
+        return describe_registry(read, findings)
+    if isinstance(read, Unit):
+        return describe_unit(read, path.name, game, findings)
+    assert isinstance(read, Mission)
+    return describe_mission(read, path.name, game, findings)
