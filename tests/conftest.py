@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.second import plugin
+
+plugin.install()  # before anything imports a writer
 
 ROOT = Path(__file__).parent.parent
 #: What the marker ``slow`` is on, and why it takes long; tests/README.md has the same table.
@@ -49,3 +54,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         place = item.path.relative_to(ROOT / "tests").as_posix()
         if place.startswith(tuple(SLOW)):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    plugin.forget()
+
+
+@pytest.fixture(autouse=True)
+def sound_by_a_second_reader(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test in which an import made a file that a second reader finds broken."""
+    yield
+    if not request.node.get_closest_marker("plants_faults"):
+        assert not plugin.found
