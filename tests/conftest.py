@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,9 +40,11 @@ SLOW = {
     "test_extension_build.py": "fetch wheels, build the extension twice",
 }
 
-# a busy machine is slow, and no test is about time
-settings.register_profile("project", deadline=None, suppress_health_check=list(HealthCheck))
-settings.load_profile("project")
+# a busy machine is slow, and no test is about time; the gate tries the same examples each time
+settings.register_profile("project", deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+# other examples each time, and many; what fails is tried again first (.hypothesis)
+settings.register_profile("explore", settings.get_profile("project"), derandomize=False, max_examples=2000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "project"))
 # a shell that runs pytest in the background lets it ignore Ctrl-C, and so would every command that
 # the tests start and interrupt
 signal.signal(signal.SIGINT, signal.default_int_handler)
