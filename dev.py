@@ -5,6 +5,7 @@
                                 --windows also tests CPython for Windows, under wine;
                                 --all that, and every Blender and Python that can be had;
                                 --explore lets Hypothesis look for new examples)
+    python3 dev.py mutants converter/rebuild   change the product at random: does a test notice? (--count 100)
     python3 dev.py extension    the Blender extension: dist/msh_gltf-VERSION.zip
     python3 dev.py docs         the site, strictly built into site/ (--serve: shown while you write)
     python3 dev.py release      wheel, sdist, extension and site into dist/, checked
@@ -47,6 +48,8 @@ def main() -> int:
         return demo()
     if command == "test":
         return test(more)
+    if command == "mutants":
+        return run(environments.environment(["test"]), ["-m", "tests.mutants", *more], dict(os.environ))
     if command == "extension":
         return subprocess.run([sys.executable, "-m", "blender_extension.build"], cwd=HERE, check=False).returncode
     if command == "docs":
