@@ -1,6 +1,6 @@
 """Objects of Blender become what the converter imports, array by array; as Blender shows them.
 
-What the bridge cannot carry goes the road of Blender's glTF add-on (:func:`needs_gltf`): skeletons, constraints,
+What the bridge cannot carry goes through Blender's glTF add-on (:func:`needs_gltf`): skeletons, constraints,
 and whatever else moves objects or makes their shapes besides keys and modifiers.
 """
 

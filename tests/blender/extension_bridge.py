@@ -42,7 +42,7 @@ def cells(out):
 
 
 def beyond(out):
-    """What the bridge does not carry goes the road of glTF: a constraint, a driver, a skeleton."""
+    """What the bridge does not carry goes by glTF: a constraint, a driver, a skeleton."""
     facts = {}
     for name in ("constraint", "driver", "bone", "instances"):
         bpy.ops.wm.read_homefile(use_empty=True)

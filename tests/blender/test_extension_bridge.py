@@ -1,4 +1,4 @@
-"""The extension's bridge: welded meshes, levels below their nodes, and what goes the road of glTF."""
+"""The extension's bridge: welded meshes, levels below their nodes, and what goes by glTF."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_sliders_show_one_stage_and_level(seen: Seen) -> None:
 
 
 @pytest.mark.parametrize("name", ["constraint", "driver", "bone", "instances"])
-def test_what_the_bridge_does_not_carry_takes_the_other_road(seen: Seen, name: str) -> None:
+def test_what_the_bridge_does_not_carry_goes_by_gltf(seen: Seen, name: str) -> None:
     facts = seen.facts["beyond"]
     assert (facts[f"{name} before"], facts[name]) == (False, True)
     assert facts[f"{name} report"]["outcome"]

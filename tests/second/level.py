@@ -125,13 +125,13 @@ def areal_problems(data: bytes) -> Problems:
         ring = zip(corners, corners[1:] + corners[:1], strict=True)
         area = sum(a[0] * b[1] - b[0] * a[1] for a, b in ring) / 2
         found["areal-area"] += abs(record[4] - abs(area)) > 0.02 * abs(area) + 1
-        for edge, (other, twin) in enumerate(links):
-            if (other, twin) == (-1, -1):
+        for edge, (other, back_edge) in enumerate(links):
+            if (other, back_edge) == (-1, -1):
                 continue
-            if not 0 <= other < len(areals) or not 0 <= twin < len(areals[other][2]):
+            if not 0 <= other < len(areals) or not 0 <= back_edge < len(areals[other][2]):
                 found["areal-link"] += 1
             else:
-                found["areal-mutual"] += areals[other][2][twin] != (i, edge)
+                found["areal-mutual"] += areals[other][2][back_edge] != (i, edge)
     for ids in cells:
         found["areal-cell"] += any(i >= len(areals) for i in ids)
         found["areal-cell-list"] += len(set(ids)) != len(ids) or len(ids) > 1023
