@@ -253,23 +253,30 @@ def renumber(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
 
     These are word +6 of a portal's batch in ``retail``, and Res17 (docs/reference/model.md).
     """
-    model = job.model
-    new_of = {edits[i].old: row for row, i in enumerate(order) if edits[i].old is not None}
-    if all(old == row for old, row in new_of.items()):
+    model, report = job.model, job.report
+    new_of = {old: row for row, i in enumerate(order) if (old := edits[i].old) is not None}
+    moved = any(old != row for old, row in new_of.items())
+    if not moved and not job.plan.deleted_nodes:
         return
+    known = np.array(list(new_of), np.int64)
     if job.dialect is Dialect.RETAIL:
         batches = model.batches.copy()
         portal = (batches["word0"] & BATCH_PORTAL).astype(bool) & (batches["word6"] != NONE16)
+        if lost := int((~np.isin(batches["word6"][portal], known)).sum()):
+            report.warnings.append(f"{plural(lost, 'portal')} led to deleted nodes and lead nowhere now")
         batches["word6"][portal] = [new_of.get(int(old), NONE16) for old in batches["word6"][portal]]
         model.streams[StreamType.BATCHES] = batches
     if model.graph is not None and len(model.graph.points):
         points = model.graph.points.copy()
+        if lost := int((~np.isin(points["node"], known)).sum()):
+            report.warnings.append(f"{plural(lost, 'path point')} stood on deleted nodes: the first node has them")
         points["node"] = [new_of.get(int(old), 0) for old in points["node"]]
         model.graph = PathGraph(points, model.graph.links)
         tails = model.graph.links["opaque8"]
-        if (tails != 0xFFFFFFFF).any():
-            job.report.warnings.append("path links have words that may be node numbers; they were kept")
-    job.report.warnings.append("nodes were renumbered: check the units (.dat) that have parts on this model")
+        if moved and (tails != 0xFFFFFFFF).any():
+            report.warnings.append("path links have words that may be node numbers; they were kept")
+    if moved:
+        report.warnings.append("nodes were renumbered: check the units (.dat) that have parts on this model")
 
 
 # ------------------------------------------------------------------ what became of each node and part
