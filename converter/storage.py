@@ -97,8 +97,7 @@ def write_outputs(files: Sequence[tuple[Path, bytes]], force: bool, *, durable: 
                 waiting.append(unfinished)
                 unfinished.file.write(data)
                 unfinished.file.flush()
-                with contextlib.suppress(FileNotFoundError):
-                    os.chmod(unfinished.path, stat.S_IMODE(os.stat(path).st_mode))
+                copy_mode(path, unfinished.path)
                 if durable:
                     os.fsync(unfinished.file.fileno())
             except OSError as error:
@@ -143,7 +142,8 @@ def copy_output(source: Path, target: Path, *, durable: bool = False, force: boo
             with _Unfinished(target) as unfinished:
                 shutil.copyfileobj(opened, unfinished.file, 1 << 20)
                 unfinished.file.flush()
-                shutil.copystat(source, unfinished.path)
+                with _where_disks_can():
+                    shutil.copystat(source, unfinished.path)
                 if durable:
                     os.fsync(unfinished.file.fileno())
                 with undisturbed():
@@ -265,6 +265,26 @@ def undisturbed() -> Iterator[None]:
             signal.signal(number, handler)
     for number in came:
         signal.raise_signal(number)
+
+
+def copy_mode(old: Path, new: str | Path) -> None:
+    """Give a new file the mode of the one whose place it takes, if there is one.
+
+    Raises:
+        OSError: the disk reports an error.
+    """
+    with contextlib.suppress(FileNotFoundError), _where_disks_can():
+        os.chmod(new, stat.S_IMODE(os.stat(old).st_mode))
+
+
+@contextlib.contextmanager
+def _where_disks_can() -> Iterator[None]:
+    """Do without modes and times on a disk that has none."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSYS, errno.ENOTSUP, errno.EPERM):
+            raise
 
 
 def _remove(path: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from .layers import Changed, Layer, Slot, Value, changes, compose, digest_of, ne
 from .merge import Conflict
 from .transaction import (
     History,
-    State,
     can_be_made,
     carry_out,
     digest_of_file,
@@ -382,8 +381,11 @@ class GameEdits:
 
     def _is_news(self, opened: Opened, row: dict[str, Any]) -> bool:
         """Whether the history does not have this already: a copy may be made again."""
-        state = State(row["base"], row["after"], opened.wanted)
-        return self._own.files.get(opened.file) != state
+        state = self._own.files.get(opened.file)
+        if state is None or (state.base, state.after) != (row["base"], row["after"]):
+            return True
+        known, wanted = ([replace(layer, number=0) for layer in layers] for layers in (state.layers, opened.wanted))
+        return known != wanted
 
     def _row(self, opened: Opened, jobs: Mapping[str, bytes | None]) -> dict[str, Any]:
         """What the history says of one file."""

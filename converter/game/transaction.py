@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from ..formats.sidecar import sha256
 from ..storage import (
     cannot_read,
     cannot_write,
+    copy_mode,
     held_open,
     is_taken,
     link_message,
@@ -183,8 +183,7 @@ def _place(vault: Vault, name: str, path: Path, *, is_there: bool) -> None:
         return
     ready = vault.staged(name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with contextlib.suppress(FileNotFoundError):
-        shutil.copymode(path, ready)
+    copy_mode(path, ready)
     try:
         os.replace(ready, path)
     except OSError as error:

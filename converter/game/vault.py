@@ -286,8 +286,7 @@ class Vault:
         try:
             with append_file(path) as file:
                 end = file.read().rfind(b"\n") + 1
-                file.seek(end)
-                file.truncate()  # what a killed run left unfinished goes
+                file.seek(end)  # over what a killed run left: what no line break ends is never read
                 try:
                     left = memoryview(line)
                     while left:

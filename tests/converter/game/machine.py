@@ -210,6 +210,33 @@ class Game(Others):
             assert kill is not None
             assert self.files() == before
 
+    @rule(file=st.sampled_from(ARCHIVES), index=st.integers(0, 4), payload=payloads)
+    def later_change_first(self, file: str, index: int, payload: bytes) -> None:
+        """A change under a later one stays until that is taken back; the refusal names it."""
+        start = self.files()
+        if file not in start or file in self.foreign:
+            return
+        numbers = []
+        for owner in (b"8", b"9"):
+            before = self.files()
+            with GameEdits(self.root, "edit", f"out:{owner.decode()}") as door:
+                there = read_nres(before[file], file)
+                door.put(
+                    file, write_nres(replace_entry(there, index, owner + os.urandom(9) + payload)), lambda _: False
+                )
+                numbers.append(door.number)
+                door.commit()
+            self.note_done(before)
+        with GameEdits(self.root, "undo", "msh-mod") as door, pytest.raises(ConversionError) as refused:
+            undo(door, numbers[0])
+        assert f"transaction {numbers[1]} (edit) changed it later" in str(refused.value)
+        for number in reversed(numbers):
+            before = self.files()
+            with GameEdits(self.root, "undo", "msh-mod") as door:
+                door.commit("undo", undoes=undo(door, number))
+            self.note_done(before)
+        assert self.files() == start
+
     def assert_says_why(self, error: str, number: int) -> None:
         """A refused undo names the later change that is in force where this one changed something."""
         if self.foreign or number not in self.done or "already" in error:

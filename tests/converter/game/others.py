@@ -13,7 +13,7 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import repack, replace_entry
 from msh_gltf.converter.game.edits import GameEdits
-from msh_gltf.converter.game.undo import restore, status
+from msh_gltf.converter.game.undo import restore, status, undo
 from msh_gltf.converter.game.vault import Vault
 from tests.converter.game.contents import content, digest_of
 
@@ -51,7 +51,7 @@ class Others(RuleBasedStateMachine):
         history = self.vault / "edits.jsonl"
         if history.is_file():
             with open(history, "ab") as file:
-                file.write(b'{"number":7,"ti')
+                file.write(b'{"number":7,"ti' + b" " * 9999)
 
     @rule(
         file=st.sampled_from(ARCHIVES),
@@ -94,6 +94,58 @@ class Others(RuleBasedStateMachine):
         ours = [r["files"].get(file, {}).get("after") for r in Vault(self.root).records()]
         if path.read_bytes() != data:  # our change was in force already
             assert digest_of(data) in [*digests, *ours]
+
+    def put_entry(self, file: str, index: int, payload: bytes, owner: str) -> int:
+        """An edit of one entry, on top of what is there; the number of its transaction."""
+        before = self.files()
+        with GameEdits(self.root, "edit", owner) as door:
+            number = door.number
+            edited = replace_entry(read_nres(before[file], file), index, payload)
+            door.put(file, write_nres(edited), lambda _: False)
+            door.commit()
+        self.note_done(before)
+        return number
+
+    @rule(file=st.sampled_from(ARCHIVES))
+    def undo_after_a_patch(self, file: str) -> None:
+        """What another program wrote between two edits comes back byte for byte."""
+        if file not in self.files() or file in self.foreign:
+            return
+        self.put_entry(file, 0, os.urandom(30), "out:12")
+        archive = read_nres((self.root / file).read_bytes(), file)
+        data = write_nres(repack(replace_entry(archive, 4, os.urandom(9))))
+        slot = list(content(data))[4]
+        self.note_foreign(file, slot, content(data)[slot])
+        (self.root / file).write_bytes(data)
+        self.note()
+        number, before = self.put_entry(file, 1, os.urandom(50), "out:13"), self.files()
+        with GameEdits(self.root, "undo", "msh-mod") as door:
+            door.commit("undo", undoes=undo(door, number))
+        self.note_done(before)
+        assert (self.root / file).read_bytes() == data
+
+    @rule(file=st.sampled_from(ARCHIVES))
+    def rows_of_two(self, file: str) -> None:
+        """Two change a row each, and the first one goes: the second is not taken back to what was not there."""
+        last = len(NAMES) - 1
+        before = self.files()
+        if file not in before or file in self.foreign:
+            return
+        rows = bytes(read_nres(before[file], file).entries[last].payload)
+        one = with_row(rows, os.urandom(3))
+        first = self.put_entry(file, last, one, "out:14")
+        second = self.put_entry(file, last, with_row(one, os.urandom(4)), "out:15")
+        there = self.files()
+        with GameEdits(self.root, "edit", "out:14") as door:
+            mine = [layer for layer in door.open(file).layers if layer.owner == "out:14"]
+            door.put(file, None, mine.__contains__)
+            door.commit()
+        self.note_done(there)
+        now = self.files()
+        with GameEdits(self.root, "undo", "msh-mod") as door, pytest.raises(ConversionError):
+            undo(door, second)
+        assert self.files() == now
+        assert first < second
 
     def note_foreign(self, file: str, slot: tuple[bytes, int], value: tuple) -> bool:
         """Another program gives an entry a value: whether it is new, so that nobody takes it for ours."""

@@ -20,6 +20,7 @@ from tests.support.corpus import CORPUS, LIBS
 from tests.support.game import LOOSE, WEAR, make_game, model, snapshot, write
 from tests.support.gltf_edit import Editable
 from tests.support.runs import call, require, run
+from tests.support.vault import records
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs links and any file name")
 
@@ -223,8 +224,10 @@ def test_repeats(game: Path, out: Path, tmp_path: Path) -> None:
     move(path)
     back(tmp_path, "-o", new)  # the old copy is what the game has: nothing is lost
     done = snapshot(new)
+    number = records(new)[-1]["number"]
     back(tmp_path, "-o", new)
     assert snapshot(new) == done
+    assert records(new)[-1]["number"] == number
     as_it_was = path.read_bytes()
     move(path)
     back(tmp_path, "-o", new)  # its vault has what is replaced
