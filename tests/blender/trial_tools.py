@@ -300,10 +300,12 @@ def _line(one):
 
 
 def _length():
+    """The frame of the last key."""
     ends = [0.0]
-    for one in bpy.context.scene.objects:
-        if one.animation_data is not None and one.animation_data.action is not None:
-            ends += [p.co.x for c in curves(one.animation_data.action) for p in c.keyframe_points]
+    for data in [one.animation_data for one in bpy.context.scene.objects if one.animation_data is not None]:
+        if data.action is not None:
+            ends += [p.co.x for c in curves(data.action) for p in c.keyframe_points]
+        ends += [strip.frame_end for track in data.nla_tracks for strip in track.strips]
     return max(ends)
 
 
