@@ -356,10 +356,9 @@ def _walk(root: Path, onerror: Callable[[OSError], None] | None = None) -> Itera
     """Walk like ``os.walk``, which before Python 3.12 ends in a RecursionError a thousand folders deep."""
     waiting = [str(root)]
     while waiting:
-        here = waiting.pop()
-        for base, directories, files in os.walk(here, onerror=onerror):
-            yield base, directories, files
-            waiting += [path for name in reversed(directories) if not os.path.islink(path := os.path.join(base, name))]
+        for here, directories, files in os.walk(waiting.pop(), onerror=onerror):
+            yield here, directories, files
+            waiting += [path for name in reversed(directories) if not os.path.islink(path := os.path.join(here, name))]
             directories.clear()
 
 
@@ -461,28 +460,23 @@ def is_taken(path: Path) -> bool:
 
 
 def read_json(data: bytes) -> Any:
-    """The value of a JSON text in UTF-8, with or without a byte order mark.
-
-    Numbers may be NaN or infinite, as some exporters write them: who uses them looks at them.
+    """The value of a JSON text in UTF-8, with or without a byte order mark; numbers may be NaN or infinite.
 
     Raises:
-        ValueError: no JSON, nested too deeply (some hundred levels), a number of thousands of
-            digits, or half a character, which nobody could write again.
+        ValueError: in words: no JSON, nested too deeply, a huge number, half a character.
     """
     text = data.decode("utf-8-sig")
     try:
         value = json.loads(text)
         if _SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode("utf-8")
+        return value
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"line {error.lineno}, column {error.colno} is not JSON, or it ends there") from None
-    except UnicodeError:
-        raise
     except ValueError:
-        raise ValueError("it has a number of thousands of digits") from None
-    return value
+        raise ValueError("it has a number of thousands of digits, or half a character") from None
 
 
 def inflate(data: bytes | memoryview, most: int, *, raw: bool = False) -> tuple[bytes, bool]:
