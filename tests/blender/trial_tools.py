@@ -99,7 +99,8 @@ def copy_of(name, *, linked=False, below=False):
 
 def add(name, data, parent=None):
     made = bpy.data.objects.new(name, data)
-    bpy.context.scene.collection.children[0].objects.link(made)
+    top = bpy.context.scene.collection
+    (top.children[0] if top.children else top).objects.link(made)  # the importer of 4.2 makes no collections
     made.parent = obj(parent) if parent else None
     return made
 
