@@ -306,7 +306,7 @@ def _length():
     for data in [one.animation_data for one in bpy.context.scene.objects if one.animation_data is not None]:
         if data.action is not None:
             ends += [p.co.x for c in curves(data.action) for p in c.keyframe_points]
-        ends += [strip.frame_end for track in data.nla_tracks for strip in track.strips]
+        ends += [strip.frame_end for track in data.nla_tracks if not track.mute for strip in track.strips]
     return max(ends)
 
 
