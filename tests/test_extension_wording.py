@@ -40,6 +40,7 @@ NOT_SHOWN = (
 #: Messages that the extension cannot bring about, and why.
 NEVER = {
     "--allow-delete": "the extension exports everything: what is missing was deleted",
+    "slower or faster, --fps ": "the extension knows the rate: a frame of Blender is a frame of the game",
     "--force": "the extension passes a hint of its own, or replaces what the file browser named",
     "--like": "the extension has no such choice",
     "with --game": "the same",

@@ -101,6 +101,11 @@ def _read(identified: Identified, stored: Scene | None, options: ImportOptions) 
         stated = (item.extras.get("frame_count") for item in imported.nodes)
         length = next((count for count in stated if count is not None), None)
     timing = rate.decide(options.fps, imported.fps, length)
+    if stored is not None and options.fps is None and imported.fps and timing.fps != imported.fps:
+        imported.report.warnings.append(
+            f"the clip is taken for one of {timing.fps:g} frames per second, though the file states {imported.fps:g}: "
+            f"if it was made slower or faster, --fps {imported.fps:g} makes it so"
+        )
     out = rate.apply(timing, length)
     if stored is None and None not in (length, out.frame_count) and length != out.frame_count:
         frames = plural(out.frame_count or 0, "frame")

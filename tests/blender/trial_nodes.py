@@ -150,7 +150,12 @@ quick(
     "gun",
 )
 quick(M, "move texture coordinates", lambda: setattr(mesh_of("gun").uv_layers[0].data[0], "uv", (0.9, 0.1)), "gun")
-quick(M, "delete texture coordinates", lambda: mesh_of("gun").uv_layers.remove(mesh_of("gun").uv_layers[0]), "gun")
+quick(
+    M,
+    "delete texture coordinates",
+    lambda: (mesh_of("gun").uv_layers.remove(mesh_of("gun").uv_layers[0]), mesh_of("gun").update())[:0],
+    "gun",
+)
 quick(M, "mirror modifier", lambda: obj("gun").modifiers.new("m", "MIRROR") and None, "gun")
 quick(M, "array modifier", lambda: obj("gun").modifiers.new("m", "ARRAY") and None, "gun")
 quick(M, "subdivision modifier", lambda: obj("gun").modifiers.new("m", "SUBSURF") and None, "gun")

@@ -99,7 +99,8 @@ def copy_of(name, *, linked=False, below=False):
 
 def add(name, data, parent=None):
     made = bpy.data.objects.new(name, data)
-    bpy.context.scene.collection.children[0].objects.link(made)
+    top = bpy.context.scene.collection
+    (top.children[0] if top.children else top).objects.link(made)  # the importer of 4.2 makes no collections
     made.parent = obj(parent) if parent else None
     return made
 
@@ -300,10 +301,12 @@ def _line(one):
 
 
 def _length():
+    """The frame of the last key."""
     ends = [0.0]
-    for one in bpy.context.scene.objects:
-        if one.animation_data is not None and one.animation_data.action is not None:
-            ends += [p.co.x for c in curves(one.animation_data.action) for p in c.keyframe_points]
+    for data in [one.animation_data for one in bpy.context.scene.objects if one.animation_data is not None]:
+        if data.action is not None:
+            ends += [p.co.x for c in curves(data.action) for p in c.keyframe_points]
+        ends += [strip.frame_end for track in data.nla_tracks if not track.mute for strip in track.strips]
     return max(ends)
 
 

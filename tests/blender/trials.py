@@ -204,7 +204,7 @@ def texts(report: Any) -> list[str]:
             ]
         elif key == "warnings":
             out += [str(one) for one in value]
-        elif key in ("error", "message") or (key == "reason" and report.get("status") == "failed"):
+        elif key in ("error", "message") or (key == "detail" and report.get("status") == "failed"):
             out.append(str(value))
         elif isinstance(value, (list, dict)):
             out += texts(value)

@@ -157,6 +157,18 @@ def test_a_rate_that_neither_file_nor_keys_state(tmp_path: Path, rate: int) -> N
     assert fps_of(back) == rate
 
 
+def test_a_clip_of_half_the_speed_or_of_half_the_rate_is_named(tmp_path: Path) -> None:
+    """Nothing tells which it is: the stored clip is kept, and a line says how to have the other."""
+    document = opened(WALKING, tmp_path)
+    play_at(document, 12)
+    back = imported(document, tmp_path)
+    assert back.unchanged
+    assert [line for line in back.warnings if "--fps 24 makes it so" in line]
+    slower = imported(document, tmp_path, fps=24.0)
+    assert parse(slower.data).frame_count == 2 * FRAMES - 1
+    assert slower.warnings == []
+
+
 # ------------------------------------------------------------------ edited
 
 
