@@ -331,9 +331,18 @@ class GameEdits:
         return {file for file, opened in self._files.items() if self._is_touched(opened)}
 
     def _is_touched(self, opened: Opened) -> bool:
-        own = self._own.files.get(opened.file) if self._is_copy else None
-        copied = self._is_copy and bool(opened.wanted or (own is not None and own.layers))
-        return copied or opened.is_rebased or opened.wanted != opened.layers
+        if not self._is_copy:
+            return opened.is_rebased or opened.wanted != opened.layers
+        own = self._own.files.get(opened.file)
+        return bool(opened.wanted or (own is not None and own.layers))
+
+    def without_changes(self) -> dict[str, bytes | None]:
+        """Return the files of a copy that are to have none of the changes that the game has: no history is needed."""
+        return {
+            file: self._composed(opened, ())
+            for file, opened in self._files.items()
+            if self._is_copy and not self._is_touched(opened) and opened.layers != opened.wanted
+        }
 
     def _there(self, opened: Opened) -> bytes | None:
         """What is where a file is to be written."""

@@ -17,7 +17,7 @@ from ..formats.nres_edits import replace_entry
 from ..formats.wear import WEAR_ENDING
 from ..kinds.import_result import shows_same_points, with_wear
 from ..kinds.unpacked import named_like
-from ..storage import copy_output, require_inside
+from ..storage import copy_output, require_inside, write_outputs
 from .edits import GameEdits
 from .import_item import JOIN, Brought, Edited
 from .layers import Layer
@@ -91,6 +91,7 @@ class GameWriter:
         self._undecided = {layer for _, _, layer in brought.layers} - self._mine
         #: Files that only a copy of the game needs written.
         self.copies: list[Path] = []
+        self._plain: dict[Path, bytes | None] = {}
         #: Files that are written or removed, from the folder with the vault.
         self.jobs: dict[str, bytes | None] = {}
 
@@ -124,9 +125,11 @@ class GameWriter:
         if self._places.new is None:
             return
         changed = self._door.changed()
-        self.copies = [path for path in files if self._file(path) not in changed]
+        self._plain = {self._path(file): data for file, data in self._door.without_changes().items()}
+        gone = {path for path, data in self._plain.items() if data is None}
+        self.copies = [path for path in files if self._file(path) not in changed and path not in gone]
         jobs = {self._path(file): data for file, data in self.jobs.items()}
-        everything = {**dict.fromkeys(self.copies), **jobs}
+        everything = {**dict.fromkeys(self.copies), **self._plain, **jobs}
         blocked = [path for path, data in everything.items() if self._in_the_way(path, data)]
         if blocked and not self._force:
             more = f", and {len(blocked) - 1} more" if len(blocked) > 1 else ""
@@ -333,7 +336,9 @@ class GameWriter:
         id, target, source = text_of(path), self._places.new / path, self._places.game / path
         try:
             require_inside(self._places.new, target, self._places.game)
-            if source.is_symlink() and not source.is_file():
+            if (data := self._plain.get(path)) is not None:
+                write_outputs([(target, data)], force=True)
+            elif source.is_symlink() and not source.is_file():
                 _copy_link(source, target, self._places.game)
             elif not os.path.lexists(source):
                 return Outcome(id, FAILED, "was there when the run began, and is gone")

@@ -247,6 +247,18 @@ def test_repeats(game: Path, out: Path, tmp_path: Path) -> None:
     assert (new / "zero.dat").read_bytes() == b"mine"
 
 
+def test_a_copy_without_changes_needs_no_history(game: Path, out: Path, tmp_path: Path) -> None:
+    """What was put into the game and is taken back in the copy is the original there."""
+    before, path, new = snapshot(game), out / "static.rlb/s_rock_057.glb", tmp_path / "new"
+    as_it_was = path.read_bytes()
+    move(path)
+    assert run("gltf2msh", out, "--game", game, "--in-place").returncode == 0
+    path.write_bytes(as_it_was)
+    back(tmp_path, "-o", new)
+    assert snapshot(new) == before
+    assert not (new / ".msh-gltf/originals").exists()
+
+
 def test_another_game(game: Path, out: Path, tmp_path: Path) -> None:
     """An edit of a model that the game no longer has fails; all others are put back."""
     rock, bird = out / "static.rlb/s_rock_057.glb", out / "SYSTEM.RLB/птица.glb"
