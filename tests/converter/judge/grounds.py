@@ -85,6 +85,8 @@ class Areals(World):
         at, rows = self.areal(chance)
         primitive, *arrays = self.faces()[at]
         keep = np.setdiff1d(np.arange(len(arrays[0])), rows)
+        if not len(keep):
+            return  # the only one of its class, and an accessor needs an element
         for name, array in zip(("POSITION", "_MSH_AREAL", "_MSH_LOGIC"), arrays, strict=True):
             width = 3 if name == "POSITION" else 1
             primitive["attributes"][name] = self.file.add(array[keep].reshape(-1, width).copy())
@@ -107,7 +109,7 @@ class Areals(World):
             number = int(self.file.json["materials"][primitive["material"]]["name"].partition("_")[2])
             points = positions.astype(np.float64) @ AXES.T
             a, b = (points[:, 1] - points[:, 0])[:, :2], (points[:, 2] - points[:, 0])[:, :2]
-            areas[number] = areas.get(number, 0) + float(np.abs(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]).sum() / 2)
+            areas[number] = areas.get(number, 0) + float((a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]).sum() / 2)
             for triangle, flag in zip(points, flags, strict=True):
                 corners |= {("corner", number, int(flag[0]), *rounded(point, 2)) for point in triangle}
         return dict.fromkeys(corners, 1) | {("area", n, round(area, 0)): 1 for n, area in areas.items()}
