@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..errors import MACHINE, ConversionError, fault_of, printable
-from ..formats.kinds import Kind
 from ..storage import no_follow, write_outputs
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class Outcome:
     placed: list[PlacedImport] = field(default_factory=list)
     is_gone: bool = False
     origins: list[str] = field(default_factory=list)
-    kind: str = Kind.MODEL
+    kind: str = "model"
 
     @property
     def is_undecided(self) -> bool:

@@ -192,6 +192,7 @@ def pairs() -> list[tuple[bytes, bytes]]:
     """``(glb, sidecar)`` of small models, a terrain and an areal map."""
     from msh_gltf.converter.files import read_file
     from msh_gltf.converter.formats.nres import read_nres
+    from msh_gltf.converter.kinds.base import Source
     from msh_gltf.converter.kinds.dispatch import load, load_file
     from msh_gltf.converter.options import ExportOptions
 
@@ -203,7 +204,7 @@ def pairs() -> list[tuple[bytes, bytes]]:
     for data, kind in ((terrains()[1], Kind.TERRAIN), (areal_maps()[1], Kind.AREAL_MAP)):
         path = as_file(data, ".msh")
         archive = read_nres(bytes(read_file(path)), "Land")
-        made = load(kind, archive, path, None, ExportOptions())
+        made = load(kind, Source(path, archive), ExportOptions())
         files = made.files(scratch() / "pair.glb", ExportOptions())
         found.append((files[1][1], files[0][1]))
     return found

@@ -186,7 +186,8 @@ def _header(m: Model) -> None:
     wanted = [tuple((low if c == "L" else high)[i] for i, c in enumerate(text)) for text in order]
     m.add("header-corners", corners != wanted)
     unknown = ("core-parent", "core-cell", "anim-run", "anim-map", "anim-words", "anim-times")
-    if m.legacy or not m.keys or any(m.problems[code] for code in unknown):
+    finite = all(math.isfinite(c) for key in m.keys for c in key)
+    if m.legacy or not m.keys or not finite or any(m.problems[code] for code in unknown):
         return
     errors = []
     for retail in (False, True):

@@ -67,7 +67,7 @@ def _wrap_writer(reader: str, check: Check, original: Callable[[Any], bytes]) ->
     @functools.wraps(original)
     def write(value: Any) -> bytes:
         data = original(value)
-        if sys._getframe(1).f_globals["__name__"].startswith("msh_gltf.converter.kinds."):
+        if sys._getframe(1).f_globals.get("__name__", "").startswith("msh_gltf.converter.kinds."):
             judge(reader, check, data)
         return data
 

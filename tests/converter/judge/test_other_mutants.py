@@ -56,6 +56,7 @@ def judged(back: ImportResult) -> list[str]:
     return [str(one) for one in back.not_applied if one.why == JUDGED]
 
 
+@pytest.mark.plants_faults  # an object may name a clan that is not there
 @pytest.mark.parametrize("name", WORLDS)
 def test_no_edit_is_named_as_it_is(name: str, tmp_path: Path) -> None:
     """Nor is a file without an edit."""
