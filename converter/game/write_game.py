@@ -126,8 +126,8 @@ class GameWriter:
             return
         changed = self._door.changed()
         self._plain = {self._path(file): data for file, data in self._door.without_changes().items()}
-        gone = {path for path, data in self._plain.items() if data is None}
-        self.copies = [path for path in files if self._file(path) not in changed and path not in gone]
+        absent = {path for path, data in self._plain.items() if data is None}
+        self.copies = [path for path in files if self._file(path) not in changed and path not in absent]
         jobs = {self._path(file): data for file, data in self.jobs.items()}
         everything = {**dict.fromkeys(self.copies), **self._plain, **jobs}
         blocked = [path for path, data in everything.items() if self._in_the_way(path, data)]
