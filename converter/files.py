@@ -1,21 +1,28 @@
-"""Input files, read whole or part by part as long as they stay the same; locks on directories."""
+"""Input files: read whole, or part by part while they stay the same; JSON and Deflate in them; locks."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import re
 import stat
 import sys
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from .errors import ConversionError, plural
 from .findings import Rule
 from .storage import TEMPORARY, cannot_read, cannot_write, no_follow
+
+#: Half a character, as JSON may write it.
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 UNREADABLE = Rule(
     "NRes",
@@ -264,3 +271,43 @@ def _unlock(directory: Path, handle: int) -> None:
                 time.sleep(0.02)
             else:
                 break
+
+
+def read_json(data: bytes) -> Any:
+    """The value of a JSON text in UTF-8, with or without a byte order mark; numbers may be NaN or infinite.
+
+    Raises:
+        ValueError: in words: no JSON, nested too deeply, a huge number, half a character.
+    """
+    text = data.decode("utf-8-sig")
+    try:
+        value = json.loads(text)
+        if _SURROGATE.search(text):
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        return value
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {error.lineno}, column {error.colno} is not JSON, or it ends there") from None
+    except ValueError:
+        raise ValueError("it has a number of thousands of digits, or half a character") from None
+
+
+def inflate(data: bytes | memoryview, most: int, *, raw: bool = False) -> tuple[bytes, bool]:
+    """Unpack a Deflate stream as far as a bound: a thousandth of what it holds may be its size.
+
+    Args:
+        data: the stream; bytes after it do not count.
+        most: how many bytes are unpacked at most, from 1.
+        raw: it has no header of zlib.
+
+    Returns:
+        The bytes, none of a stream that is broken, and whether the stream ends with them; if not,
+        it is broken, cut off, or holds more than ``most``.
+    """
+    stream = zlib.decompressobj(-zlib.MAX_WBITS if raw else zlib.MAX_WBITS)
+    try:
+        content = stream.decompress(data, most)
+    except zlib.error:
+        return b"", False
+    return content, stream.eof

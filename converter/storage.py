@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import os
-import re
 import shutil
 import signal
 import stat
 import sys
 import threading
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from io import FileIO
 from pathlib import Path
-from typing import Any
 
 from . import STOPPING
 from .errors import ConversionError
-
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 #: The folder with a game's originals and the history of its changes (``game.vault``).
 VAULT = ".msh-gltf"
@@ -477,43 +471,3 @@ def is_taken(path: Path) -> bool:
     except OSError as error:
         raise cannot_read(path, error) from error
     return True
-
-
-def read_json(data: bytes) -> Any:
-    """The value of a JSON text in UTF-8, with or without a byte order mark; numbers may be NaN or infinite.
-
-    Raises:
-        ValueError: in words: no JSON, nested too deeply, a huge number, half a character.
-    """
-    text = data.decode("utf-8-sig")
-    try:
-        value = json.loads(text)
-        if _SURROGATE.search(text):
-            json.dumps(value, ensure_ascii=False).encode("utf-8")
-        return value
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"line {error.lineno}, column {error.colno} is not JSON, or it ends there") from None
-    except ValueError:
-        raise ValueError("it has a number of thousands of digits, or half a character") from None
-
-
-def inflate(data: bytes | memoryview, most: int, *, raw: bool = False) -> tuple[bytes, bool]:
-    """Unpack a Deflate stream as far as a bound: a thousandth of what it holds may be its size.
-
-    Args:
-        data: the stream; bytes after it do not count.
-        most: how many bytes are unpacked at most, from 1.
-        raw: it has no header of zlib.
-
-    Returns:
-        The bytes, none of a stream that is broken, and whether the stream ends with them; if not,
-        it is broken, cut off, or holds more than ``most``.
-    """
-    stream = zlib.decompressobj(-zlib.MAX_WBITS if raw else zlib.MAX_WBITS)
-    try:
-        content = stream.decompress(data, most)
-    except zlib.error:
-        return b"", False
-    return content, stream.eof

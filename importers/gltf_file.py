@@ -23,13 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError, needed_for, plural, printable
-from ..converter.files import read_file
+from ..converter.files import read_file, read_json
 from ..converter.findings import Report
 from ..converter.formats.gltf import DTYPES, WIDTHS, Json, Mode
 from ..converter.formats.names import is_device
 from ..converter.numeric.arrays import NONE16
 from ..converter.scene.extras import raw_extras
-from ..converter.storage import read_json
 from .gltf_schema import require_valid
 from .gltf_types import (
     DRACO,

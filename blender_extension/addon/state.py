@@ -31,6 +31,7 @@ from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntPropert
 
 from .cells import show_cells
 from .converter.errors import ConversionError, MissingPackage, printable
+from .converter.files import inflate
 from .converter.formats.names import stem
 from .converter.formats.sidecar import SUFFIX
 from .converter.formats.tables import LOD_COUNT
@@ -38,7 +39,6 @@ from .converter.game.games import Games
 from .converter.game.replace_entry import Origin
 from .converter.kinds.import_result import ImportResult
 from .converter.scene.scene import VIEW
-from .converter.storage import inflate
 from .importers.gltf_file import UNPACKED, UNPACKED_FLOOR
 from .wording import in_blender
 

@@ -13,9 +13,9 @@ from functools import partial
 import numpy as np
 
 from ..errors import ConversionError, plural, printable
+from ..files import inflate
 from ..findings import Finding, Rule
 from ..numeric.arrays import Records
-from ..storage import inflate
 from .names import encode_name, field_text, fold_upper
 
 _rule = partial(Rule, "RsLi", source="docs/reference/rsli.md")

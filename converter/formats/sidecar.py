@@ -17,8 +17,8 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from ..errors import ConversionError, plural
+from ..files import read_json
 from ..findings import Mode
-from ..storage import read_json
 from .control_points import ControlPoint
 from .gltf import ShownPicture, Surface, read_surface
 from .kinds import SCENE_KINDS, Kind

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConversionError, printable
-from ..files import read_file
+from ..files import inflate, read_file
 from ..findings import NotApplied
 from ..formats.names import Names, decode_text, escape, stem
 from ..formats.nres import Archive, Entry, read_nres, write_nres
@@ -26,7 +26,6 @@ from ..formats.rsli import is_rsli
 from ..formats.sidecar import sha256
 from ..formats.texture import TEXM_TYPE, read_texm
 from ..kinds.unpacked import ENTRIES, LIST_INDEX, MANIFEST_INDEX, NO_ENDING, OWN_INDEX, Row, layout_of, rows_of
-from ..storage import inflate
 
 #: What an archive without its payloads may unpack to.
 _MOST = 1 << 29

@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 
 from .. import MANIFEST
 from ..errors import ConversionError
-from ..files import read_file
+from ..files import read_file, read_json
 from ..formats.kinds import Kind
 from ..formats.sidecar import sha256
-from ..storage import TEMPORARY, read_json, require_no_link, write_outputs
+from ..storage import TEMPORARY, require_no_link, write_outputs
 from .walk import Folder, Skipped
 
 FORMAT = 1

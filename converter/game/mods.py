@@ -20,6 +20,7 @@ from typing import Any
 from ...exporters.gltf_file import png_bytes
 from .. import __version__
 from ..errors import ConversionError, printable
+from ..files import read_json
 from ..findings import Finding
 from ..formats.kinds import SCENE_KINDS, Kind, assembly_kind, content_kind, entry_kind
 from ..formats.names import escape, readable
@@ -28,7 +29,6 @@ from ..formats.sidecar import sha256
 from ..formats.texture import TEXM_MAGIC, read_texm
 from ..kinds.check import finding_of, findings_in
 from ..kinds.check_assembly import check_mission_file, check_unit_file
-from ..storage import read_json
 from .differences import digests, overlap, touched
 from .edits import GameEdits
 from .layers import Attributes, Layer, Slot, by_slot, changes, compose, is_archive, slots_of

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural
-from ..storage import read_json
+from ..files import read_json
 
 MAGIC = b"MSHDIFF\x1a"
 VERSION = 1

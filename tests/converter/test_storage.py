@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.storage import copy_output, inflate, write_outputs
+from msh_gltf.converter.files import inflate
+from msh_gltf.converter.storage import copy_output, write_outputs
 
 
 def test_writes_all_and_makes_directories(tmp_path: Path) -> None:
@@ -93,7 +94,7 @@ def test_a_small_stream_takes_little_memory() -> None:
     pytest.importorskip("resource", reason="no limits of memory on this system")
     code = """
 import resource, zlib
-from msh_gltf.converter.storage import inflate
+from msh_gltf.converter.files import inflate
 stream, block = zlib.compressobj(), bytes(1 << 20)
 packed = b"".join(stream.compress(block) for _ in range(256)) + stream.flush()
 pages = int(open("/proc/self/statm").read().split()[0])
