@@ -253,7 +253,7 @@ GAME = [
         mutate_sidecar,
         _with_sidecar(_MISSION),
         _import,
-        60,
+        300,  # one input in twenty is a sidecar of this file
         PIPELINE,
     ),
 ]
