@@ -13,9 +13,11 @@ import json
 from base64 import b64decode, b64encode
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 
+from .. import __version__
 from ..errors import ConversionError, plural
 from ..files import read_json
 from ..findings import Mode
@@ -89,6 +91,12 @@ class Description:
     inside: dict[str, str] = field(default_factory=dict)
     attached: list[int] = field(default_factory=list)
     shown_in_obj: bool = False
+
+    @classmethod
+    def without_dialect(cls, source: str, kind: Kind, **facts: Any) -> Description:
+        """Return the description of a file that is no model, without the digest; other facts by their names."""
+        none: dict[str, Any] = {"dialect": "", "dialect_reason": "", "clip": "", "lod": 0, "group": 0, "materials": []}
+        return cls(source, "", kind=kind, converter=__version__, **(none | facts))
 
     @property
     def mode(self) -> Mode:

@@ -9,7 +9,6 @@ import numpy as np
 
 from ...exporters.gltf import export_areal_map
 from ...exporters.gltf_file import Document
-from .. import __version__
 from ..checks.recover_maps import checked_areals
 from ..edits.areal_changes import ArealPlan, plan_areals, require_no_overlap, warn_of_lost_neighbours
 from ..edits.areal_map import edit_areals
@@ -59,19 +58,7 @@ class LoadedArealMap(LoadedContainer):
     def files(self, target: Path, options: ExportOptions, *, sidecar: bool = True, root: Path | None = None) -> Files:
         """Make the files of its glTF."""
         require_in_range("a position", self.areals.vertices, self.name)  # the import refuses it
-        about = Description(
-            self.name,
-            "",
-            dialect="",
-            dialect_reason="",
-            clip="",
-            lod=0,
-            group=0,
-            converter=__version__,
-            materials=[],
-            kind=self.kind,
-            tolerant=self.tolerant,
-        )
+        about = Description.without_dialect(self.name, self.kind, tolerant=self.tolerant)
 
         def document(extras: SourceExtras, appearance: Appearance | None) -> Document:
             return export_areal_map(self.areals, stem(self.name), extras)

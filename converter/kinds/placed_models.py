@@ -11,7 +11,6 @@ import numpy as np
 
 from ...exporters.gltf_assembly import AssemblyOptions, export_assembly
 from ...exporters.gltf_file import Document
-from .. import __version__
 from ..checks.assembly import broken_model, placed_model
 from ..errors import ConversionError, plural, printable
 from ..files import read_file
@@ -271,17 +270,11 @@ def assembly_files(
         more: what is attached to its sidecar besides its models.
     """
     require_places_in_range(loaded.assembly, loaded.name)
-    about = Description(
+    about = Description.without_dialect(
         loaded.name,
-        "",
-        dialect="",
-        dialect_reason="",
-        clip="",
+        Kind(loaded.kind),
         lod=options.lod,
         group=options.group,
-        converter=__version__,
-        materials=[],
-        kind=Kind(loaded.kind),
         tolerant=loaded.tolerant,
         inside=shown_inside(loaded.assembly, clips=clips),
     )

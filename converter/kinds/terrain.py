@@ -9,7 +9,6 @@ import numpy as np
 
 from ...exporters.gltf import export_terrain
 from ...exporters.gltf_file import Document
-from .. import __version__
 from ..checks.areal_map import check_areal_map
 from ..checks.recover import refuse_edit
 from ..checks.recover_maps import checked_terrain
@@ -147,17 +146,10 @@ class LoadedTerrain(LoadedContainer):
 
 def terrain_description(loaded: LoadedTerrain, options: ExportOptions) -> Description:
     """Return the description of a terrain's sidecar, without the digest."""
-    return Description(
+    return Description.without_dialect(
         loaded.name,
-        "",
-        dialect="",
-        dialect_reason="",
-        clip="",
-        lod=0,
-        group=0,
-        converter=__version__,
+        loaded.kind,
         materials=loaded.wear,
-        kind=loaded.kind,
         micro=loaded.micro,
         companions=loaded.companions,
         tolerant=loaded.tolerant,
