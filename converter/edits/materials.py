@@ -198,7 +198,7 @@ def _report_bare(identified: Identified, part: Part, count: int, becomes: str, i
 
 
 def report_colours_without_table(given: ImportedScene) -> None:
-    """Report vertex colours of a model that has no table for them; white ones show nothing."""
+    """Report vertex colours of a model or terrain that has no table for them; white ones show nothing."""
     colours = given.streams.colours
     windows = (p for mesh in given.meshes for p in mesh.primitives)
     if colours is not None and any(
@@ -207,7 +207,7 @@ def report_colours_without_table(given: ImportedScene) -> None:
         given.report.skipped(
             "vertex colours",
             "are in the file",
-            "the model has no table for them",
+            "the file of the game has no table for them",
             "use the colour or the picture of a material",
         )
 

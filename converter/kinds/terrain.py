@@ -15,7 +15,7 @@ from ..checks.recover_maps import checked_terrain
 from ..checks.terrain import check_terrain
 from ..checks.terrain_faces import level_material, level_wear, level_wear_parallel, terrain_coarse_vertex
 from ..edits.material_rows import settle_terrain_materials
-from ..edits.materials import report_terrain_faces_without_material
+from ..edits.materials import report_colours_without_table, report_terrain_faces_without_material
 from ..edits.nodes import leave_out_hidden
 from ..edits.surfaces import UNRECORDED, compare_surfaces
 from ..edits.terrain import TerrainPlan, compare_terrain, compare_terrain_objects
@@ -191,6 +191,8 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
     terrain, scene = stored_terrain(kept, label)
     refuse_draco(given)
     report_no_normals(given)
+    if given.placed is None:
+        report_colours_without_table(given)
     leave_out_hidden(given, lambda _: True)
     wear = settle_terrain_materials(given, scene, about.materials, about.micro, locked=why_level_locked(about))
     plan = compare_terrain(given, terrain, scene, about.materials)

@@ -30,7 +30,6 @@ NAMED = (
     ("model", "driver"),
     ("model", "driven modifier"),
     ("model", "node gamma"),
-    ("model", "node multiply"),
     ("model", "node curves"),
 )
 

@@ -161,8 +161,9 @@ def judged(folder: Path, way: str, kind: str, name: str) -> Outcome:
     )
     about = [text for text in messages if not NOISE.search(text)]
     named = [text for text in about if "Traceback" not in text and any(is_in(one, text) for one in said["names"])]
+    refused = said["error"] and "internal error" not in said["error"]  # nothing was written, and a line says why
     if found:
-        verdict = "named" if named else "silent"
+        verdict = "named" if named or refused else "silent"
     else:
         said_so = any("not applied" in text for text in about) or said["error"]
         verdict = "named" if named and said_so else "loud" if said_so else "exact"

@@ -234,6 +234,17 @@ def test_normals(edit: Edit) -> None:
     assert stored[:3].tolist() == [76, 0, 102]
 
 
+def test_painted_ground_is_named(edit: Edit) -> None:
+    colours = np.full((len(edit.positions), 4), 255, "u1")
+    for primitive in edit.primitives():
+        primitive["attributes"]["COLOR_0"] = edit.document.add(colours)
+        edit.document.normalized[primitive["attributes"]["COLOR_0"]] = True
+    assert edit.back().not_applied == []
+    for primitive in edit.primitives():
+        edit.document.arrays[primitive["attributes"]["COLOR_0"]][3] = [255, 0, 0, 255]
+    assert [one.where for one in edit.back().not_applied] == ["vertex colours"]
+
+
 def test_without_custom_attributes(edit: Edit) -> None:
     """As Blender's exporter writes it by default: no extras, no _MSH_BLEND."""
     for part in (*edit.document.json["materials"], *edit.document.json["nodes"]):
