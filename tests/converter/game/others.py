@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import read_nres, write_nres
-from msh_gltf.converter.formats.nres_edits import repack, replace_entry
+from msh_gltf.converter.formats.nres_edits import add_entry, repack, replace_entry
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.undo import restore, status, undo
 from msh_gltf.converter.game.vault import Vault
@@ -111,11 +111,18 @@ class Others(RuleBasedStateMachine):
         """What another program wrote between two edits comes back byte for byte."""
         if file not in self.files() or file in self.foreign:
             return
-        self.put_entry(file, 0, os.urandom(30), "out:12")
-        archive = read_nres((self.root / file).read_bytes(), file)
-        data = write_nres(repack(replace_entry(archive, 4, os.urandom(9))))
-        slot = list(content(data))[4]
-        self.note_foreign(file, slot, content(data)[slot])
+        before = self.files()
+        names = [b"ours%s" % os.urandom(3).hex().encode(), b"aa%s" % os.urandom(3).hex().encode()]
+        with GameEdits(self.root, "edit", "out:12") as door:
+            edited = add_entry(read_nres(before[file], file), names[0], TEST, b"ours")
+            door.put(file, write_nres(edited), lambda _: False)
+            door.commit()
+        self.note_done(before)
+        # theirs is behind ours: composed again, ours would be the last
+        data = write_nres(add_entry(read_nres((self.root / file).read_bytes(), file), names[1], TEST, b"theirs"))
+        self.foreign.add(file)
+        self.theirs.add((file, (names[1], 0)))
+        self.without = {**self.without, file: None}
         (self.root / file).write_bytes(data)
         self.note()
         number, before = self.put_entry(file, 1, os.urandom(50), "out:13"), self.files()

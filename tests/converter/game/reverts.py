@@ -59,7 +59,7 @@ REVERTS = {
     "a file that changes while a run is at work is not replaced": Revert(
         "edits.py", "require_unchanged(inside(self._source.root, file), now)", "pass"
     ),
-    "a copy has all that is in force": Revert("edits.py", "self.history.files.items(), *self._own", "self._own"),
+    "a copy has all that is in force": Revert("edits.py", "self.history.files.items(), *self._own", "(), *self._own"),
     "files come back where a later one fails": Revert(
         "transaction.py", "_write_back(inside(vault.root, file), before[file])", "pass"
     ),
