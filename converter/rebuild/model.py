@@ -263,7 +263,7 @@ def renumber(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
         batches = model.batches.copy()
         portal = (batches["word0"] & BATCH_PORTAL).astype(bool) & (batches["word6"] != NONE16)
         if lost := int((~np.isin(batches["word6"][portal], known)).sum()):
-            report.warnings.append(f"{plural(lost, 'portal')} led to deleted nodes and lead nowhere now")
+            report.warnings.append(f"{plural(lost, 'portal')} to deleted nodes: nothing is behind now")
         batches["word6"][portal] = [new_of.get(int(old), NONE16) for old in batches["word6"][portal]]
         model.streams[StreamType.BATCHES] = batches
     if model.graph is not None and len(model.graph.points):

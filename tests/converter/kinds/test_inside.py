@@ -210,7 +210,10 @@ def test_a_node_that_is_deleted_in_one_object_is_gone_in_all(made: Path, tmp_pat
     file.remove(rock(file, 7, place=1))
     out = file.back()
     assert [str(one) for one in out.changes] == ["model 'rock.msh', node 'CP_7': is missing"]
-    assert out.warnings == ["rock.msh was edited in node 'S_ROCK#2', and changes in 3 other places of this file too"]
+    assert out.warnings == [
+        "rock.msh: 1 portal to deleted nodes: nothing is behind now",
+        "rock.msh was edited in node 'S_ROCK#2', and changes in 3 other places of this file too",
+    ]
 
 
 def test_a_component_that_is_deleted_in_one_object_is_reported(made: Path, tmp_path: Path) -> None:
