@@ -16,6 +16,7 @@ from ..errors import needed_for, plural, printable
 from ..findings import Report
 from ..formats.names import known_name
 from ..formats.terrain import LEVELS
+from ..scene.cells import cell_title
 from ..scene.scene import ImportedScene, Part, Scene
 from .nodes import Identified
 from .triangles import Match, TriangleList, match, triangle_list
@@ -185,7 +186,8 @@ def report_new_faces_without_material(identified: Identified, wear: Sequence[str
 
 def _report_bare(identified: Identified, part: Part, count: int, becomes: str, instead: str) -> None:
     identified.report.skipped(
-        f"part {printable(identified.scene.nodes[part.node].name)!r} lod {part.lod} group {part.group}",
+        f"part {printable(identified.scene.nodes[part.node].name)!r} "
+        + cell_title(part.lod, part.group, identified.scene.dialect),
         f"has {plural(count, 'triangle')} without a material",
         f"every triangle of a model has one: {becomes}",
         instead,

@@ -12,6 +12,7 @@ from ..errors import needed_for, plural, printable
 from ..findings import Report
 from ..numeric.arrays import cross_products
 from ..numeric.quantize import normalise
+from ..scene.cells import part_name
 from ..scene.dialect import Dialect
 from ..scene.scene import Mesh, Part, Primitive, Scene, Streams
 
@@ -78,7 +79,7 @@ def generate_lods(
                 )
                 vertex_end, index_end = vertex_end + size, index_end + count
             if primitives:
-                name = f"{scene.nodes[part.node].name}.lod{lod}.group{group}"
+                name = part_name(scene.nodes[part.node].name, lod, group, dialect)
                 scene.meshes.append(Mesh(name, primitives))
                 scene.parts.append(part._replace(lod=lod, group=group, mesh=len(scene.meshes) - 1))
     scene.streams = _joined(pieces)

@@ -1,14 +1,15 @@
-"""What the cells of a node's slot table are called: by row and column, or as the game means them.
+"""What the cells of a node's slot table are called: rows and columns, in the terms of each dialect.
 
 The addresses are those of the source documents, row (``lod``) and column (``group``). In the game a row is a
-damage stage and columns 0 to 3 are levels of detail (docs/reference/model.md#the-slot-matrix): ``.stage1``,
-``.level2`` and ``.view`` name the same cells.
+damage stage and columns 0 to 3 are levels of detail (docs/reference/model.md#the-slot-matrix).
 """
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
+
+from .dialect import Dialect
 
 #: The column that the unit's own first-person view draws.
 VIEW = 4
@@ -32,9 +33,44 @@ class PartName(NamedTuple):
     by_row: bool
 
 
-def part_name(node: str, lod: int, group: int) -> str:
-    """Return ``{node}.lod{l}.group{g}``, the name of a part's object."""
-    return f"{node}.lod{lod}.group{group}"
+def cell_name(lod: int, group: int, dialect: Dialect) -> str:
+    """Return the name of a cell: ``lod1.group2``, in ``retail`` ``stage1.level2``, zeros left out."""
+    if dialect is Dialect.SPEC:
+        return f"lod{lod}.group{group}"
+    column = "view" if group == VIEW else f"level{group}" if group else ""
+    return ".".join(filter(None, (f"stage{lod}" if lod else "", column)))
+
+
+def object_name(node: str, lod: int, group: int, dialect: Dialect) -> str:
+    """Return the name of an object that shows a part beside its node: that of the cell of all zeros has a suffix."""
+    return f"{node}.{scene_name(lod, group, dialect)}"
+
+
+def scene_name(lod: int, group: int, dialect: Dialect) -> str:
+    """Return the name of a scene of parts of a cell."""
+    return cell_name(lod, group, dialect) or "stage0"
+
+
+def part_name(node: str, lod: int, group: int, dialect: Dialect) -> str:
+    """Return the name of a part: its node's, and its cell's where that has one."""
+    return ".".join(filter(None, (node, cell_name(lod, group, dialect))))
+
+
+def part_key(node: str, lod: int, group: int) -> str:
+    """Return what tells a part from all other parts and from its node, whatever the dialect."""
+    return part_name(node, lod, group, Dialect.SPEC)
+
+
+def part_form(dialect: Dialect) -> str:
+    """Return the form of the names of parts, for advice."""
+    return "NODE.lodL.groupG" if dialect is Dialect.SPEC else "NODE.stageN.levelN"
+
+
+def cell_title(lod: int, group: int, dialect: Dialect) -> str:
+    """Return a cell in words, for reports: ``lod 1 group 2``, in ``retail`` ``stage 1 level 2``."""
+    if dialect is Dialect.SPEC:
+        return f"lod {lod} group {group}"
+    return f"stage {lod} view" if group == VIEW else f"stage {lod} level {group}"
 
 
 def read_part_name(name: str) -> PartName | None:

@@ -18,6 +18,7 @@ from ..findings import Report
 from ..formats.control_points import ControlPoint
 from ..formats.gltf import FilePicture, Surface
 from ..numeric.quantize import normalise
+from .dialect import Dialect
 from .extras import FileInfo, MaterialExtras, NodeExtras
 
 F32 = NDArray[np.float32]
@@ -281,6 +282,7 @@ class Scene:
         frame_count: length of the timeline in frames.
         paths: (L, 2, 3) float64 segments of the interior path graph in model space.
         points: control points.
+        dialect: of the model, which cells are called by (``scene.cells``).
     """
 
     name: str
@@ -294,6 +296,7 @@ class Scene:
     legacy: bool = False
     paths: F64 | None = None
     points: list[ControlPoint] = field(default_factory=list)
+    dialect: Dialect = Dialect.SPEC
 
     def triangle_count(self, mesh: int) -> int:
         """Number of whole triangles of a mesh."""

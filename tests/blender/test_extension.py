@@ -234,11 +234,11 @@ def test_what_is_in_the_scene(seen: Seen) -> None:
     assert facts["scenes"] == ["walker"]
     assert facts["collections"] == {
         "walker": False,
-        "walker.lod0.group1": True,
-        "walker.lod1.group0": True,
-        "walker.lod2.group0": True,
+        "walker.level1": True,
+        "walker.stage1": True,
+        "walker.stage2": True,
     }
-    assert facts["parts"]["walker.lod2.group0"] == ["Base_TM.lod2.group0"]
+    assert facts["parts"]["walker.stage2"] == ["Base_TM.stage2"]
     assert facts["state"] == ["walker.msh", "model", "retail", -1]
     assert seen.facts["untouched"]["spec"]["state"][2] == "spec"
     assert seen.facts["untouched"]["retail"]["state"][2] == "retail"
@@ -264,10 +264,10 @@ def test_a_reopened_blend(seen: Seen) -> None:
     assert facts["outcome"] == "unchanged, restored byte for byte"
     seen.same("reopened", "same.msh", WALKER)
     assert len(facts["excluded"]) == 3
-    assert facts["hidden"] == ["Base_TM.lod1.group0", "turret"]
+    assert facts["hidden"] == ["Base_TM.stage1", "turret"]
     assert facts["view_layers"] == 1
     changed = [row for row in facts["moved"]["rows"] if row[2] != "kept"]
-    assert [row[1] for row in changed] == ["Base_TM.lod1.group0"]
+    assert [row[1] for row in changed] == ["Base_TM.stage1"]
 
 
 def test_a_reopened_blend_by_hand(seen: Seen, tmp_path: Path) -> None:
@@ -290,9 +290,9 @@ def test_a_scene_that_was_copied(seen: Seen) -> None:
 def test_the_turret_of_the_tutorial(seen: Seen) -> None:
     """What its page says of the way without commands."""
     facts = seen.facts["turret"]
-    assert "e_tur_01.lod1.group0" in facts["collections"]
+    assert "e_tur_01.stage1" in facts["collections"]
     rebuilt = [row[1] for row in facts["report"]["rows"] if row[2] != "kept"]
-    assert rebuilt == ["gun.lod0.group0", "gun.lod1.group0"]
+    assert rebuilt == ["gun", "gun.stage1"]
     archive = seen.out.parent / "turrets.rlb"
     before = (example_game() / "turrets.rlb").read_bytes()
     assert original(archive) == before
@@ -317,7 +317,7 @@ def test_edit_mode_frame_rate_and_modifiers(seen: Seen) -> None:
     made = seen.out / "edited/edited.msh"
     changed = {row[1] for row in facts["rows"] if row[2] != "kept"}
     # what is in a collection that is switched off has its modifiers too; no animation changed
-    assert changed == {"foot_l.lod0.group0", "gun.lod0.group0", "gun.lod1.group0"}
+    assert changed == {"foot_l", "gun", "gun.stage1"}
     old, new = parse(WALKER), parse(made)
     assert len(new.indices) == len(old.indices) + (24 + 12) * 3
     assert (new.keys == old.keys).all()

@@ -9,7 +9,7 @@ import trimesh
 
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.scene.cells import PartName, node_of_part, part_name, read_part_name
+from msh_gltf.converter.scene.cells import PartName, node_of_part, object_name, part_name, read_part_name
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect
 from tests.support.rebuilt import parse
@@ -40,9 +40,19 @@ def test_other_names_state_no_cell(name: str) -> None:
 
 
 def test_what_is_written_is_read() -> None:
-    for lod in range(3):
-        for group in range(5):
-            assert read_part_name(part_name("x", lod, group)) == PartName("x", lod, group, by_row=True)
+    for dialect in Dialect:
+        for lod, group in [(lod, group) for lod in range(3) for group in range(5)]:
+            found = PartName("x", lod, group, by_row=dialect is Dialect.SPEC)
+            assert read_part_name(object_name("x", lod, group, dialect)) == found
+            name = part_name("x", lod, group, dialect)
+            assert name == "x" if (dialect, lod, group) == (Dialect.RETAIL, 0, 0) else read_part_name(name) == found
+
+
+def test_zeros_are_left_out_in_the_terms_of_the_game() -> None:
+    cells = [(0, 1), (1, 0), (1, 2), (2, 4)]
+    names = [part_name("gun", *cell, Dialect.RETAIL) for cell in cells]
+    assert names == ["gun.level1", "gun.stage1", "gun.stage1.level2", "gun.stage2.view"]
+    assert part_name("gun", 1, 0, Dialect.SPEC) == "gun.lod1.group0"
 
 
 @pytest.mark.parametrize("dialect", list(Dialect))
