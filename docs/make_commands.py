@@ -38,7 +38,7 @@ class Reference:
 
     Attributes:
         command: what it is about.
-        begins: what lies in the folder (``tests/docs/materials.py``).
+        begins: what the scripts of ``examples`` make first: games, then files.
         first: commands that make what the examples need.
         one: the command with a model.
         run: the command with a whole game.
@@ -56,7 +56,7 @@ class Reference:
 REFERENCES = (
     Reference(
         to_gltf.command,
-        "GAME, robot.msh, broken.msh",
+        "GAME robot.msh broken.msh",
         (),
         "msh2gltf robot.msh -o new/",
         "msh2gltf GAME -o out/",
@@ -64,14 +64,14 @@ REFERENCES = (
     ),
     Reference(
         to_msh.command,
-        "GAME, GAME_COPY, robot.msh, tower.glb, tower.obj, WALL.png",
+        "GAME GAME_COPY robot.msh tower.glb tower.obj WALL.png",
         ("msh2gltf robot.msh", "msh2gltf robot.msh -o obj/robot.obj", "msh2gltf GAME -o out/"),
         "gltf2msh robot.glb",
         "gltf2msh out/ --game GAME_COPY --in-place",
     ),
     Reference(
         inspect.command,
-        "GAME, robot.msh, broken.msh",
+        "GAME robot.msh broken.msh",
         ("msh2gltf robot.msh -o robot.glb", "gltf2msh robot.glb -o new/"),
         "msh-inspect robot.msh",
         "msh-inspect --check GAME",
@@ -86,7 +86,7 @@ class GroupReference:
 
     Attributes:
         command: what it is about.
-        begins: what lies in the folder.
+        begins: what the scripts of ``examples`` make first: games, then files.
         first: commands that make what the examples need.
         examples: the commands below it, each with what its section runs.
     """
@@ -99,7 +99,7 @@ class GroupReference:
 
 MOD = GroupReference(
     mod.command,
-    "GAME, GAME_COPY, WALL.png",
+    "GAME GAME_COPY WALL.png",
     ("gltf2msh WALL.png --into GAME/Textures.lib", "gltf2msh WALL.png --into GAME_COPY/Textures.lib"),
     {
         "status": ("msh-mod status GAME", "msh-mod status GAME --json"),
@@ -225,20 +225,21 @@ def _head(reference: Reference | GroupReference, translate: Translate) -> list[s
     command = reference.command
     first, examples, rest = paragraphs(command)
     lines = [f"# {command.name}", "", f"<!-- {MADE} -->"]
-    lines += [f"<!-- begins with: {reference.begins} -->", "", translate(first), ""]
+    lines += ["", translate(first), ""]
     lines += ["```text", usage(command), "```", ""]
     for paragraph in rest:
         text = translate(paragraph)
         lines += [fill(text, 100, break_on_hyphens=False, break_long_words=False), ""]
     shown = [(a, translate(b) if b else "") for a, b in shown_examples(examples)]
     lines += [f"## {translate('Examples')}", "", "```text", *commented(shown), "```", ""]
-    if reference.first:
-        introduced = "The examples of the options use what these commands write:"
-        if isinstance(reference, GroupReference):
-            introduced = "The examples of the commands use what these write:"
-        lines += [translate(introduced), ""]
-        lines += ["```console", *(f"$ {line}" for line in reference.first), "```", ""]
-    return lines
+    lines += [
+        translate("The examples below start in a folder with a copy of `examples`, and use what this writes:"),
+        "",
+    ]
+    names = reference.begins.split()
+    made = [f"python examples/make_game.py {name}" for name in names if "." not in name]
+    made.append(f"python examples/make_files.py {' '.join(name for name in names if '.' in name)}")
+    return [*lines, "```console", *(f"$ {line}" for line in (*made, *reference.first)), "```", ""]
 
 
 def page(reference: Reference, translate: Translate = str) -> str:

@@ -15,11 +15,10 @@ from ..converter.formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL
 from ..converter.numeric.axes import game_to_gltf
 from ..converter.numeric.polygons import triangulate
 from ..converter.scene.appearance import Appearance
-from ..converter.scene.cells import object_name, scene_name
 from ..converter.scene.decode import rest_pose
 from ..converter.scene.extras import MaterialExtras, MeshExtras, NodeExtras, SceneExtras, SourceExtras, to_extras
 from ..converter.scene.level import MaterialPair, TerrainScene
-from ..converter.scene.scene import Node, Part, Scene
+from ..converter.scene.scene import Node, Part, Scene, scene_name
 from .gltf_file import Builder, Document, row_colour
 from .gltf_nodes import (
     Pictures,
@@ -150,7 +149,7 @@ class _Writer:
 
     def _add_part(self, part: Part) -> int:
         """A part outside the default scene, as a node of its own."""
-        name = object_name(self.scene.nodes[part.node].name, part.lod, part.group, self.scene.dialect)
+        name = f"{self.scene.nodes[part.node].name}.{scene_name(part.lod, part.group, self.scene.dialect)}"
         values = NodeExtras(node=part.node, lod=part.lod, group=part.group)
         if flags := self.scene.meshes[part.mesh].common_flags:
             values["tri_flags"] = flags

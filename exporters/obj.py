@@ -20,9 +20,8 @@ from ..converter.numeric.axes import game_to_gltf
 from ..converter.numeric.pose import rotation_matrix
 from ..converter.numeric.quantize import normalise
 from ..converter.scene.appearance import MaterialAppearance
-from ..converter.scene.cells import part_name
 from ..converter.scene.decode import unique_names
-from ..converter.scene.scene import Part, Scene, Streams
+from ..converter.scene.scene import Part, Scene, Streams, part_name
 from .gltf_file import row_colour
 
 F32 = NDArray[np.float32]

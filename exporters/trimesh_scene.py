@@ -13,9 +13,8 @@ from ..converter.errors import needed_for
 from ..converter.formats.gltf import Json
 from ..converter.numeric.axes import game_to_gltf
 from ..converter.numeric.pose import rotation_matrix
-from ..converter.scene.cells import part_name
 from ..converter.scene.decode import unique_names
-from ..converter.scene.scene import Part, Scene
+from ..converter.scene.scene import Part, Scene, part_name
 from .obj import material_names, shown_parts
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from ..converter.numeric.quantize import normalise
 from ..converter.scene.extras import NAMESPACE, FileInfo, MaterialExtras, NodeExtras, read_extras, typed_extras
 from ..converter.scene.scene import Channel, Clip, ImportedNode, ImportedScene, StatedFlags, Track
 from .gltf_file import BROKEN_HINT, OBJECT_SIZE, GltfFile, GltfInMemory, broken_gltf, open_gltf, typed
-from .gltf_mesh import read_meshes
-from .gltf_skin import Weights, bind_skins
+from .gltf_mesh import Weights, bind_skins, read_meshes
 from .gltf_types import (
     INSTANCING,
     VISIBILITY,

@@ -2,6 +2,8 @@
 
 The document's objects are those of ``importers.gltf_types``; bulk data stays NumPy. What they mean
 is ``importers.gltf``.
+
+``pygltflib.GLTF2`` to a document as :mod:`importers.gltf_file` reads it, without writing JSON.
 """
 
 from __future__ import annotations
@@ -12,9 +14,9 @@ import hashlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path, PureWindowsPath
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 
 import numpy as np
@@ -43,6 +45,9 @@ from .gltf_types import (
     GltfSkin,
     check_extensions,
 )
+
+if TYPE_CHECKING:
+    from pygltflib import GLTF2
 
 _T = TypeVar("_T")
 
@@ -419,3 +424,27 @@ def _foreign_buffers(root: Json, buffers: list[memoryview]) -> list[str]:
 def typed(kind: Callable[[Json], _T], objects: Sequence[Json] | None) -> list[_T]:
     """Return the objects of a list of the document."""
     return list(map(kind, objects or []))
+
+
+def document_of(gltf: GLTF2) -> GltfInMemory:
+    """Return the document of pygltflib's objects, with their blob and the folder that they were loaded from.
+
+    As pygltflib writes it, what is ``None`` or empty is left out; extras and extensions stay as they are.
+    """
+    folder = getattr(gltf, "_path", None)  # GLTF2.load sets it
+    blob = gltf.binary_blob()
+    return GltfInMemory((_plain(gltf), blob), None if folder is None else Path(folder))
+
+
+def _plain(value: Any) -> Any:
+    """Objects as dictionaries."""
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if not is_dataclass(value) and type(value).__name__ != "Attributes":  # no data class: it may have any name
+        return value
+    fields = ((k, v) for k, v in vars(value).items() if not k.startswith("_glb") and k not in _PRIVATE)
+    return {k: _plain(v) for k, v in fields if v is not None and not (isinstance(v, list | dict) and not v)}
+
+
+#: What ``GLTF2`` keeps beside its fields.
+_PRIVATE = frozenset(("_path", "_name", "_glb_data", "_min_alignment"))

@@ -162,7 +162,7 @@ def to_pygltflib(model: AnyModel, *, options: ExportOptions | None = None) -> py
         >>> print(import_gltf(gltf).changes[0])
         node 'Base_TM': translation changed
     """
-    from .exporters.gltf_objects import gltf_objects
+    from .exporters.gltf_file import gltf_objects
 
     glb, sidecar, target = _made(model, options or ExportOptions())
     out = gltf_objects(glb)
@@ -260,7 +260,7 @@ def import_gltf(
         scene = scene.scene() if _is_of("trimesh", scene, "Trimesh") else scene
         return import_obj(Path("model.glb"), kept, options, in_memory=scene)
     if _is_of("pygltflib", source, "GLTF2"):
-        from .importers.gltf_objects import document_of
+        from .importers.gltf_file import document_of
 
         document = document_of(source)
         name = getattr(source, "_name", None) or "model.glb"

@@ -100,7 +100,7 @@ def _inspect(given: ToInspect) -> None:
     from ..formats.nres import is_nres, read_nres
     from ..kinds import dispatch
     from ..kinds import inspect as overview
-    from ..kinds.inspect_controller import controller_facts
+    from ..kinds.controllers import controller_facts
     from ..kinds.inspect_missions import assembly_facts
     from ..kinds.open_files import mission_in
     from ..kinds.texture import texture_at

@@ -14,10 +14,9 @@ import numpy as np
 
 from ..errors import printable
 from ..formats.names import without_number
-from ..scene.cells import part_form, part_key, part_name, read_part_name
 from ..scene.decode import is_point
 from ..scene.dialect import Dialect
-from ..scene.scene import ImportedNode, ImportedScene, Mesh, Part, Scene
+from ..scene.scene import ImportedNode, ImportedScene, Mesh, Part, Scene, part_key, part_name, read_part_name
 
 
 class StoredMeshes:
@@ -229,11 +228,9 @@ class NodeRoles:
         return self.owner_names.get(owner, str(owner)) if isinstance(owner, int) else owner
 
     def _report(self, i: int, what: str, why: str) -> None:
+        form = "NODE.lodL.groupG" if self.dialect is Dialect.SPEC else "NODE.stageN.levelN"
         self.imported.report.skipped(
-            f"part {printable(self.items[i].name)!r}",
-            what,
-            why,
-            f"name it {part_form(self.dialect)} after the cell where it should be",
+            f"part {printable(self.items[i].name)!r}", what, why, f"name it {form} after the cell where it should be"
         )
 
     def _by_name(self, i: int, name: str) -> bool:

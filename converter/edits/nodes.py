@@ -20,10 +20,9 @@ from ..findings import Report
 from ..formats.model import NODE_COCKPIT
 from ..formats.names import known_name, without_number
 from ..numeric.pose import multiply, parents_first, rotate, rotation_matrix
-from ..scene.cells import part_name
 from ..scene.decode import rest_pose
 from ..scene.dialect import Dialect
-from ..scene.scene import ImportedNode, ImportedScene, Node, Part, Scene, Track
+from ..scene.scene import ImportedNode, ImportedScene, Node, Part, Scene, Track, part_name
 from .node_roles import NodeRoles, Role, StoredMeshes
 from .transforms import frame_in, rigid_part
 

@@ -14,8 +14,7 @@ import numpy as np
 
 from ..formats.mission import Mission
 from ..numeric.pose import F64, rotation_matrix
-from ..scene.assembly import Pose
-from ..scene.inside import component_text, object_key
+from ..scene.assembly import Pose, component_text, object_key
 from ..scene.scene import ImportedScene, require_in_range
 from .nodes import POSE_NOISE, keep_nodes, local_matrix, world_matrices
 from .placed_nodes import TURN_NOISE, row_of, same_linear

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from ..errors import plural, printable
 from ..findings import Report
 from ..numeric.pose import F64, parents_first, rotation_matrix
-from ..scene.assembly import Pose, root_pose
+from ..scene.assembly import CLIPS, Pose, component_text, object_key, root_pose
 from ..scene.extras import NodeExtras
-from ..scene.inside import CLIPS, component_text, object_key
 from ..scene.scene import ImportedNode, ImportedScene, Placed
 from .nodes import local_matrix
 from .placed_nodes import same_linear, same_position
@@ -49,7 +48,7 @@ class Shown:
     """What the glTF of a unit or mission shows besides its records.
 
     Attributes:
-        inside: as text (``converter.scene.inside``).
+        inside: as text (``converter.scene.assembly``).
         models: by object key in lower case.
         ground: (V, 3) vertices of the terrain; ``None``: there is none.
     """

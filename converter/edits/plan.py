@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from ..errors import plural, printable
 from ..findings import Report
 from ..options import ImportOptions
-from ..scene.cells import cell_title, part_key
-from ..scene.scene import Part, Scene
+from ..scene.scene import Part, Scene, cell_title, part_key
 from .materials import resolve_same_names
 from .node_roles import StoredMeshes
 from .nodes import Identified

@@ -16,9 +16,8 @@ from ..formats.names import decode_text, encode_name, without_number
 from ..formats.tables import NAME_DTYPE
 from ..numeric.pose import rotation_matrix
 from ..options import ImportOptions
-from ..scene.cells import node_of_part
 from ..scene.decode import is_point, length_of, name_of, rest_pose
-from ..scene.scene import ImportedNode, Node
+from ..scene.scene import ImportedNode, Node, node_of_part
 from .controller import NamedController
 from .nodes import POSE_NOISE, Identified, world_matrices
 

@@ -20,8 +20,8 @@ from ..formats.material import MaterialKind
 from ..formats.names import decode_text, encode_name
 from ..formats.nres import NAME_SIZE
 from ..numeric.quantize import to_bytes, to_linear
-from .lossy_pictures import without_loss
 from .material_rows import Created, WearEdit
+from .materials import without_loss
 from .new_materials import NO_SUCH_VALUE, NewMaterial, new_material, picture_of, unchosen
 
 #: Of numbers that no entry stores.

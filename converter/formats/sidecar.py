@@ -65,7 +65,7 @@ class Description:
         visible_only: the glTF shows nothing but the default scene. Sidecars of 0.1 do not say.
         companions: files of the model's name as they were, by ending (``.cpt``).
         inside: what the glTF of a unit or mission shows besides its records
-            (``converter.scene.inside``).
+            (``converter.scene.assembly``).
         attached: sizes of the sidecars that follow the source.
     """
 

@@ -6,9 +6,20 @@ from hashlib import sha256
 
 import numpy as np
 
-from .byte_delta import SHORTEST, damaged, decode_delta, encode_delta, encode_in_place, repeats_base
 from .merge import WHOLE, Conflict, Touched, conflict, merge, shared_places, touched_tables
-from .packing import Packed, most_bytes, pack, require_size, unpack
+from .packing import (
+    SHORTEST,
+    Packed,
+    damaged,
+    decode_delta,
+    encode_delta,
+    encode_in_place,
+    most_bytes,
+    pack,
+    repeats_base,
+    require_size,
+    unpack,
+)
 from .table_changes import MEASURED, TableChanges, find_changes, fits, make_exactly, pack_changes, unpack_changes
 
 __all__ = ["Conflict", "Touched", "apply", "conflict", "difference", "digests", "overlap", "touched"]

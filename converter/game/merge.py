@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
-from .byte_delta import decode_delta
 from .derived import NotComputed, States, compute_again, dialect_of, states
+from .packing import decode_delta
 from .rows import LineChange, RowChange, line_check, overlapping, row_checks
 from .split import Split, Table, label_of, split
 from .table_changes import REFERS, BytesChange, TableChanges, own_digest, short_digest, state_digest

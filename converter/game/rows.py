@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .byte_delta import damaged, decode_delta, encode_delta, repeats_base
-from .packing import most_bytes
+from .packing import damaged, decode_delta, encode_delta, most_bytes, repeats_base
 from .split import Bools, Table
 
 I64 = NDArray[np.int64]
@@ -118,7 +117,7 @@ class LineChange:
         like: (n,) the row that each is a difference of; -1: of nothing.
         was, becomes: (n,) check of that row, and of the result.
         sizes, lengths: (n,) bytes of the result and of the difference.
-        deltas: the differences (``byte_delta``).
+        deltas: the differences (``packing``).
     """
 
     key: str

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ..formats.model import StreamType
 from ..formats.terrain import TerrainStream
 from ..scene.dialect import Dialect
-from .byte_delta import SHORTEST, damaged, decode_delta, encode_delta, repeats_base
 from .derived import States, dialect_of, states
+from .packing import SHORTEST, damaged, decode_delta, encode_delta, repeats_base
 from .rows import U32, LineChange, Reader, RowChange, changed_rows, pack_rows, unpack_rows, whole_number
 from .split import CONTENTS, DERIVED, Bools, Split, Table, content_of, split, table_key
 
@@ -57,7 +57,7 @@ class BytesChange:
         was, becomes: short digests of the table.
         near: short digests of the tables that name its rows: they must be as they were.
         state: short digest of the states of its derived rows, for the same reason.
-        delta: ``byte_delta``.
+        delta: ``packing``.
     """
 
     key: str

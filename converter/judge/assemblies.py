@@ -18,9 +18,8 @@ from ..errors import printable
 from ..formats.mission import Mission, PlacedObject
 from ..formats.unit import Unit
 from ..numeric.pose import parents_first, rotation_matrix
-from ..scene.assembly import Pose, markers, object_extras, root_pose, stored_pose
+from ..scene.assembly import Pose, markers, object_extras, object_key, root_pose, stored_pose
 from ..scene.extras import NodeExtras
-from ..scene.inside import object_key
 from ..scene.scene import ImportedNode, ImportedScene, Scene
 from .compare import Comparison, Difference
 from .models import scene_materials

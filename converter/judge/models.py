@@ -13,9 +13,8 @@ from ..edits.node_roles import NodeRoles, Role
 from ..edits.nodes import POSE_NOISE, model_size
 from ..findings import Report
 from ..numeric.pose import parents_first
-from ..scene.cells import part_key, part_name
 from ..scene.dialect import Dialect
-from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Node, Scene, Track
+from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Node, Scene, Track, part_key, part_name
 from .shown import (
     F64,
     MOST_FRAMES,

@@ -127,7 +127,7 @@ def output_files(
         entries = [] if appearance is None else appearance.entries
         about = replace(about, shown=made.surfaces(), library=entries)
         if about.kind in ASSEMBLY_KINDS:
-            from ..scene.inside import material_texts  # models and maps do without
+            from ..scene.assembly import material_texts  # models and maps do without
 
             names = [material["name"] for material in made.json.get("materials", [])]
             about = replace(about, inside=about.inside | material_texts(names))

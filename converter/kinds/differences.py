@@ -18,7 +18,7 @@ from ..formats.names import decode_text
 from ..formats.registry import Registry
 from ..formats.unit import COMPONENTS, Unit
 from ..numeric.arrays import Records
-from .inspect_controller import controller_at
+from .controllers import controller_at
 from .inspect_missions import read_assembly
 
 Json = dict[str, Any]

@@ -317,7 +317,7 @@ def describe(loaded: Loaded) -> Json:
         assert isinstance(loaded, LoadedModel)
         facts = inspect.describe(loaded.model, loaded.decision, loaded.scene, loaded.findings)
         if loaded.controller is not None:
-            from .inspect_controller import describe_states
+            from .controllers import describe_states
 
             facts["controller"] = describe_states(loaded.controller, loaded.ranges)
     return {"kind": loaded.kind, **facts}
@@ -325,7 +325,7 @@ def describe(loaded: Loaded) -> Json:
 
 def show(console: Console, facts: Json) -> None:
     """Print the facts of :func:`describe`, or of ``assembly_files``, as one screen."""
-    from . import inspect, inspect_controller
+    from . import controllers, inspect
     from . import inspect_missions as inspect_assembly
 
     shown = {
@@ -337,6 +337,6 @@ def show(console: Console, facts: Json) -> None:
         Kind.UNIT: inspect_assembly.show_unit,
         Kind.MISSION: inspect_assembly.show_mission,
         Kind.RSLI: inspect_assembly.show_rsli,
-        Kind.CONTROLLER: inspect_controller.show_controller,
+        Kind.CONTROLLER: controllers.show_controller,
     }
     shown[facts["kind"]](console, facts)

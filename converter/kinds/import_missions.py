@@ -20,7 +20,7 @@ from ..formats.names import readable, stem, without_number
 from ..formats.sidecar import Description, Sidecar
 from ..formats.unit import UNIT_ENDING, UNITS, read_unit, write_unit
 from ..options import ImportOptions
-from ..scene.inside import hosted_places, material_names
+from ..scene.assembly import hosted_places, material_names
 from ..scene.scene import ImportedScene
 from ..storage import walk_files
 from .import_placed import ShownFiles, import_ground, import_placed

@@ -11,14 +11,13 @@ from ..checks.model import require_valid
 from ..checks.model_tables import batch_window, triangle_mutual
 from ..checks.recover import checked_model, put_back, refuse_edit
 from ..edits.clips import choose_clip
-from ..edits.lost_without_sidecar import lost_without_sidecar, refuse_legacy
 from ..edits.material_rows import WearEdit, settle_materials
 from ..edits.materials import (
     report_colours_without_table,
     report_faces_without_material,
     report_new_faces_without_material,
 )
-from ..edits.model import compare_model, report_label
+from ..edits.model import compare_model, lost_without_sidecar, refuse_legacy, report_label
 from ..edits.new_materials import (
     materials_in_use,
     materials_of_model,

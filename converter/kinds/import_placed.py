@@ -19,8 +19,8 @@ from ..formats.kinds import Kind
 from ..formats.mission import Mission
 from ..formats.sidecar import Description, Sidecar
 from ..options import ExportOptions, ImportOptions
+from ..scene.assembly import CLIPS, TERRAIN, material_names, object_key
 from ..scene.decode import shown_points
-from ..scene.inside import CLIPS, TERRAIN, material_names, object_key
 from ..scene.scene import ImportedScene, Scene
 from .export_model import description
 from .import_model import import_edited, stored_model

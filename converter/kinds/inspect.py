@@ -181,7 +181,8 @@ def show_model(console: Console, facts: Json) -> None:
     console.print(_tree(facts["nodes"], "lod.group" if spec else "stage.level"))
     console.print()
     tables: tuple[RenderableType, ...]
-    tables = _cells_table(facts["cells"], ("lod", "group") if spec else ("stage", "level")), _materials_table(facts["materials"])
+    cells = _cells_table(facts["cells"], ("lod", "group") if spec else ("stage", "level"))
+    tables = cells, _materials_table(facts["materials"])
     if console.width >= 120:
         beside = Table.grid(padding=(0, 4))
         beside.add_row(*tables)

@@ -19,7 +19,7 @@ from ..judge.explain import tell
 from ..judge.judge import WrittenModel, judge_model
 from ..judge.terrains import differences_of_terrain
 from ..options import ImportOptions
-from ..scene.inside import hosted_places
+from ..scene.assembly import hosted_places
 from ..scene.level import decode_terrain
 from ..scene.scene import ImportedScene
 from .import_model import StoredModel, stored_model

@@ -26,9 +26,8 @@ from ..formats.unit import UNIT_ENDING, UNITS, Unit, is_unit, read_unit
 from ..formats.wear import WEAR_ENDING
 from ..options import ExportOptions
 from ..scene.appearance import Appearance
-from ..scene.assembly import AssembledModel, Assembly, Placement, Pose, component_extras, root_pose
+from ..scene.assembly import AssembledModel, Assembly, Placement, Pose, component_extras, root_pose, shown_inside
 from ..scene.extras import NodeExtras, SceneExtras, SourceExtras
-from ..scene.inside import shown_inside
 from ..scene.scene import require_in_range
 from ..storage import walk_files
 from .appearance import has_libraries, missing_materials

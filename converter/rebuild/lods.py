@@ -12,9 +12,8 @@ from ..errors import needed_for, plural, printable
 from ..findings import Report
 from ..numeric.arrays import cross_products
 from ..numeric.quantize import normalise
-from ..scene.cells import part_name
 from ..scene.dialect import Dialect
-from ..scene.scene import Mesh, Part, Primitive, Scene, Streams
+from ..scene.scene import Mesh, Part, Primitive, Scene, Streams, part_name
 
 _FEWEST = 4
 #: How far a vertex may be moved onto the bounding box, as a ratio of its diagonal.

@@ -29,9 +29,8 @@ from ..formats.nres_edits import name_field
 from ..formats.tables import HEADER_DTYPE, NAME_DTYPE, NODE_DTYPE, SLOT_DTYPE
 from ..numeric.arrays import NONE16
 from ..scene import dialect as dialects
-from ..scene.cells import cell_title, part_name
 from ..scene.dialect import Dialect
-from ..scene.scene import Scene
+from ..scene.scene import Scene, cell_title, part_name
 from .geometry import posed_header, too_many
 from .nodes import NodeEdit, build_nodes, node_edits, node_order
 from .parts import rebuild_parts

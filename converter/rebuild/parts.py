@@ -25,9 +25,8 @@ from ..formats.tables import GROUP_COUNT, LOD_COUNT
 from ..formats.wear import is_material_name
 from ..numeric.arrays import NONE16
 from ..numeric.quantize import encode_lightmap_uv, encode_uv
-from ..scene.cells import cell_title
 from ..scene.dialect import Dialect, last_row
-from ..scene.scene import Material, Scene
+from ..scene.scene import Material, Scene, cell_title
 from .geometry import SlotGeometry, build_slots, too_many
 from .slots import Edit, change_in_place, new_corners, rebuild_slot
 from .workspace import Cell, Rebuild, Workspace

@@ -19,7 +19,6 @@ from ..numeric.pose import compose, rotate, rotation
 from ..numeric.quantize import decode_lightmap_uv, decode_normals, decode_uv, normalise
 from ..numeric.sampler import Tracks, sample
 from . import dialect as dialects
-from .cells import part_name
 from .dialect import Dialect, Readings
 from .scene import (
     MAX_COORDINATE,
@@ -34,6 +33,7 @@ from .scene import (
     Streams,
     Track,
     in_range,
+    part_name,
 )
 
 _WORDS = [f"word{k}" for k in (0, 2, 4, 6)]

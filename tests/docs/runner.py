@@ -10,8 +10,8 @@ A page is run from top to bottom in a scratch folder of its own:
 - ``python``: run in one namespace per page, in the same folder.
 - ``output``: what the ``python`` blocks since the last one printed, compared like that of commands.
 - ``<!-- skip: next "reason" -->``: the next block is not run.
-- ``<!-- begins with: GAME, robot.msh -->``: what lies in the folder first (``materials.py``).
-  A copy of ``examples`` is always there.
+
+A copy of ``examples`` lies in the folder, nothing else: the rest a page makes, visibly.
 
 Blocks of other languages (``text``, ``sh``, ...) are not run. The project's commands, and Python
 scripts, are called in this process; everything else goes to bash.
@@ -26,6 +26,7 @@ import os
 import re
 import runpy
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -39,12 +40,10 @@ from sybil.evaluators.python import PythonEvaluator
 from sybil.parsers.markdown import CodeBlockParser, SkipParser
 
 from msh_gltf.converter import cli
-from tests.docs.materials import lay_out
+from tests.docs.materials import EXAMPLES
 
 COMMANDS = {"msh2gltf": cli.msh2gltf, "gltf2msh": cli.gltf2msh, "msh-inspect": cli.msh_inspect, "msh-mod": cli.msh_mod}
 ANY = "..."
-#: A comment at the start of a page that says what its folder holds.
-BEGINS = re.compile(r"^<!-- begins with: (.+?) -->$", re.MULTILINE)
 #: What only a shell understands, outside quotes.
 _SHELL = re.compile(r"[|<>&;$`*?(){}~]")
 
@@ -173,9 +172,7 @@ class Page:
         Raises:
             AssertionError: something else was printed, or a command failed.
         """
-        text = self.path.read_text("utf-8")
-        begins = BEGINS.search(text)
-        lay_out(self.folder, begins[1].split(", ") if begins else [])
+        shutil.copytree(EXAMPLES, self.folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
         self._shell = Shell(self.folder)
         document = Document.parse(
             str(self.path),

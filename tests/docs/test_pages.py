@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.materials import MAKERS, ROOT
-from tests.docs.runner import ANY, BEGINS, Page, Shell, Step, fits, steps_of
+from tests.docs.materials import ROOT
+from tests.docs.runner import ANY, Page, Shell, Step, fits, steps_of
 
 #: A Russian page has the blocks of the English one, which a test of its own compares.
 PAGES = [
@@ -19,6 +19,7 @@ PAGES = [
 #: Pages that are typed from top to bottom.
 READERS = [path for path in PAGES if path.name == "README.md" or path.parent.name == "tutorials"]
 NAMES = [path.relative_to(ROOT).as_posix() for path in PAGES]
+MAKES = "python examples/make_"
 FENCE = re.compile(r"^ *```(.*)$", re.MULTILINE)
 RUN = [path for path in PAGES if {"console", "python"} & set(FENCE.findall(path.read_text("utf-8")))]
 
@@ -34,18 +35,21 @@ def test_page(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", READERS, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_pages_to_follow_begin_with_what_their_readers_have(path: Path) -> None:
-    """The README with a checkout, which its first command makes a game of; a tutorial with both.
+def test_pages_to_follow_leave_no_block_out(path: Path) -> None:
+    assert "<!-- skip:" not in path.read_text("utf-8")
 
-    The test above runs them so: all else they must make themselves.
-    """
-    text = path.read_text("utf-8")
-    assert "<!-- skip:" not in text
-    begins = BEGINS.findall(text)
-    assert begins == (["GAME"] if path.parent.name == "tutorials" and path.stem != "index" else [])
-    making = "$ python examples/make_game.py GAME\n"
-    for page in (ROOT / "README.md", ROOT / "docs/tutorials/index.md"):
-        assert making in page.read_text("utf-8")
+
+def test_what_a_page_starts_with_is_its_first_block() -> None:
+    """In both languages; the README begins with a checkout, the index of the tutorials with an installation."""
+    for path in RUN:
+        if path.name == "README.md" or (path.parent.name == "tutorials" and path.stem == "index"):
+            continue
+        for page in filter(Path.is_file, (path, path.with_suffix(".ru.md"))):
+            text = page.read_text("utf-8")
+            first = re.search(r"^```(?:console|python)\n(.*)", text, re.MULTILINE)
+            made = path.parent.name == "tutorials" or MAKES in text
+            assert first is not None
+            assert first[1].startswith(f"$ {MAKES}") is made, page
 
 
 @pytest.mark.parametrize("path", PAGES, ids=NAMES)
@@ -57,8 +61,6 @@ def test_blocks_say_what_they_are(path: Path) -> None:
     for comment in re.findall(r"^ *<!--+ *skip:.*", text, re.MULTILINE):
         assert re.fullmatch(r' *<!-- skip: (next|start|end)( "[^"]+")? -->', comment), comment
         assert "skip: end" in comment or '"' in comment, f"{path.name}: {comment} says no reason"
-    begins = BEGINS.search(text)
-    assert set(begins[1].split(", ") if begins else []) <= set(MAKERS), path.name
 
 
 # ------------------------------------------------------------------ the runner itself
@@ -103,7 +105,9 @@ def test_a_command_that_fails_is_shown_to_fail(tmp_path: Path) -> None:
 
 
 def test_blocks_share_folder_and_namespace(tmp_path: Path) -> None:
-    text = """<!-- begins with: robot.msh -->
+    text = """```console
+$ python examples/make_files.py robot.msh
+```
 ```python
 from pathlib import Path
 size = Path("robot.msh").stat().st_size
@@ -121,7 +125,7 @@ import no_such_module
 """
     shown = page(tmp_path, text)
     shown.run()
-    assert shown.skipped == ["line 13: there is no such module"]
+    assert shown.skipped == ["line 15: there is no such module"]
 
 
 def test_outputs_are_renewed(tmp_path: Path) -> None:

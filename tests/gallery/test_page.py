@@ -314,7 +314,7 @@ def test_maps(tab: Tab, out: Path) -> None:
     known = {m["target"]: m for m in listed(out)}
     assert tab.triangles() == known["DATA/MAPS/M1/Land"]["triangles"]
     fine = tab.pixels()
-    page.select_option("#lod", label="coarse")
+    page.select_option("#group", label="coarse")
     view = GltfView(out / "DATA/MAPS/M1/Land.glb")
     rows = [view["accessors"][p["indices"]]["count"] for p in view["meshes"][1]["primitives"]]
     assert tab.triangles() == sum(rows) // 3

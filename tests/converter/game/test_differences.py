@@ -19,10 +19,9 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.areal_map import write_areal_map
 from msh_gltf.converter.formats.mission import read_mission, write_mission
 from msh_gltf.converter.formats.wear import WEAR_TYPE
-from msh_gltf.converter.game.byte_delta import decode_delta, repeats_base
 from msh_gltf.converter.game.differences import apply, difference, digests, overlap, touched
 from msh_gltf.converter.game.merge import Conflict
-from msh_gltf.converter.game.packing import UNPACKED_FLOOR, Packed, pack, unpack
+from msh_gltf.converter.game.packing import UNPACKED_FLOOR, Packed, decode_delta, pack, repeats_base, unpack
 from msh_gltf.converter.game.split import Table, split
 from msh_gltf.converter.game.table_changes import make_exactly, unpack_changes
 from tests.support.areal_edits import inner, own

@@ -11,7 +11,7 @@ import pytest
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions
-from tests.docs.materials import MAKERS
+from tests.docs.materials import game
 from tests.support.runs import run
 
 PLACED = {"mission.gltf": ("GAME/MISSIONS/Single.01",), "walker.gltf": ("GAME", "--unit", "walker")}
@@ -20,7 +20,7 @@ PLACED = {"mission.gltf": ("GAME/MISSIONS/Single.01",), "walker.gltf": ("GAME", 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("materials")
-    MAKERS["GAME"](folder / "GAME")
+    game(folder / "GAME")
     for name, arguments in PLACED.items():
         done = run("msh2gltf", *arguments, "-o", name, cwd=folder)
         assert done.returncode == 0, done.stderr

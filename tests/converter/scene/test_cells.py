@@ -9,9 +9,9 @@ import trimesh
 
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.scene.cells import PartName, node_of_part, object_name, part_name, read_part_name
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect
+from msh_gltf.converter.scene.scene import PartName, node_of_part, part_name, read_part_name, scene_name
 from tests.support.rebuilt import parse
 
 
@@ -43,7 +43,7 @@ def test_what_is_written_is_read() -> None:
     for dialect in Dialect:
         for lod, group in [(lod, group) for lod in range(3) for group in range(5)]:
             found = PartName("x", lod, group, by_row=dialect is Dialect.SPEC)
-            assert read_part_name(object_name("x", lod, group, dialect)) == found
+            assert read_part_name(f"x.{scene_name(lod, group, dialect)}") == found
             name = part_name("x", lod, group, dialect)
             assert name == "x" if (dialect, lod, group) == (Dialect.RETAIL, 0, 0) else read_part_name(name) == found
 
