@@ -17,8 +17,9 @@ from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import new_archive
 from msh_gltf.converter.formats.terrain import read_terrain
-from msh_gltf.converter.kinds.dispatch import gltf_files, import_gltf
-from msh_gltf.converter.kinds.export_model import load_model
+from msh_gltf.converter.kinds.base import Source
+from msh_gltf.converter.kinds.dispatch import import_gltf
+from msh_gltf.converter.kinds.model import LoadedModel
 from msh_gltf.converter.numeric.sampler import sample
 from msh_gltf.converter.numeric.surfaces import neighbour_links
 from msh_gltf.converter.options import ExportOptions, ImportOptions
@@ -42,8 +43,8 @@ def way_out(given: Archives) -> list[bytes]:
     for path, data in given:
         archive = read_nres(data, path.name)
         for index in models_in(archive):
-            loaded = load_model(archive, path, index, _PLAIN)
-            [(_, glb)] = gltf_files(loaded, Path("model.glb"), _PLAIN, sidecar=False)
+            loaded = LoadedModel.load(Source(path, archive, index), _PLAIN)
+            [(_, glb)] = loaded.files(Path("model.glb"), _PLAIN, sidecar=False)
             out.append(glb)
     return out
 

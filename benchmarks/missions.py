@@ -17,9 +17,10 @@ from benchmarks.record import Row
 from blender_extension import build
 from msh_gltf.converter.formats.kinds import models_in
 from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.kinds.dispatch import gltf_files, import_gltf, load_file
-from msh_gltf.converter.kinds.export_model import load_model
+from msh_gltf.converter.kinds.base import Source
+from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.kinds.missions import LoadedMission
+from msh_gltf.converter.kinds.model import LoadedModel
 from msh_gltf.converter.options import ExportOptions, ImportOptions
 from msh_gltf.converter.storage import write_outputs
 from tests.support import assembly
@@ -108,17 +109,17 @@ def mission(rounds: int) -> list[Row]:
     names = {model.name.lower() for model in loaded.models}
 
     def whole() -> list[tuple[Path, bytes]]:
-        return gltf_files(load_file(root / MISSION, None, options), out / "m.glb", options)
+        return load_file(root / MISSION, None, options).files(out / "m.glb", options)
 
     def parts() -> None:
         for path in sorted(root.glob("*.rlb")):
             archive = read_nres(path.read_bytes(), path.name)
             for index in models_in(archive):
                 if archive.entries[index].name.lower() in names:
-                    model = load_model(archive, path, index, alone)
-                    gltf_files(model, out / "x.glb", alone)
+                    model = LoadedModel.load(Source(path, archive, index), alone)
+                    model.files(out / "x.glb", alone)
         ground = load_file(root / f"{MAP.replace(chr(92), '/')}.msh", None, alone)
-        gltf_files(ground, out / "x.glb", alone)
+        ground.files(out / "x.glb", alone)
 
     files = whole()
     write_outputs(files, force=True)

@@ -22,9 +22,9 @@ from .converter.formats.names import file_stem, readable
 from .converter.formats.nres import bytes_as_read, read_nres
 from .converter.formats.terrain import Terrain
 from .converter.kinds import dispatch, open_files
-from .converter.kinds.base import Files, Loaded, named_sidecar, sidecar_path
-from .converter.kinds.export_model import LoadedModel
+from .converter.kinds.base import Files, Loaded, Source, named_sidecar, sidecar_path
 from .converter.kinds.import_result import ImportResult
+from .converter.kinds.model import LoadedModel
 from .converter.options import ExportOptions, ImportOptions
 from .converter.storage import write_outputs
 
@@ -312,7 +312,7 @@ def _made(model: AnyModel, options: ExportOptions) -> tuple[bytes, bytes, Path]:
 def _files(model: AnyModel, target: Path, options: ExportOptions, *, sidecar: bool) -> tuple[Files, Loaded]:
     """Return the files of an export, and the model as its tables are now."""
     loaded = _loaded_model(model, options) if isinstance(model, MshModel) else _loaded_map(model, options)
-    return dispatch.gltf_files(loaded, target, options, sidecar=sidecar), loaded
+    return loaded.files(target, options, sidecar=sidecar), loaded
 
 
 def _loaded_model(model: MshModel, options: ExportOptions) -> Loaded:
@@ -325,13 +325,13 @@ def _loaded_model(model: MshModel, options: ExportOptions) -> Loaded:
         model = read_model(archive, model.name)
         model.entry, model.holder = entry, holder
     if model.holder is None:
-        return dispatch.load(Kind.MODEL, archive, path, None, options, model=model)
+        return dispatch.load(Kind.MODEL, Source(path, archive, model=model), options)
     outer, index = model.holder
     if options.mode == "strict" and archive is not model.archive:
         entries = [*outer.entries]
         entries[index] = replace(entries[index], payload=data)
         outer = replace(outer, entries=entries)
-    return dispatch.load(Kind.MODEL, outer, path, index, options, model=model)
+    return dispatch.load(Kind.MODEL, Source(path, outer, index, model), options)
 
 
 def _loaded_map(model: Terrain | ArealMap, options: ExportOptions) -> Loaded:
@@ -344,4 +344,4 @@ def _loaded_map(model: Terrain | ArealMap, options: ExportOptions) -> Loaded:
         index = find_model(archive, name)
         assert index is not None, "it is named"
         archive.entries[index].payload = data
-    return dispatch.load(_KINDS[type(model)], archive, source, index, options)
+    return dispatch.load(_KINDS[type(model)], Source(source, archive, index), options)

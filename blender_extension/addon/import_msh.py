@@ -16,9 +16,9 @@ from .converter.formats.kinds import ASSEMBLY_KINDS, Kind, archive_kind, assembl
 from .converter.formats.names import stem, without_number
 from .converter.formats.nres import Archive, read_nres
 from .converter.formats.sidecar import sha256
-from .converter.kinds.base import LoadedScene, sidecar_path
-from .converter.kinds.dispatch import gltf_files, load, load_assembly
-from .converter.kinds.export_model import LoadedModel
+from .converter.kinds.base import LoadedScene, Source, sidecar_path
+from .converter.kinds.dispatch import load
+from .converter.kinds.model import LoadedModel
 from .converter.kinds.open_files import mission_in
 from .converter.options import ExportOptions
 from .importers.gltf_file import open_gltf
@@ -77,7 +77,7 @@ def import_model(context: bpy.types.Context, path: Path, entry: str | None, opti
     index, raw_name = None, ""
     if whole in ASSEMBLY_KINDS:
         options = replace(options, game=str(game_of_file(context, path)))
-        loaded = load_assembly(whole, path, options)
+        loaded = load(whole, Source(path), options)
         name = loaded.assembly.name
     else:
         loaded, index, raw_name = _load(path, entry, options)
@@ -86,7 +86,7 @@ def import_model(context: bpy.types.Context, path: Path, entry: str | None, opti
     with tempfile.TemporaryDirectory() as folder:
         # objects and collections are named after the model, so the file is not
         target = Path(folder) / "model.glb"
-        for file, data in gltf_files(loaded, target, options):
+        for file, data in loaded.files(target, options):
             file.write_bytes(data)
         scene = _scene(context, name)
         warnings = messages(loaded.findings)
@@ -131,7 +131,7 @@ def _load(path: Path, entry: str | None, options: ExportOptions) -> tuple[Loaded
         more = ", ..." if len(models) > 8 else ""
         raise ConversionError(f"archive holds {len(models)} models", file=str(path), expected=f"one of {names}{more}")
     index = find_model(archive, entry)
-    loaded = load(kind_at(archive, index), archive, path, index, options)
+    loaded = load(kind_at(archive, index), Source(path, archive, index), options)
     raw_name = "" if index is None else archive.entries[index].name_bytes.hex()
     return loaded, index, raw_name
 

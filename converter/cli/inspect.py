@@ -98,9 +98,10 @@ def _inspect(given: ToInspect) -> None:
     from ..files import read_file
     from ..formats.kinds import Kind, archive_kind, models_in
     from ..formats.nres import is_nres, read_nres
-    from ..kinds import dispatch
     from ..kinds import inspect as overview
+    from ..kinds.base import LoadedContainer, list_entries
     from ..kinds.controllers import controller_facts
+    from ..kinds.dispatch import load_file
     from ..kinds.inspect_missions import assembly_facts
     from ..kinds.open_files import mission_in
     from ..kinds.texture import texture_at
@@ -111,7 +112,7 @@ def _inspect(given: ToInspect) -> None:
         _print(facts, as_json)
         return
     if (texture := texture_at(source, entry)) is not None:
-        _print(dispatch.describe(texture), as_json)
+        _print(texture.describe(), as_json)
         return
     data = read_file(source)
     if entry is None and (facts := assembly_facts(source, data)) is not None:
@@ -122,14 +123,16 @@ def _inspect(given: ToInspect) -> None:
         return
     archive = read_nres(data, str(source)) if entry is None and is_nres(data) else None
     if archive is not None and archive_kind(archive) is Kind.ARCHIVE:
-        entries, models = overview.list_entries(archive), models_in(archive)
+        entries, models = list_entries(archive), models_in(archive)
         if as_json:
             print_json({"kind": Kind.ARCHIVE, "models": models, "entries": entries})
         else:
             overview.show_archive(console(), str(source), entries, models)
         return
     options = ExportOptions(dialect=given.dialect, find_textures=False)
-    _print(dispatch.describe(dispatch.load_file(source, entry, options)), as_json)
+    loaded = load_file(source, entry, options)
+    assert isinstance(loaded, LoadedContainer)  # units and missions are above
+    _print(loaded.describe(), as_json)
 
 
 def _print(facts: dict[str, Any], as_json: bool) -> None:

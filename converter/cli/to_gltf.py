@@ -188,7 +188,7 @@ def _is_many(given: ToGltf) -> bool:
 
 
 def _export_one(given: ToGltf, options: ExportOptions) -> None:
-    from ..kinds.export_model import LoadedModel
+    from ..kinds.model import LoadedModel
     from ..kinds.texture import texture_at
     from ..storage import write_outputs
 
@@ -231,12 +231,12 @@ def _export_one(given: ToGltf, options: ExportOptions) -> None:
 def _load(given: ToGltf, options: ExportOptions) -> tuple[Loaded, Callable[[Path, bool], Files]]:
     """What a file holds, and what makes its outputs from a target and whether to keep a sidecar."""
     from ..errors import with_article
-    from ..kinds.dispatch import gltf_files, load_file
-    from ..kinds.export_model import LoadedModel
+    from ..kinds.dispatch import load_file
+    from ..kinds.model import LoadedModel
 
     loaded = load_file(given.sources[0], given.entry, options)
     if not _ends_in(given, ".obj"):
-        return loaded, lambda path, sidecar: gltf_files(loaded, path, options, sidecar=sidecar)
+        return loaded, lambda path, sidecar: loaded.files(path, options, sidecar=sidecar)
     if not isinstance(loaded, LoadedModel):
         what = with_article(loaded.kind)
         raise click.UsageError(f"{given.sources[0]} is {what}: only models become OBJ")
@@ -259,14 +259,13 @@ def _show_findings(findings: list[Finding], source: Path, verbose: bool) -> None
 def _export_texture(texture: LoadedTexture, output: str | None, force: bool, quiet: bool) -> None:
     """Write a texture's full size as a PNG."""
     from ..formats.names import escape
-    from ..kinds.texture import png_file
     from ..storage import write_outputs
 
     name = texture.name
     if output == STDOUT:
-        write_stdout(png_file(texture, Path(STDOUT))[1])
+        write_stdout(texture.png())
         return
-    target, data = png_file(texture, output_path(output, f"{escape(name)}.png", (".png",)))
+    target, data = output_path(output, f"{escape(name)}.png", (".png",)), texture.png()
     written = write_outputs([(target, data)], force)
     if not quiet:
         say(f"{name}: {texture.summary}")

@@ -17,9 +17,9 @@ from ..findings import Finding, Mode, messages
 from ..formats.kinds import Kind
 from ..formats.nres import Archive
 from ..formats.sidecar import sha256
-from ..kinds.base import Files
-from ..kinds.dispatch import gltf_files, import_gltf, load
-from ..kinds.export_model import LoadedModel
+from ..kinds.base import Files, Source
+from ..kinds.dispatch import import_gltf, load
+from ..kinds.model import LoadedModel
 from ..options import ExportOptions
 from ..storage import require_inside, write_outputs
 from .export_run import ExportTask, key_of, look_at, refuse_to_lose
@@ -103,8 +103,8 @@ def _convert(
     others = None
     if item.index is not None:
         others = partial(archive_majority, item.path, item.source, now)
-    loaded = load(item.kind, archive, Path(item.path), item.index, task.options, fallback=others)
-    files = gltf_files(loaded, target, task.options, sidecar=task.sidecar, root=Path(task.out))
+    loaded = load(item.kind, Source(Path(item.path), archive, item.index, fallback=others), task.options)
+    files = loaded.files(target, task.options, sidecar=task.sidecar, root=Path(task.out))
     dialect = "", "", ""
     if isinstance(loaded, LoadedModel):
         decision = loaded.decision
@@ -152,8 +152,8 @@ def _round_trip(task: RoundTripTask) -> Outcome:
         others = None
         if item.index is not None:
             others = partial(archive_majority, item.path, item.source, now)
-        loaded = load(item.kind, archive, path, item.index, options, fallback=others)
-        files = gltf_files(loaded, target, options)
+        loaded = load(item.kind, Source(path, archive, item.index, fallback=others), options)
+        files = loaded.files(target, options)
         write_outputs(files, force=False)
         exported = perf_counter()
         result = import_gltf(target)

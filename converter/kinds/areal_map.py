@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from ...exporters.gltf import export_areal_map
 from ...exporters.gltf_file import Document
 from .. import __version__
@@ -17,15 +19,14 @@ from ..findings import Change, NotApplied
 from ..formats.areal_map import ArealMap, read_areal_map, write_areal_map
 from ..formats.kinds import Kind
 from ..formats.names import readable, stem
-from ..formats.nres import Archive, read_nres
-from ..formats.sidecar import Description, Sidecar
-from ..options import ExportOptions, ImportOptions
+from ..formats.nres import read_nres
+from ..formats.sidecar import Description
+from ..options import ExportOptions
 from ..scene.appearance import Appearance
 from ..scene.extras import SourceExtras
 from ..scene.scene import ImportedScene, require_in_range
-from .base import Files, LoadedContainer, output_files
+from .base import EditedFile, Files, Json, LoadedContainer, Source, output_files
 from .import_result import ImportResult
-from .terrain import container_at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,78 +47,78 @@ class LoadedArealMap(LoadedContainer):
             f"{areals.cells_x} x {areals.cells_y} cells"
         )
 
+    @classmethod
+    def load(cls, source: Source, options: ExportOptions) -> LoadedArealMap:
+        """Read an areal map."""
+        own, name = source.own()
+        areals, findings = checked_areals(read_areal_map(own), options.mode)
+        return LoadedArealMap(name=readable(name), archive=own, findings=findings, areals=areals)
 
-def load_areal_map(archive: Archive, path: Path, index: int | None, options: ExportOptions) -> LoadedArealMap:
-    """Read an areal map; arguments as of ``dispatch.load``.
+    def files(self, target: Path, options: ExportOptions, *, sidecar: bool = True, root: Path | None = None) -> Files:
+        """Make the files of its glTF."""
+        require_in_range("a position", self.areals.vertices, self.name)  # the import refuses it
+        about = Description(
+            self.name,
+            "",
+            dialect="",
+            dialect_reason="",
+            clip="",
+            lod=0,
+            group=0,
+            converter=__version__,
+            materials=[],
+            kind=self.kind,
+            tolerant=self.tolerant,
+        )
 
-    Raises:
-        ConversionError: unreadable, or an error finding.
-    """
-    own, name = container_at(archive, path, index)
-    areals, findings = checked_areals(read_areal_map(own), options.mode)
-    return LoadedArealMap(name=readable(name), archive=own, findings=findings, areals=areals)
+        def document(extras: SourceExtras, appearance: Appearance | None) -> Document:
+            return export_areal_map(self.areals, stem(self.name), extras)
 
+        return output_files(
+            self, about, SourceExtras(), document, target=target, options=options, sidecar=sidecar, root=root
+        )
 
-def areal_map_files(
-    loaded: LoadedArealMap, target: Path, options: ExportOptions, *, sidecar: bool, root: Path | None
-) -> Files:
-    """Make the files of an areal map's glTF; arguments as of ``dispatch.gltf_files``."""
-    require_in_range("a position", loaded.areals.vertices, loaded.name)  # the import refuses it
-    about = Description(
-        loaded.name,
-        "",
-        dialect="",
-        dialect_reason="",
-        clip="",
-        lod=0,
-        group=0,
-        converter=__version__,
-        materials=[],
-        kind=loaded.kind,
-        tolerant=loaded.tolerant,
-    )
-
-    def document(extras: SourceExtras, appearance: Appearance | None) -> Document:
-        return export_areal_map(loaded.areals, stem(loaded.name), extras)
-
-    return output_files(
-        loaded, about, SourceExtras(), document, target=target, options=options, sidecar=sidecar, root=root
-    )
-
-
-def import_areal_map(kept: Sidecar, given: ImportedScene, options: ImportOptions, label: str) -> ImportResult:
-    """Import an areal map that was edited.
-
-    Args:
-        kept: the sidecar.
-        given: the glTF file.
-        options: how to import.
-        label: what messages call the sidecar.
-
-    Raises:
-        ConversionError: unreadable, or areals that no map can have.
-    """
-    about = kept.description
-    out = ImportResult(about.source, bytes(kept.source), "", given.report, kept_all=True)
-    container = read_nres(kept.source, label, longer=about.tolerant)
-    areals, _ = checked_areals(read_areal_map(container), about.mode)
-    if (refusal := _not_numbered(given)) is not None:
-        given.report.not_applied.append(refusal)
+    @staticmethod
+    def import_edited(edited: EditedFile) -> ImportResult:
+        """Apply what a glTF file changed to the areal map of its sidecar."""
+        kept, given = edited.kept, edited.given
+        about = kept.description
+        out = ImportResult(about.source, bytes(kept.source), "", given.report, kept_all=True)
+        container = read_nres(kept.source, str(edited.sidecar), longer=about.tolerant)
+        areals, _ = checked_areals(read_areal_map(container), about.mode)
+        if (refusal := _not_numbered(given)) is not None:
+            given.report.not_applied.append(refusal)
+            return out
+        plan = plan_areals(given, areals, edited.options)
+        if about.tolerant:
+            given.report.not_applied += map(_in_broken_map, given.report.changes)
+            given.report.changes.clear()
+        if not out.changes:
+            return out
+        try:
+            new = _edited(areals, plan)
+            out.data, out.kept_all = write_areal_map(new), False
+            checked_areals(read_areal_map(read_nres(out.data, about.source)), "default")
+        except ConversionError as error:
+            error.file = None  # not the sidecar's fault: the caller names the glTF
+            raise
         return out
-    plan = plan_areals(given, areals, options)
-    if about.tolerant:
-        given.report.not_applied += map(_in_broken_map, given.report.changes)
-        given.report.changes.clear()
-    if not out.changes:
-        return out
-    try:
-        new = _edited(areals, plan)
-        out.data, out.kept_all = write_areal_map(new), False
-        checked_areals(read_areal_map(read_nres(out.data, about.source)), "default")
-    except ConversionError as error:
-        error.file = None  # not the sidecar's fault: the caller names the glTF
-        raise
-    return out
+
+    def describe(self) -> Json:
+        """Return the facts about it as plain JSON values."""
+        areals = self.areals
+        classes, counts = np.unique(areals.records["class_id"], return_counts=True)
+        own = {
+            "counts": {
+                "areals": len(areals.records),
+                "vertices": len(areals.vertices),
+                "cells": [areals.cells_x, areals.cells_y],
+                "cell_entries": len(areals.cell_ids),
+            },
+            "classes": dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True)),
+            "area": float(areals.records["area"].astype(np.float64).sum()),
+        }
+        return self.facts(own)
 
 
 def _not_numbered(given: ImportedScene) -> NotApplied | None:

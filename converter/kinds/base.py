@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ...exporters.gltf_file import Document, glb_bytes, gltf_bytes
 from ..errors import ConversionError, with_article
@@ -14,17 +14,84 @@ from ..files import read_file
 from ..findings import Finding
 from ..formats.kinds import ASSEMBLY_KINDS, Kind
 from ..formats.names import file_stem, readable
-from ..formats.nres import Archive, bytes_as_read
+from ..formats.nres import Archive, bytes_as_read, read_nres
 from ..formats.sidecar import SUFFIX, Description, Sidecar, read_sidecar, sha256, write_sidecar
 from ..options import ExportOptions, ImportOptions
 from ..scene.appearance import Appearance
 from ..scene.extras import FileInfo, SourceExtras
+from ..scene.scene import ImportedScene
 from .appearance import in_folder, picture_files
+
+if TYPE_CHECKING:
+    from ..formats.model import MshModel
+    from ..scene.dialect import Decision
+    from .import_result import ImportResult
+
+Json = dict[str, Any]
+#: Outputs in the order in which to write them.
+Files = list[tuple[Path, bytes]]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that is loaded, or an entry of it.
+
+    Attributes:
+        path: of the file.
+        archive: the file, which is open; ``None``: a unit or a mission, which is no container.
+        index: directory index of the entry; ``None``: the file itself.
+        model: the tables of a model, where they were read already.
+        fallback: the dialect of a model whose file has no evidence of one.
+    """
+
+    path: Path
+    archive: Archive | None = None
+    index: int | None = None
+    model: MshModel | None = None
+    fallback: Callable[[], Decision | None] | None = None
+
+    @property
+    def file(self) -> Archive:
+        """The file's container."""
+        assert self.archive is not None, "units and missions are not in containers"
+        return self.archive
+
+    def own(self) -> tuple[Archive, str]:
+        """Return the container and the name of the entry, or of the file itself.
+
+        Raises:
+            ConversionError: the entry is not an NRes file.
+        """
+        if self.index is None:
+            return self.file, self.path.name
+        entry = self.file.entries[self.index]
+        return read_nres(entry.payload, self.file.label), entry.name
+
+
+@dataclass(frozen=True)
+class EditedFile:
+    """A glTF file that was edited, with the sidecar that was written beside it.
+
+    Attributes:
+        gltf: the file, for messages and for what lies beside it.
+        given: what it holds; an import changes it.
+        seen: the same as it was read, for the judge; ``None``: nobody compares.
+        kept: the sidecar.
+        sidecar: what messages call that.
+        options: how to import.
+    """
+
+    gltf: Path
+    given: ImportedScene
+    seen: ImportedScene | None
+    kept: Sidecar
+    sidecar: Path
+    options: ImportOptions
 
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded(ABC):
-    """A valid file or entry, and what was found out about it.
+    """A valid file or entry of one kind, and what was found out about it.
 
     Attributes:
         name: file or entry name.
@@ -51,6 +118,33 @@ class Loaded(ABC):
         """What its glTF is called, without an ending."""
         return file_stem(self.name)
 
+    @classmethod
+    @abstractmethod
+    def load(cls, source: Source, options: ExportOptions) -> Self:
+        """Read it.
+
+        Args:
+            source: where it is.
+            options: how it becomes glTF; ``mode`` says which findings are refused.
+
+        Raises:
+            ConversionError: unreadable, not in a game (units and missions), or a finding that is refused.
+        """
+
+    @abstractmethod
+    def files(self, target: Path, options: ExportOptions, *, sidecar: bool = True, root: Path | None = None) -> Files:
+        """Make the files of an export, in the order in which to write them; the glTF is last.
+
+        Args:
+            target: the ``.glb`` or ``.gltf``; the ``.png`` of a texture.
+            options: what to show and how.
+            sidecar: whether to write one beside the glTF.
+            root: the directory of a run over many models, which writes their pictures itself.
+
+        Raises:
+            ConversionError: a coordinate that the import would refuse.
+        """
+
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedScene(Loaded):
@@ -66,6 +160,15 @@ class LoadedScene(Loaded):
     @abstractmethod
     def stored(self) -> memoryview | bytes:
         """The bytes of the file or entry, which the sidecar keeps."""
+
+    @staticmethod
+    @abstractmethod
+    def import_edited(edited: EditedFile) -> ImportResult:
+        """Apply what a glTF file changed to what its sidecar keeps.
+
+        Raises:
+            ConversionError: unreadable, or an edit that the game cannot hold.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,9 +186,38 @@ class LoadedContainer(LoadedScene):
         """The bytes of the file or entry, which the sidecar keeps."""
         return bytes_as_read(self.archive)
 
+    @abstractmethod
+    def describe(self) -> Json:
+        """Return the facts about it as plain JSON values, as ``msh-inspect`` shows them."""
 
-#: Outputs in the order in which to write them.
-Files = list[tuple[Path, bytes]]
+    def facts(self, own: Json) -> Json:
+        """Return what is said of every container, with facts of its own between."""
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "bytes": self.archive.total_size,
+            "summary": self.summary,
+            **own,
+            "entries": list_entries(self.archive),
+            "findings": [finding.facts() for finding in self.findings],
+        }
+
+
+def list_entries(archive: Archive) -> list[Json]:
+    """The directory of an NRes file."""
+    return [
+        {
+            "index": i,
+            "name": entry.name,
+            "type": entry.type_text,
+            "attr1": entry.attr1,
+            "attr2": entry.attr2,
+            "attr3": entry.attr3,
+            "size": entry.size,
+            "offset": entry.data_offset,
+        }
+        for i, entry in enumerate(archive.entries)
+    ]
 
 
 def output_files(

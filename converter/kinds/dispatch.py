@@ -1,9 +1,8 @@
-"""From the kind of a file to what loads, exports, imports and shows it: the only place that knows.
+"""From the kind of a file to its class, which loads, exports, imports and describes it.
 
-load(kind, archive, path, index, options)  ->  Loaded
-gltf_files(loaded, target, options)        ->  the files to write
-import_gltf(gltf, sidecar, options)        ->  ImportResult
-describe(loaded), show(console, facts)     ->  what ``msh-inspect`` prints
+load(kind, source, options)           ->  Loaded
+Loaded.files(target, options)         ->  the files to write
+import_gltf(gltf, sidecar, options)   ->  ImportResult
 
 What only some kinds or only the import need is imported where it is used: a command that converts
 one model spends most of its time on imports.
@@ -11,8 +10,8 @@ one model spends most of its time on imports.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,23 +19,19 @@ from ..errors import ConversionError, with_article
 from ..files import read_file
 from ..findings import without_errors
 from ..formats.kinds import ASSEMBLY_KINDS, SCENE_KINDS, Kind, assembly_kind, find_model, kind_at
-from ..formats.nres import Archive, is_nres, read_nres, trailing_bytes
+from ..formats.nres import is_nres, read_nres, trailing_bytes
 from ..formats.rsli import is_rsli
 from ..formats.unit import UNIT_ENDING
 from ..options import ExportOptions, ImportOptions
-from ..scene.dialect import Decision
-from .base import Files, Loaded, sidecar_path
-from .export_model import LoadedModel, load_model, model_files
+from .base import EditedFile, Loaded, LoadedScene, Source, sidecar_path
 from .open_files import mission_in
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ...importers.gltf_file import GltfInMemory
-    from ..formats.model import MshModel
+    from .base import Json
     from .import_result import ImportResult
-    from .inspect import Json
-    from .missions import LoadedMission, LoadedUnit
 
 
 def load_file(path: Path, entry: str | None, options: ExportOptions) -> Loaded:
@@ -57,7 +52,7 @@ def load_file(path: Path, entry: str | None, options: ExportOptions) -> Loaded:
     if path.suffix.lower() == UNIT_ENDING and kind is None and entry is None and not is_nres(data):
         kind = Kind.UNIT  # reading it says what is wrong
     if kind is not None:
-        return load_assembly(kind, path, options)
+        return load(kind, Source(path), options)
     if path.suffix.lower() == ".wea" and not is_nres(data):
         raise ConversionError(
             "is a list of materials, and shows nothing by itself",
@@ -68,128 +63,48 @@ def load_file(path: Path, entry: str | None, options: ExportOptions) -> Loaded:
         raise ConversionError("is an RsLi library", file=str(path), hint="choose a texture with --entry NAME")
     archive = read_nres(data, str(path), longer=True)
     index = find_model(archive, entry)
-    return load(kind_at(archive, index), archive, path, index, options)
+    return load(kind_at(archive, index), Source(path, archive, index), options)
 
 
-def load_assembly(kind: Kind, path: Path, options: ExportOptions) -> LoadedUnit | LoadedMission:
-    """Load a unit or a mission.
-
-    Args:
-        kind: one of ``ASSEMBLY_KINDS``.
-        path: its file.
-        options: how it becomes glTF.
-
-    Raises:
-        ConversionError: unreadable, not in a game, or an error finding.
-    """
-    if kind is Kind.UNIT:
-        from .missions import load_unit
-
-        return load_unit(path, options)
-    from .missions import load_mission
-
-    return load_mission(path, options)
+#: The module and class of each kind; a module is imported when a file of its kind turns up.
+_CLASSES = {
+    Kind.MODEL: ("model", "LoadedModel"),
+    Kind.TERRAIN: ("terrain", "LoadedTerrain"),
+    Kind.AREAL_MAP: ("areal_map", "LoadedArealMap"),
+    Kind.TEXTURE: ("texture", "LoadedTexture"),
+    Kind.UNIT: ("missions", "LoadedUnit"),
+    Kind.MISSION: ("missions", "LoadedMission"),
+}
 
 
-def load(
-    kind: Kind,
-    archive: Archive,
-    path: Path,
-    index: int | None,
-    options: ExportOptions,
-    *,
-    model: MshModel | None = None,
-    fallback: Callable[[], Decision | None] | None = None,
-) -> Loaded:
+def class_of(kind: Kind) -> type[Loaded]:
+    """Return the class of a kind; that of models for whatever cannot be exported: reading it says why."""
+    module, name = _CLASSES.get(kind, _CLASSES[Kind.MODEL])
+    found: type[Loaded] = getattr(import_module(f".{module}", __package__), name)
+    return found
+
+
+def load(kind: Kind, source: Source, options: ExportOptions) -> Loaded:
     """Load a file or an entry of a known kind.
 
     Args:
-        kind: what it is; whatever cannot be exported is read as a model, which reports why.
-        archive: the file, which is open already.
-        path: its path.
-        index: directory index of the entry; ``None``: the file itself.
+        kind: what it is.
+        source: where it is.
         options: how it becomes glTF.
-        model: its tables, where they were read already.
-        fallback: the dialect of a model whose file has no evidence of one.
 
     Raises:
         ConversionError: unreadable, or an error finding.
     """
-    if kind in ASSEMBLY_KINDS:
-        return load_assembly(kind, path, options)
-    trailing = [trailing_bytes(archive)] if archive.trailing else []
-    without_errors(trailing, archive.label, mode=options.mode)
-    loaded = _load(kind, archive, path, index, options, model, fallback)
+    trailing = []
+    if source.archive is not None:
+        trailing = [trailing_bytes(source.archive)] if source.archive.trailing else []
+        without_errors(trailing, source.archive.label, mode=options.mode)
+        if options.mode == "strict" and kind in SCENE_KINDS:
+            from .check import require_strict  # loads every check, which only this mode needs
+
+            require_strict(source.archive, source.path, source.index, kind)
+    loaded = class_of(kind).load(source, options)
     return replace(loaded, findings=[*trailing, *loaded.findings]) if trailing else loaded
-
-
-def _load(
-    kind: Kind,
-    archive: Archive,
-    path: Path,
-    index: int | None,
-    options: ExportOptions,
-    model: MshModel | None,
-    fallback: Callable[[], Decision | None] | None,
-) -> Loaded:
-    if options.mode == "strict" and kind in SCENE_KINDS:
-        from .check import require_strict  # loads every check, which only this mode needs
-
-        require_strict(archive, path, index, kind)
-    if kind is Kind.TERRAIN:
-        from .terrain import load_terrain
-
-        return load_terrain(archive, path, index, options)
-    if kind is Kind.AREAL_MAP:
-        from .areal_map import load_areal_map
-
-        return load_areal_map(archive, path, index, options)
-    if kind is Kind.TEXTURE:
-        from .texture import load_texture
-
-        assert index is not None  # a walk finds them in libraries
-        return load_texture(archive, index)
-    return load_model(archive, path, index, options, model=model, fallback=fallback)
-
-
-def gltf_files(
-    loaded: Loaded, target: Path, options: ExportOptions, *, sidecar: bool = True, root: Path | None = None
-) -> Files:
-    """Make the files of a glTF export, in the order in which to write them; the glTF is last.
-
-    Args:
-        loaded: a model, a terrain, an areal map, a unit or a mission; of a texture the PNG is made.
-        target: the ``.glb``, ``.gltf`` or ``.png``.
-        options: what to show and how.
-        sidecar: whether to write one beside the glTF.
-        root: the directory of a run over many models, which writes their pictures itself.
-
-    Raises:
-        ConversionError: a coordinate that the import would refuse.
-    """
-    if isinstance(loaded, LoadedModel):
-        return model_files(loaded, target, options, sidecar=sidecar, root=root)
-    if loaded.kind in ASSEMBLY_KINDS:
-        return _assembly_files(loaded, target, options, sidecar, root)
-    from .areal_map import LoadedArealMap, areal_map_files
-    from .terrain import LoadedTerrain, terrain_files
-    from .texture import LoadedTexture, png_file
-
-    if isinstance(loaded, LoadedTerrain):
-        return terrain_files(loaded, target, options, sidecar=sidecar, root=root)
-    if isinstance(loaded, LoadedArealMap):
-        return areal_map_files(loaded, target, options, sidecar=sidecar, root=root)
-    assert isinstance(loaded, LoadedTexture)
-    return [png_file(loaded, target)]
-
-
-def _assembly_files(loaded: Loaded, target: Path, options: ExportOptions, sidecar: bool, root: Path | None) -> Files:
-    from .missions import LoadedMission, LoadedUnit, mission_files, unit_files
-
-    if isinstance(loaded, LoadedUnit):
-        return unit_files(loaded, target, options, sidecar=sidecar, root=root)
-    assert isinstance(loaded, LoadedMission)
-    return mission_files(loaded, target, options, sidecar=sidecar, root=root)
 
 
 def import_file(
@@ -243,8 +158,7 @@ def import_gltf(
     from ...importers.gltf import read_gltf  # only the import needs it
     from ..judge.models import snapshot
     from .base import find_sidecar, open_sidecar
-    from .import_model import import_edited, import_new, stored_model
-    from .judged import judge_edited, judge_mission, judge_new, judge_terrain, judge_unit
+    from .import_model import import_new, judge_new
 
     options = options or ImportOptions()
     lost = in_memory is not None and in_memory.folder is None  # nothing lies beside it
@@ -266,65 +180,17 @@ def import_gltf(
                 judge_new(out, seen, options)
         else:
             kept = open_sidecar(found, gltf, given.info, options, data=kept_in_memory)
-            kind = kept.description.kind
-            if kind is Kind.TERRAIN:
-                from .terrain import import_terrain
-
-                out = import_terrain(kept, given, options, str(found))
-                if seen is not None:
-                    judge_terrain(out, seen, kept, str(found))
-            elif kind is Kind.AREAL_MAP:
-                from .areal_map import import_areal_map
-
-                out = import_areal_map(kept, given, options, str(found))
-            elif kind is Kind.MISSION:
-                from .import_missions import import_mission
-
-                out = import_mission(kept, given, options, gltf)
-                if seen is not None:
-                    judge_mission(out, seen, kept)
-            elif kind is Kind.UNIT:
-                from .import_missions import import_unit
-
-                out = import_unit(kept, given, options, gltf)
-                if seen is not None:
-                    judge_unit(out, seen, kept)
-            else:
-                stored = stored_model(kept, found)
-                out = import_edited(gltf, given, stored, options)
-                if seen is not None:
-                    judge_edited(out, seen, stored, options)
+            made_by = class_of(kept.description.kind)
+            assert issubclass(made_by, LoadedScene), "a sidecar is of one of SCENE_KINDS"
+            out = made_by.import_edited(EditedFile(gltf, given, seen, kept, found, options))
             out.source_sha256 = kept.description.source_sha256
     except ConversionError as error:
         raise error.at(file=str(gltf)) from None
     return out
 
 
-def describe(loaded: Loaded) -> Json:
-    """Return the facts about a loaded file as plain JSON values; ``kind`` is among them."""
-    from . import inspect
-    from .areal_map import LoadedArealMap
-    from .terrain import LoadedTerrain
-    from .texture import LoadedTexture
-
-    if isinstance(loaded, LoadedTerrain):
-        facts = inspect.describe_terrain(loaded)
-    elif isinstance(loaded, LoadedArealMap):
-        facts = inspect.describe_areal_map(loaded)
-    elif isinstance(loaded, LoadedTexture):
-        facts = inspect.describe_texture(loaded)
-    else:
-        assert isinstance(loaded, LoadedModel)
-        facts = inspect.describe(loaded.model, loaded.decision, loaded.scene, loaded.findings)
-        if loaded.controller is not None:
-            from .controllers import describe_states
-
-            facts["controller"] = describe_states(loaded.controller, loaded.ranges)
-    return {"kind": loaded.kind, **facts}
-
-
 def show(console: Console, facts: Json) -> None:
-    """Print the facts of :func:`describe`, or of ``assembly_files``, as one screen."""
+    """Print the facts about a file as one screen; ``kind`` is among them."""
     from . import controllers, inspect
     from . import inspect_missions as inspect_assembly
 

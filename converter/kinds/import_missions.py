@@ -19,10 +19,13 @@ from ..formats.mission import BUILDING, UNIT, VEGETATION, Mission, kind_of_unit,
 from ..formats.names import readable, stem, without_number
 from ..formats.sidecar import Description, Sidecar
 from ..formats.unit import UNIT_ENDING, UNITS, read_unit, write_unit
+from ..judge.assemblies import PlacedModel, differences_of_mission, differences_of_unit
+from ..judge.explain import tell
 from ..options import ImportOptions
 from ..scene.assembly import hosted_places, material_names
 from ..scene.scene import ImportedScene
 from ..storage import walk_files
+from .import_model import stored_model, written_model
 from .import_placed import ShownFiles, import_ground, import_placed
 from .import_result import ImportResult
 from .library_edits import add_surface_edits
@@ -215,3 +218,45 @@ def import_unit(kept: Sidecar, imported: ImportedScene, options: ImportOptions, 
         raise ConversionError("the written unit does not read back", value=about.source)
     out.data = written
     return out
+
+
+def judge_mission(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None:
+    """Compare an edited mission with the file; what nothing explains goes into the report.
+
+    Args:
+        out: the result.
+        seen: the file as it was read.
+        kept: the sidecar.
+    """
+    about = kept.description
+    stored = read_mission(bytes(kept.source), about.source)
+    shown = {int(row) for row in about.inside.get("rows", "").split() if row.isdecimal()}
+    left_out = frozenset({*range(len(stored.objects))} - shown)
+    written = read_mission(out.data, out.name)
+    hosted = hosted_places(about.inside)
+    tell(out.differences, differences_of_mission(seen, stored, written, _models(kept, out), hosted, left_out))
+
+
+def judge_unit(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None:
+    """Compare an edited unit with the file; arguments as of :func:`judge_mission`."""
+    tell(out.differences, differences_of_unit(seen, read_unit(out.data, out.name), _models(kept, out)))
+
+
+def _models(kept: Sidecar, out: ImportResult) -> dict[str, PlacedModel]:
+    """The models that a unit or mission shows, by object key: as they will be, if they were edited."""
+    about = kept.description
+    edited = {(one.result.name, one.sha256): one.result for one in out.placed}
+    made: dict[str, PlacedModel] = {}
+    models: dict[str, PlacedModel] = {}
+    for text, number in about.inside.items():
+        kind, _, key = text.partition(" ")
+        if kind != "model":
+            continue
+        if number not in made:
+            own = kept.attached[int(number)]
+            stored = stored_model(own, Path(own.description.source))
+            result = edited.get((own.description.source, own.description.source_sha256))
+            scene = stored.scene if result is None else written_model(result, stored.about).scene()
+            made[number] = PlacedModel(scene, (about.lod, about.group))
+        models[key] = made[number]
+    return models

@@ -27,7 +27,7 @@ from ..edits.new_materials import (
 from ..edits.nodes import Identified, identify, item_of, leave_out_hidden
 from ..edits.plan import Plan
 from ..edits.poses import compare_poses, place_parts, report_moved_though_animated
-from ..edits.surfaces import UNRECORDED, SurfaceEdits, compare_surfaces, own_materials
+from ..edits.surfaces import UNRECORDED, SurfaceEdits, compare_surfaces, own_materials, own_name
 from ..edits.transforms import refuse_draco, refuse_turned_model, report_left_out
 from ..errors import ConversionError, printable, with_article
 from ..findings import Finding, Mode
@@ -37,6 +37,8 @@ from ..formats.names import readable, stem
 from ..formats.nres import read_nres
 from ..formats.sidecar import SUFFIX, Description, Sidecar
 from ..formats.tables import LOD_COUNT
+from ..formats.wear import WEAR_ENDING, read_wear_names
+from ..judge.judge import WrittenModel, judge_model
 from ..options import ImportOptions
 from ..scene.decode import decode
 from ..scene.dialect import Dialect
@@ -346,3 +348,50 @@ def require_sound(model: MshModel, before: MshModel | None = None) -> None:
 
 def _about_links(model: MshModel) -> list[Finding]:
     return [*triangle_mutual(model), *batch_window(model)]
+
+
+def judge_edited(out: ImportResult, seen: ImportedScene, stored: StoredModel, options: ImportOptions) -> None:
+    """Compare an edited model with the file; what nothing explains goes into the report.
+
+    Args:
+        out: the result.
+        seen: the file as it was read.
+        stored: the sidecar's model.
+        options: of the import.
+    """
+    about = stored.about
+    made = {one.name for one in out.new_materials} if options.own_materials else set()
+    owns = {own_name(name, stem(about.source)): name for name in about.materials}
+    copied = {name: of for name, of in owns.items() if name in made}
+    judge_model(
+        out.differences,
+        seen,
+        stored.scene,
+        replace(written_model(out, about), copied=copied),
+        timing=out.timing,
+        clip=options.clip,
+        cell=(seen.info.get("lod", about.lod), seen.info.get("group", about.group)),
+        absent=about.visible_only or options.scene is not None or "up" in seen.info,
+        held=int(seen.info.get("frame_count", 1)) if about.clip == "keys" else 1,
+    )
+
+
+def judge_new(out: ImportResult, seen: ImportedScene, options: ImportOptions) -> None:
+    """Compare a model that was made of a file alone with the file; arguments as of :func:`judge_edited`."""
+    judge_model(
+        out.differences,
+        seen,
+        None,
+        WrittenModel(name=out.name, data=out.data, dialect=out.dialect, wear=out.wear or []),
+        timing=out.timing,
+        clip=options.clip,
+        cell=seen.shown,
+        absent=bool(options.lod_ratios),
+    )
+
+
+def written_model(out: ImportResult, about: Description) -> WrittenModel:
+    """A model as it would be written; ``about``: what it was exported as."""
+    wear = next((read_wear_names(one.data) for one in out.companions if one.ending == WEAR_ENDING), about.materials)
+    keys = about.clip == "keys"
+    return WrittenModel(name=out.name, data=out.data, dialect=out.dialect, wear=wear, mode=about.mode, stored_keys=keys)

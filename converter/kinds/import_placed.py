@@ -22,10 +22,10 @@ from ..options import ExportOptions, ImportOptions
 from ..scene.assembly import CLIPS, TERRAIN, material_names, object_key
 from ..scene.decode import shown_points
 from ..scene.scene import ImportedScene, Scene
-from .export_model import description
 from .import_model import import_edited, stored_model
 from .import_result import ImportResult, PlacedImport
 from .library_edits import merged
+from .model import description
 from .placed_models import PlacedModels, own_sidecar
 from .registry import Game, Opened
 from .terrain import import_terrain, stored_terrain

@@ -1,159 +1,21 @@
-"""What ``msh-inspect`` reports: facts about a file as JSON data, and the same on one screen."""
+"""Facts about models, maps, textures and archives on one screen, as ``msh-inspect`` shows them."""
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..errors import plural, printable
-from ..findings import Finding
 from ..formats.kinds import Kind
-from ..formats.model import NO_LIGHTMAP, TABLES, MshModel
-from ..formats.nres import Archive
+from ..formats.model import TABLES
 from ..formats.terrain import NO_MATERIAL
-from ..numeric.surfaces import describe as describe_flags
-from ..scene.dialect import Decision, Dialect, batch_materials, node_labels
-from ..scene.level import material_pair
-from ..scene.scene import Scene
+from ..scene.dialect import Dialect
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from .areal_map import LoadedArealMap
-    from .base import LoadedContainer
-    from .terrain import LoadedTerrain
-    from .texture import LoadedTexture
 
 Json = dict[str, Any]
 _FLAG_NAMES = {0x1: "interior", 0x4: "cell", 0x20: "cockpit", 0x100: "never hidden", 0x200: "vital"}
-
-
-def describe(model: MshModel, decision: Decision, scene: Scene, findings: list[Finding]) -> Json:
-    """Facts about a model; plain JSON values.
-
-    Args:
-        model: the model.
-        decision: its dialect and why.
-        scene: the model decoded in that dialect.
-        findings: from ``check_model``.
-    """
-    triangles = [scene.triangle_count(i) for i in range(len(scene.meshes))]
-    cells = Counter((part.lod, part.group) for part in scene.parts)
-    in_cell = Counter[tuple[int, int]]()
-    for part in scene.parts:
-        in_cell[part.lod, part.group] += triangles[part.mesh]
-    return {
-        "name": model.name,
-        "bytes": model.archive.total_size,
-        "dialect": asdict(decision) | {"dialect": decision.dialect.value},
-        "legacy": model.legacy,
-        "counts": {
-            "nodes": len(model.nodes),
-            "slots": len(model.slots),
-            "batches": len(model.batches),
-            "vertices": len(model.positions),
-            "triangles": len(model.indices) // 3,
-            "keys": 0 if model.keys is None else len(model.keys),
-            "map_words": len(model.frame_map),
-        },
-        "timeline": {"frame_count": scene.frame_count, "animated_nodes": [t.node for t in scene.tracks]},
-        "nodes": _nodes(model, decision, scene, triangles),
-        "cells": [
-            {"lod": lod, "group": group, "parts": cells[lod, group], "triangles": in_cell[lod, group]}
-            for lod, group in sorted(cells)
-        ],
-        "materials": _materials(model, decision, scene),
-        "entries": list_entries(model.archive),
-        "findings": [finding.facts() for finding in findings],
-    }
-
-
-def _nodes(model: MshModel, decision: Decision, scene: Scene, triangles: list[int]) -> list[Json]:
-    if model.legacy:
-        return [
-            {
-                "index": 0,
-                "name": scene.nodes[0].name,
-                "parent": -1,
-                "flags": 0,
-                "keys": 0,
-                "animated": False,
-                "parts": [],
-            }
-        ]
-    labels = node_labels(model, decision.dialect)
-    fallback = model.nodes["fallback_key"].astype(np.int64)
-    keys = np.diff(fallback, prepend=-1).tolist() if model.keys is not None else [0] * len(labels)
-    out: list[Json] = []
-    for i, node in enumerate(scene.nodes):
-        out.append(
-            {
-                "index": i,
-                "name": node.name,
-                "parent": node.parent,
-                "flags": node.flags,
-                "keys": keys[i],
-                "animated": node.animated,
-                "parts": [],
-            }
-        )
-        if labels[i]:
-            out[-1]["label"] = labels[i]
-    for part in scene.parts:
-        out[part.node]["parts"].append(
-            {
-                "lod": part.lod,
-                "group": part.group,
-                "slot": scene.meshes[part.mesh].slot,
-                "triangles": triangles[part.mesh],
-            }
-        )
-    return out
-
-
-def _materials(model: MshModel, decision: Decision, scene: Scene) -> list[Json]:
-    """Rows of the WEAR that the batches name, with what uses them."""
-    meaning = batch_materials(model, decision.dialect)
-    names = {material.row: material.name for material in scene.materials}
-    counts = model.batches["index_count"].astype(np.int64) // 3
-    out = []
-    for row in sorted(names):
-        mine = meaning.row == row
-        lightmaps = sorted({x for x in meaning.lightmap[mine].tolist() if x != NO_LIGHTMAP})
-        out.append(
-            {
-                "row": row,
-                "name": names[row],
-                "batches": int(mine.sum()),
-                "triangles": int(counts[mine].sum()),
-                "lightmaps": lightmaps,
-                "flags": sorted(set(meaning.flags[mine].tolist())),
-            }
-        )
-    return out
-
-
-def list_entries(archive: Archive) -> list[Json]:
-    """The directory of an NRes file."""
-    return [
-        {
-            "index": i,
-            "name": entry.name,
-            "type": entry.type_text,
-            "attr1": entry.attr1,
-            "attr2": entry.attr2,
-            "attr3": entry.attr3,
-            "size": entry.size,
-            "offset": entry.data_offset,
-        }
-        for i, entry in enumerate(archive.entries)
-    ]
-
-
-# ------------------------------------------------------------------ on a screen
 
 
 def show_model(console: Console, facts: Json) -> None:
@@ -190,71 +52,6 @@ def show_model(console: Console, facts: Json) -> None:
     console.print(*tables)
     console.print(_entries_table(facts["entries"]))
     _show_findings(console, facts["findings"])
-
-
-def describe_terrain(loaded: LoadedTerrain) -> Json:
-    """Return the facts about a terrain as plain JSON values."""
-    terrain, faces = loaded.terrain, loaded.terrain.faces
-    flags, counts = np.unique(faces["flags"], return_counts=True)
-    pairs = np.unique(np.stack([faces["first"], faces["second"]], axis=1), axis=0)
-    hull = terrain.header["hull"][0]
-    return {
-        **_heading(loaded),
-        "counts": {
-            "vertices": len(terrain.positions),
-            "faces": len(faces),
-            "fine": len(terrain.faces_of(0)),
-            "coarse": len(terrain.faces_of(1)),
-            "squares": [terrain.across, terrain.down],
-        },
-        "box": [hull.min(axis=0).tolist(), hull.max(axis=0).tolist()],
-        "materials": [
-            material_pair(first, second, loaded.wear, loaded.micro)._asdict() for first, second in pairs.tolist()
-        ],
-        "flags": {describe_flags(flag): number for flag, number in zip(flags.tolist(), counts.tolist(), strict=True)},
-        **_ending(loaded),
-    }
-
-
-def describe_areal_map(loaded: LoadedArealMap) -> Json:
-    """Return the facts about an areal map as plain JSON values."""
-    areals = loaded.areals
-    classes, counts = np.unique(areals.records["class_id"], return_counts=True)
-    return {
-        **_heading(loaded),
-        "counts": {
-            "areals": len(areals.records),
-            "vertices": len(areals.vertices),
-            "cells": [areals.cells_x, areals.cells_y],
-            "cell_entries": len(areals.cell_ids),
-        },
-        "classes": dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True)),
-        "area": float(areals.records["area"].astype(np.float64).sum()),
-        **_ending(loaded),
-    }
-
-
-def _heading(loaded: LoadedContainer) -> Json:
-    return {"name": loaded.name, "bytes": loaded.archive.total_size, "summary": loaded.summary}
-
-
-def _ending(loaded: LoadedContainer) -> Json:
-    findings = [finding.facts() for finding in loaded.findings]
-    return {"entries": list_entries(loaded.archive), "findings": findings}
-
-
-def describe_texture(loaded: LoadedTexture) -> Json:
-    """Return the facts about a texture as plain JSON values."""
-    texm, keys = loaded.texm, ("x", "y", "width", "height")
-    return {
-        "name": loaded.name,
-        "width": texm.width,
-        "height": texm.height,
-        "format": texm.format,
-        "levels": len(texm.levels),
-        "alpha": texm.has_alpha,
-        "rectangles": [{key: int(rect[key]) for key in keys} for rect in texm.pages],
-    }
 
 
 def show_texture(console: Console, facts: Json) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,11 +26,14 @@ from ..scene.extras import NodeExtras, SceneExtras
 from ..scene.scene import in_range
 from ..storage import walk_files
 from .appearance import missing_materials
-from .base import Files
+from .base import EditedFile, Files, Source
 from .check_assembly import check_mission_file, check_unit_file
 from .placed_models import LoadedAssembly, PlacedModels, assembly_files, own_sidecar, require_game, shared_appearance
 from .registry import Game
-from .terrain import LoadedTerrain, load_terrain, terrain_description
+from .terrain import LoadedTerrain, terrain_description
+
+if TYPE_CHECKING:
+    from .import_result import ImportResult
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,38 +54,46 @@ class LoadedUnit(LoadedAssembly):
         """What its glTF is called, without an ending."""
         return escape(self.assembly.name)
 
+    @classmethod
+    def load(cls, source: Source, options: ExportOptions) -> LoadedUnit:
+        """Read a unit and the models of its components."""
+        path = source.path
+        data = read_file(path)
+        unit = read_unit(data, str(path))
+        game = require_game(path, options)
+        findings = [*check_unit_file(data, str(path), game)]
+        models = PlacedModels(game, options)
+        name = readable(path.name)
+        root = Placement(stem(name), NodeExtras(kind="unit", type=unit.type))
+        placements = [root]
+        models.place_unit(unit, 0, placements, empties=True)
+        appearance = shared_appearance(models.loaded, None)
+        findings += [*models.findings, *missing_materials(appearance)]
+        without_errors(findings, str(path), None, options.mode)
+        return LoadedUnit(
+            name=name,
+            findings=findings,
+            appearance=appearance,
+            data=bytes(data),
+            assembly=Assembly(stem(name), models.assembled(), placements),
+            models=models.loaded,
+            unit=unit,
+        )
 
-def load_unit(path: Path, options: ExportOptions) -> LoadedUnit:
-    """Read a unit and the models of its components.
+    def files(self, target: Path, options: ExportOptions, *, sidecar: bool = True, root: Path | None = None) -> Files:
+        """Make the files of its glTF."""
+        extras = SceneExtras(kind="unit")
+        return assembly_files(self, target, options, extras, clips=True, sidecar=sidecar, root=root)
 
-    Args:
-        path: the ``.dat``.
-        options: ``game``, ``internal``, ``mode`` and how models become glTF.
+    @staticmethod
+    def import_edited(edited: EditedFile) -> ImportResult:
+        """Apply what a glTF file changed to the unit of its sidecar."""
+        from .import_missions import import_unit, judge_unit
 
-    Raises:
-        ConversionError: unreadable, no game, or a finding that is refused.
-    """
-    data = read_file(path)
-    unit = read_unit(data, str(path))
-    game = require_game(path, options)
-    findings = [*check_unit_file(data, str(path), game)]
-    models = PlacedModels(game, options)
-    name = readable(path.name)
-    root = Placement(stem(name), NodeExtras(kind="unit", type=unit.type))
-    placements = [root]
-    models.place_unit(unit, 0, placements, empties=True)
-    appearance = shared_appearance(models.loaded, None)
-    findings += [*models.findings, *missing_materials(appearance)]
-    without_errors(findings, str(path), None, options.mode)
-    return LoadedUnit(
-        name=name,
-        findings=findings,
-        appearance=appearance,
-        data=bytes(data),
-        assembly=Assembly(stem(name), models.assembled(), placements),
-        models=models.loaded,
-        unit=unit,
-    )
+        out = import_unit(edited.kept, edited.given, edited.options, edited.gltf)
+        if edited.seen is not None:
+            judge_unit(out, edited.seen, edited.kept)
+        return out
 
 
 def find_unit(game: Path, name: str) -> Path:
@@ -129,12 +141,6 @@ def find_unit(game: Path, name: str) -> Path:
     )
 
 
-def unit_files(loaded: LoadedUnit, target: Path, options: ExportOptions, *, sidecar: bool, root: Path | None) -> Files:
-    """Make the files of a unit's glTF; arguments as of ``dispatch.gltf_files``."""
-    extras = SceneExtras(kind="unit")
-    return assembly_files(loaded, target, options, extras, clips=True, sidecar=sidecar, root=root)
-
-
 @dataclass(frozen=True, kw_only=True)
 class LoadedMission(LoadedAssembly):
     """A mission, resolved and assembled.
@@ -159,47 +165,58 @@ class LoadedMission(LoadedAssembly):
         """What its glTF is called, without an ending."""
         return escape(self.assembly.name)
 
+    @classmethod
+    def load(cls, source: Source, options: ExportOptions) -> LoadedMission:
+        """Read a mission, its level and all models that it places."""
+        path = source.path
+        data = read_file(path)
+        mission = read_mission(data, str(path))
+        game = require_game(path, options)
+        findings = [*check_mission_file(data, str(path), game)]
+        without_errors(findings, str(path), None, options.mode)
+        models = PlacedModels(game, options)
+        terrain = _terrain(mission, models)
+        placing = _Placing(mission, models)
+        assembly = Assembly(
+            readable(path.absolute().parent.name) or stem(readable(path.name)),
+            [],
+            placing.placements(broken_rows(findings)),
+            None if terrain is None else (terrain.scene, terrain.appearance),
+            markers(mission),
+        )
+        assembly.models = models.assembled()
+        more = None if terrain is None else terrain.appearance
+        appearance = shared_appearance(models.loaded, more)
+        findings += [*placing.findings, *models.findings, *missing_materials(appearance)]
+        without_errors(findings, str(path), None, options.mode)
+        return LoadedMission(
+            name=readable(path.name),
+            findings=findings,
+            appearance=appearance,
+            data=bytes(data),
+            assembly=assembly,
+            models=models.loaded,
+            mission=mission,
+            terrain=terrain,
+        )
 
-def load_mission(path: Path, options: ExportOptions) -> LoadedMission:
-    """Read a mission, its level and all models that it places.
+    def files(self, target: Path, options: ExportOptions, *, sidecar: bool = True, root: Path | None = None) -> Files:
+        """Make the files of its glTF."""
+        clans = "\n".join(clan.title for clan in self.mission.clans)
+        extras = SceneExtras(kind="mission", map=self.mission.map, clans=clans)
+        level = self.terrain
+        more = [] if level is None else [own_sidecar(terrain_description(level, options), level)]
+        return assembly_files(self, target, options, extras, clips=options.clips, sidecar=sidecar, root=root, more=more)
 
-    Args:
-        path: the ``data.tma``.
-        options: ``game``, ``internal``, ``mode`` and how models become glTF.
+    @staticmethod
+    def import_edited(edited: EditedFile) -> ImportResult:
+        """Apply what a glTF file changed to the mission of its sidecar."""
+        from .import_missions import import_mission, judge_mission
 
-    Raises:
-        ConversionError: unreadable, no game, or a finding that is refused.
-    """
-    data = read_file(path)
-    mission = read_mission(data, str(path))
-    game = require_game(path, options)
-    findings = [*check_mission_file(data, str(path), game)]
-    without_errors(findings, str(path), None, options.mode)
-    models = PlacedModels(game, options)
-    terrain = _terrain(mission, models)
-    placing = _Placing(mission, models)
-    assembly = Assembly(
-        readable(path.absolute().parent.name) or stem(readable(path.name)),
-        [],
-        placing.placements(broken_rows(findings)),
-        None if terrain is None else (terrain.scene, terrain.appearance),
-        markers(mission),
-    )
-    assembly.models = models.assembled()
-    more = None if terrain is None else terrain.appearance
-    appearance = shared_appearance(models.loaded, more)
-    findings += [*placing.findings, *models.findings, *missing_materials(appearance)]
-    without_errors(findings, str(path), None, options.mode)
-    return LoadedMission(
-        name=readable(path.name),
-        findings=findings,
-        appearance=appearance,
-        data=bytes(data),
-        assembly=assembly,
-        models=models.loaded,
-        mission=mission,
-        terrain=terrain,
-    )
+        out = import_mission(edited.kept, edited.given, edited.options, edited.gltf)
+        if edited.seen is not None:
+            judge_mission(out, edited.seen, edited.kept)
+        return out
 
 
 def broken_rows(findings: list[Finding]) -> set[int]:
@@ -212,24 +229,13 @@ def broken_rows(findings: list[Finding]) -> set[int]:
     }
 
 
-def mission_files(
-    loaded: LoadedMission, target: Path, options: ExportOptions, *, sidecar: bool, root: Path | None
-) -> Files:
-    """Make the files of a mission's glTF; arguments as of ``dispatch.gltf_files``."""
-    clans = "\n".join(clan.title for clan in loaded.mission.clans)
-    extras = SceneExtras(kind="mission", map=loaded.mission.map, clans=clans)
-    level = loaded.terrain
-    more = [] if level is None else [own_sidecar(terrain_description(level, options), level)]
-    return assembly_files(loaded, target, options, extras, clips=options.clips, sidecar=sidecar, root=root, more=more)
-
-
 def _terrain(mission: Mission, models: PlacedModels) -> LoadedTerrain | None:
     """The level of a mission; a missing or broken one is a finding of its check."""
     path = models.game.file(f"{mission.map}.msh")
     if path is None:
         return None
     try:
-        return load_terrain(read_nres(read_file(path), str(path)), path, None, models.options)
+        return LoadedTerrain.load(Source(path, read_nres(read_file(path), str(path))), models.options)
     except ConversionError:
         return None
 

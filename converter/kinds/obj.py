@@ -35,9 +35,9 @@ from ..scene.decode import rest_pose
 from ..scene.dialect import Dialect
 from ..scene.scene import ImportedNode, ImportedScene, Mesh, Part, Primitive, Scene, Streams
 from .base import Files, find_sidecar, open_sidecar, sidecar_path
-from .export_model import LoadedModel, description, require_scene_in_range
 from .import_model import StoredModel, import_edited, import_new, stored_model
 from .import_result import ImportResult
+from .model import LoadedModel, description, require_scene_in_range
 
 if TYPE_CHECKING:
     import trimesh

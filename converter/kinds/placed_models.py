@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,9 +32,9 @@ from ..scene.extras import NodeExtras, SceneExtras, SourceExtras
 from ..scene.scene import require_in_range
 from ..storage import walk_files
 from .appearance import has_libraries, missing_materials
-from .base import Files, LoadedScene, output_files
+from .base import Files, LoadedScene, Source, output_files
 from .check_assembly import game_of
-from .export_model import LoadedModel, decode_model, description, load_model, require_scene_in_range
+from .model import LoadedModel, decode_model, description, require_scene_in_range
 from .registry import Game, Opened
 
 
@@ -260,7 +261,7 @@ def assembly_files(
     root: Path | None,
     more: Sequence[Sidecar] = (),
 ) -> Files:
-    """Make the files of a unit's or mission's glTF; other arguments as of ``dispatch.gltf_files``.
+    """Make the files of a unit's or mission's glTF; other arguments as of ``Loaded.files``.
 
     Args:
         loaded: the unit or mission.
@@ -432,13 +433,8 @@ class _Loading:
                 continue
             name = path.name if index is None else archive.entries[index].name
             try:
-                loaded = load_model(
-                    archive,
-                    path,
-                    index,
-                    self.placed.options,
-                    fallback=lambda: None if own else game.dialect(Opened(archive, path, 0)),
-                )
+                dialect = None if own else partial(game.dialect, Opened(archive, path, 0))
+                loaded = LoadedModel.load(Source(path, archive, index, fallback=dialect), self.placed.options)
                 require_scene_in_range(loaded.scene, loaded.name)
             except ConversionError as error:
                 self.left_out.append(str(error))

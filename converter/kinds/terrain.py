@@ -27,18 +27,21 @@ from ..findings import Finding, without_errors
 from ..formats.areal_map import ArealMap, read_areal_map
 from ..formats.kinds import Kind
 from ..formats.names import readable, stem
-from ..formats.nres import Archive, read_nres
+from ..formats.nres import read_nres
 from ..formats.sidecar import Description, Sidecar
 from ..formats.terrain import COARSE, FINE, Terrain, read_terrain, write_terrain
 from ..formats.wear import LEVEL_ENDINGS, read_wear_names
+from ..judge.explain import tell
+from ..judge.terrains import differences_of_terrain
+from ..numeric.surfaces import describe as describe_flags
 from ..options import ExportOptions, ImportOptions
 from ..queries.level import TerrainQueries
 from ..scene.appearance import Appearance
 from ..scene.extras import SourceExtras
-from ..scene.level import TerrainScene, blend_weights, decode_terrain
+from ..scene.level import TerrainScene, blend_weights, decode_terrain, material_pair
 from ..scene.scene import ImportedScene, require_in_range
 from .appearance import find_appearance, missing_materials
-from .base import Files, LoadedContainer, output_files
+from .base import EditedFile, Files, Json, LoadedContainer, Source, output_files
 from .import_companions import import_level_wears, why_level_locked
 from .import_result import ImportResult
 from .library_edits import add_surface_edits
@@ -74,43 +77,72 @@ class LoadedTerrain(LoadedContainer):
             f"coarse faces, {terrain.across} x {terrain.down} squares"
         )
 
+    @classmethod
+    def load(cls, source: Source, options: ExportOptions) -> LoadedTerrain:
+        """Read a terrain and decode it."""
+        own, name = source.own()
+        terrain, findings = checked_terrain(read_terrain(own, name, cut=True), options.mode)
+        first, second = wears_of_level(source.file, source.path, source.index)
+        wear, micro = read_wear_names(first), read_wear_names(second)
+        title = readable(name)
+        scene = decode_terrain(terrain, stem(title), wear, micro)
+        appearance = find_appearance(first, source.path, options, blend_weights(scene))
+        return LoadedTerrain(
+            name=title,
+            archive=own,
+            findings=[*findings, *missing_materials(appearance)],
+            appearance=appearance,
+            terrain=terrain,
+            wear=wear,
+            micro=micro,
+            companions={k: text for k, text in zip(LEVEL_ENDINGS, (first, second), strict=True) if text},
+            scene=scene,
+        )
 
-def container_at(archive: Archive, path: Path, index: int | None) -> tuple[Archive, str]:
-    """Return the container and the name of an entry, or of the file itself.
+    def files(self, target: Path, options: ExportOptions, *, sidecar: bool = True, root: Path | None = None) -> Files:
+        """Make the files of its glTF."""
+        require_in_range("a position", self.terrain.positions, self.name)  # the import refuses it
+        about = terrain_description(self, options)
 
-    Raises:
-        ConversionError: the entry is not an NRes file.
-    """
-    if index is None:
-        return archive, path.name
-    entry = archive.entries[index]
-    return read_nres(entry.payload, archive.label), entry.name
+        def document(extras: SourceExtras, appearance: Appearance | None) -> Document:
+            return export_terrain(self.scene, extras, appearance, visible_only=options.visible_only)
 
+        return output_files(
+            self, about, SourceExtras(), document, target=target, options=options, sidecar=sidecar, root=root
+        )
 
-def load_terrain(archive: Archive, path: Path, index: int | None, options: ExportOptions) -> LoadedTerrain:
-    """Read a terrain and decode it; arguments as of ``dispatch.load``.
+    @staticmethod
+    def import_edited(edited: EditedFile) -> ImportResult:
+        """Apply what a glTF file changed to the terrain of its sidecar."""
+        label = str(edited.sidecar)
+        out = import_terrain(edited.kept, edited.given, edited.options, label)
+        if edited.seen is not None:
+            _judge(out, edited.seen, edited.kept, label)
+        return out
 
-    Raises:
-        ConversionError: unreadable, or an error finding.
-    """
-    own, name = container_at(archive, path, index)
-    terrain, findings = checked_terrain(read_terrain(own, name, cut=True), options.mode)
-    first, second = wears_of_level(archive, path, index)
-    wear, micro = read_wear_names(first), read_wear_names(second)
-    title = readable(name)
-    scene = decode_terrain(terrain, stem(title), wear, micro)
-    appearance = find_appearance(first, path, options, blend_weights(scene))
-    return LoadedTerrain(
-        name=title,
-        archive=own,
-        findings=[*findings, *missing_materials(appearance)],
-        appearance=appearance,
-        terrain=terrain,
-        wear=wear,
-        micro=micro,
-        companions={k: text for k, text in zip(LEVEL_ENDINGS, (first, second), strict=True) if text},
-        scene=scene,
-    )
+    def describe(self) -> Json:
+        """Return the facts about it as plain JSON values."""
+        terrain, faces = self.terrain, self.terrain.faces
+        flags, counts = np.unique(faces["flags"], return_counts=True)
+        pairs = np.unique(np.stack([faces["first"], faces["second"]], axis=1), axis=0)
+        hull = terrain.header["hull"][0]
+        own = {
+            "counts": {
+                "vertices": len(terrain.positions),
+                "faces": len(faces),
+                "fine": len(terrain.faces_of(0)),
+                "coarse": len(terrain.faces_of(1)),
+                "squares": [terrain.across, terrain.down],
+            },
+            "box": [hull.min(axis=0).tolist(), hull.max(axis=0).tolist()],
+            "materials": [
+                material_pair(first, second, self.wear, self.micro)._asdict() for first, second in pairs.tolist()
+            ],
+            "flags": {
+                describe_flags(flag): number for flag, number in zip(flags.tolist(), counts.tolist(), strict=True)
+            },
+        }
+        return self.facts(own)
 
 
 def terrain_description(loaded: LoadedTerrain, options: ExportOptions) -> Description:
@@ -130,21 +162,6 @@ def terrain_description(loaded: LoadedTerrain, options: ExportOptions) -> Descri
         companions=loaded.companions,
         tolerant=loaded.tolerant,
         visible_only=options.visible_only,
-    )
-
-
-def terrain_files(
-    loaded: LoadedTerrain, target: Path, options: ExportOptions, *, sidecar: bool, root: Path | None
-) -> Files:
-    """Make the files of a terrain's glTF; arguments as of ``dispatch.gltf_files``."""
-    require_in_range("a position", loaded.terrain.positions, loaded.name)  # the import refuses it
-    about = terrain_description(loaded, options)
-
-    def document(extras: SourceExtras, appearance: Appearance | None) -> Document:
-        return export_terrain(loaded.scene, extras, appearance, visible_only=options.visible_only)
-
-    return output_files(
-        loaded, about, SourceExtras(), document, target=target, options=options, sidecar=sidecar, root=root
     )
 
 
@@ -268,6 +285,32 @@ def _verify(out: ImportResult, before: Terrain) -> None:
                 value=str(finding),
                 hint="--no-verify writes it all the same",
             )
+
+
+def _judge(out: ImportResult, seen: ImportedScene, kept: Sidecar, label: str) -> None:
+    """Compare an edited terrain with the file.
+
+    Args:
+        out: the result.
+        seen: the file as it was read.
+        kept: the sidecar.
+        label: what messages call it.
+    """
+    about = kept.description
+    files = {one.ending: read_wear_names(one.data) for one in out.companions}
+    first, second = LEVEL_ENDINGS
+    read = read_terrain(read_nres(out.data, label, longer=about.tolerant), out.name, cut=about.tolerant)
+    terrain, _ = checked_terrain(read, about.mode)
+    wear, micro = files.get(first, about.materials), files.get(second, about.micro)
+    scene = decode_terrain(terrain, stem(about.source), wear, micro)
+    absent = about.visible_only or seen.placed is not None
+    found = differences_of_terrain(seen, scene, absent=absent)
+    coarse = [one for one in found if "coarse level" in one.names]
+    if coarse:  # one that is as it was exported follows the corners of the fine level (docs/levels.md)
+        before = differences_of_terrain(seen, stored_terrain(kept, label)[1], absent=absent)
+        if not any("coarse level" in one.names for one in before):
+            found = [one for one in found if one not in coarse]
+    tell(out.differences, found)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,8 @@ from ..formats.texture import (
     with_pages_of,
     write_texm,
 )
-from .base import Loaded
+from ..options import ExportOptions
+from .base import Files, Json, Loaded, Source
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,20 +52,41 @@ class LoadedTexture(Loaded):
         """What it is, in a few figures."""
         return texture_summary(self.texm)
 
+    @classmethod
+    def load(cls, source: Source, options: ExportOptions) -> LoadedTexture:
+        """Read the texture in an archive's entry."""
+        assert source.index is not None  # a walk finds them in libraries
+        return cls(name=source.file.entries[source.index].name, texm=_texm_at(source.file, source.index))
+
+    def files(self, target: Path, options: ExportOptions, *, sidecar: bool = True, root: Path | None = None) -> Files:
+        """Make the PNG of its full size."""
+        return [(target, self.png())]
+
+    def png(self) -> bytes:
+        """Return its full size as a PNG."""
+        from ...exporters.gltf_file import png_bytes
+
+        return png_bytes(self.texm.rgba())
+
+    def describe(self) -> Json:
+        """Return the facts about it as plain JSON values."""
+        texm, keys = self.texm, ("x", "y", "width", "height")
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "width": texm.width,
+            "height": texm.height,
+            "format": texm.format,
+            "levels": len(texm.levels),
+            "alpha": texm.has_alpha,
+            "rectangles": [{key: int(rect[key]) for key in keys} for rect in texm.pages],
+        }
+
 
 def texture_summary(texm: Texm) -> str:
     """Return a texture's size, format and levels in words."""
     levels = f"{len(texm.levels)} level{'s' if len(texm.levels) > 1 else ''}"
     return f"{texm.width} x {texm.height}, format {texm.format}, {levels}"
-
-
-def load_texture(archive: Archive, index: int) -> LoadedTexture:
-    """Read the texture in an archive's entry.
-
-    Raises:
-        ConversionError: it is broken.
-    """
-    return LoadedTexture(name=archive.entries[index].name, texm=_texm_at(archive, index))
 
 
 def _texm_at(archive: Archive, index: int) -> Texm:
@@ -96,7 +118,7 @@ def texture_at(path: Path, entry: str | None) -> LoadedTexture | None:
     assert index is not None  # an entry was named
     if bytes(archive.entries[index].payload[: len(TEXM_MAGIC)]) != TEXM_MAGIC:
         return None
-    return load_texture(archive, index)
+    return LoadedTexture(name=archive.entries[index].name, texm=_texm_at(archive, index))
 
 
 def _rsli_texture(library: RsliLibrary, entry: str) -> LoadedTexture:
@@ -107,13 +129,6 @@ def _rsli_texture(library: RsliLibrary, entry: str) -> LoadedTexture:
     if content[: len(TEXM_MAGIC)] != TEXM_MAGIC:
         raise ConversionError("is not a texture", file=library.label, entry=printable(name))
     return LoadedTexture(name=name, texm=read_texm(content, f"{library.label}, entry {printable(name)}"))
-
-
-def png_file(loaded: LoadedTexture, target: Path) -> tuple[Path, bytes]:
-    """Make the PNG of a texture's full size."""
-    from ...exporters.gltf_file import png_bytes
-
-    return target, png_bytes(loaded.texm.rgba())
 
 
 def texm_of(picture: Path, format: int | None = None, levels: int | None = None) -> Texm:

@@ -12,7 +12,7 @@ import pytest
 from msh_gltf.converter.formats.model import MshModel, read_model
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.differences import diff_models
-from msh_gltf.converter.kinds.dispatch import gltf_files, import_gltf, load_file
+from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ExportOptions
 from tests.support.corpus import sample_called
@@ -91,7 +91,7 @@ def test_parts_arrive_where_blender_shows_them(name: str, folder: Path, tmp_path
     (tmp_path / "again.msh").write_bytes(back.data)
     options = ExportOptions(dialect=back.dialect)
     loaded = load_file(tmp_path / "again.msh", None, options)
-    for path, data in gltf_files(loaded, tmp_path / "again.glb", options):
+    for path, data in loaded.files(tmp_path / "again.glb", options):
         path.write_bytes(data)
     away = displaced(Editable(folder / f"{name}.glb"), Editable(tmp_path / "again.glb"))
     assert len(away) == 10
@@ -235,10 +235,9 @@ def test_the_next_conversion_shows_the_edit(folder: Path, name: str, tmp_path: P
     back = import_gltf(folder / f"{name}.glb", folder / "model.msh-sidecar")
     (tmp_path / "e.msh").write_bytes(back.data)
     assert load_file(tmp_path / "e.msh", None, ExportOptions(dialect=back.dialect)).scene.parts
-    from msh_gltf.converter.kinds.dispatch import gltf_files
 
     loaded = load_file(tmp_path / "e.msh", None, ExportOptions(dialect=back.dialect))
-    for path, data in gltf_files(loaded, tmp_path / "e.glb", ExportOptions()):
+    for path, data in loaded.files(tmp_path / "e.glb", ExportOptions()):
         path.write_bytes(data)
     again = import_gltf(tmp_path / "e.glb")
     assert again.kept_all

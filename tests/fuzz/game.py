@@ -89,11 +89,11 @@ def _in_game(name: str, data: bytes) -> Path:
 
 
 def _export(path: Path, **options: Any) -> list[tuple[Path, bytes]]:
-    from msh_gltf.converter.kinds.dispatch import gltf_files, load_file
+    from msh_gltf.converter.kinds.dispatch import load_file
     from msh_gltf.converter.options import ExportOptions
 
     given = ExportOptions(**options)
-    return list(gltf_files(load_file(path, None, given), scratch() / "x.glb", given))
+    return list(load_file(path, None, given).files(scratch() / "x.glb", given))
 
 
 def mutate_mission(chance: random.Random, data: bytes, others: list[bytes]) -> bytes:

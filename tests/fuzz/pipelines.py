@@ -45,14 +45,14 @@ def _out(data: bytes) -> Any:
 def _model_out(opened: Any, mode: Mode = "default", keep: bool = False) -> None:
     """``msh2gltf`` of a model: read, check, decode, write glTF."""
     from msh_gltf.converter.formats.kinds import find_model
-    from msh_gltf.converter.kinds.dispatch import gltf_files
-    from msh_gltf.converter.kinds.export_model import load_model
+    from msh_gltf.converter.kinds.base import Source
+    from msh_gltf.converter.kinds.model import LoadedModel
     from msh_gltf.converter.options import ExportOptions
 
     path, archive = opened
     options = ExportOptions(paths=True, points=True, mode=mode)
-    loaded = load_model(archive, path, find_model(archive, None), options)
-    for target, data in gltf_files(loaded, path.with_suffix(".glb"), options):
+    loaded = LoadedModel.load(Source(path, archive, find_model(archive, None)), options)
+    for target, data in loaded.files(path.with_suffix(".glb"), options):
         if keep:
             write(target, data)
 
@@ -83,12 +83,13 @@ def _areal_tolerant(opened: Any) -> None:
 
 
 def _map_out(opened: Any, kind: Kind, mode: Mode = "default") -> None:
-    from msh_gltf.converter.kinds.dispatch import gltf_files, load
+    from msh_gltf.converter.kinds.base import Source
+    from msh_gltf.converter.kinds.dispatch import load
     from msh_gltf.converter.options import ExportOptions
 
     path, archive = opened
     options = ExportOptions(mode=mode)
-    gltf_files(load(kind, archive, path, None, options), path.with_suffix(".glb"), options)
+    load(kind, Source(path, archive), options).files(path.with_suffix(".glb"), options)
 
 
 # ------------------------------------------------------------------ checks
@@ -157,11 +158,10 @@ def _library(data: bytes) -> Any:
 def _with_materials(folder: Path) -> None:
     """A model with the materials of the libraries, its pictures in the glTF."""
     from msh_gltf.converter.kinds.appearance import Libraries
-    from msh_gltf.converter.kinds.dispatch import gltf_files
     from msh_gltf.converter.options import ExportOptions
 
     appearance = Libraries([folder]).appearance(_material_names(), _lightmap_names(), {(0, 1): 0.5})
-    gltf_files(replace(_bare(), appearance=appearance), folder / "x.glb", ExportOptions())
+    replace(_bare(), appearance=appearance).files(folder / "x.glb", ExportOptions())
 
 
 @cache
@@ -192,19 +192,19 @@ def pairs() -> list[tuple[bytes, bytes]]:
     """``(glb, sidecar)`` of small models, a terrain and an areal map."""
     from msh_gltf.converter.files import read_file
     from msh_gltf.converter.formats.nres import read_nres
-    from msh_gltf.converter.kinds.dispatch import gltf_files, load, load_file
+    from msh_gltf.converter.kinds.dispatch import load, load_file
     from msh_gltf.converter.options import ExportOptions
 
     found = []
     for model in (*tiny_models()[:2], tiny_models()[-1], _smallest()):
         loaded = load_file(as_file(model, ".msh"), None, ExportOptions(find_textures=False))
-        files = gltf_files(loaded, scratch() / "pair.glb", ExportOptions())
+        files = loaded.files(scratch() / "pair.glb", ExportOptions())
         found.append((files[1][1], files[0][1]))
     for data, kind in ((terrains()[1], Kind.TERRAIN), (areal_maps()[1], Kind.AREAL_MAP)):
         path = as_file(data, ".msh")
         archive = read_nres(bytes(read_file(path)), "Land")
         made = load(kind, archive, path, None, ExportOptions())
-        files = gltf_files(made, scratch() / "pair.glb", ExportOptions())
+        files = made.files(scratch() / "pair.glb", ExportOptions())
         found.append((files[1][1], files[0][1]))
     return found
 

@@ -295,11 +295,11 @@ def _points_rest(points: Any) -> None:
 
 @cache
 def _sidecar_seeds() -> list[bytes]:
-    from msh_gltf.converter.kinds.dispatch import gltf_files, load_file
+    from msh_gltf.converter.kinds.dispatch import load_file
     from msh_gltf.converter.options import ExportOptions
 
     loaded = load_file(DATA / "retail__system__MTCHECK.msh", None, ExportOptions())
-    return [gltf_files(loaded, Path("x.glb"), ExportOptions())[0][1]]
+    return [loaded.files(Path("x.glb"), ExportOptions())[0][1]]
 
 
 def _sidecar(data: bytes) -> Any:

@@ -242,8 +242,11 @@ def test_level_and_stage(target: str, path: str, entry: str | None, tab: Tab, ou
         cell = (part.lod, part.group, scene.nodes[part.node].cockpit)
         true[cell] = true.get(cell, 0) + scene.triangle_count(part.mesh)
     lods, groups = (
-        [int(value) for value in page.locator(f"#{id} option").all_inner_texts()] for id in ("lod", "group")
+        [{"view": 4}.get(text) or int(text) for text in page.locator(f"#{id} option").all_inner_texts()]
+        for id in ("lod", "group")
     )
+    assert page.inner_text("label[for=lod]") == "Damage stage"
+    assert page.inner_text("label[for=group]") == "Level of detail"
     assert lods == sorted({lod for lod, _, _ in true})
     assert groups == sorted({group for _, group, _ in true})
     assert len(lods) * len(groups) > 2

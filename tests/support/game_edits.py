@@ -15,7 +15,7 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.terrain import read_terrain
-from msh_gltf.converter.kinds.dispatch import gltf_files, import_gltf, load_file
+from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.options import ExportOptions, ImportOptions
 from msh_gltf.converter.scene.dialect import decide
 from tests.support.gltf_edit import Editable
@@ -26,7 +26,7 @@ from tests.support.random_edits import EDITS, Edited, NotHere
 def _exported(path: Path) -> tuple[Path, TemporaryDirectory[str]]:
     folder = TemporaryDirectory()
     target, options = Path(folder.name) / "first.glb", ExportOptions()
-    for file, data in gltf_files(load_file(path, None, options), target, options):
+    for file, data in load_file(path, None, options).files(target, options):
         file.write_bytes(data)
     return target, folder
 

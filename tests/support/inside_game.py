@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from msh_gltf.converter.kinds.dispatch import gltf_files, import_gltf, load_file
+from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ExportOptions, ImportOptions
 from msh_gltf.converter.storage import write_outputs
@@ -57,7 +57,7 @@ def make(root: Path) -> Path:
 def convert(source: Path, target: Path, **options: Any) -> None:
     """Write the glTF of a mission or unit, and its sidecar."""
     given = ExportOptions(**options)
-    write_outputs(gltf_files(load_file(source, None, given), target, given), force=True)
+    write_outputs(load_file(source, None, given).files(target, given), force=True)
 
 
 def robot_of(mission: Path) -> Path:

@@ -10,7 +10,7 @@ from msh_gltf.converter.formats.kinds import kind_at
 from msh_gltf.converter.formats.model import MshModel, read_model
 from msh_gltf.converter.formats.nres import read_nres, trailing_bytes
 from msh_gltf.converter.kinds import dispatch
-from msh_gltf.converter.kinds.base import Loaded
+from msh_gltf.converter.kinds.base import Loaded, Source
 from msh_gltf.converter.options import ExportOptions
 from tests.support.corpus import DATA
 from tests.support.corruption import CATALOGUE
@@ -36,7 +36,7 @@ def ids(kinds: list) -> list[str]:
 def load(data: bytes, path: Path, **options: object) -> Loaded:
     archive = read_nres(data, "x", longer=True)
     chosen = replace(TOLERANT, **options)
-    loaded = dispatch.load(kind_at(archive, None), archive, path, None, chosen)
+    loaded = dispatch.load(kind_at(archive, None), Source(path, archive), chosen)
     trailing = [trailing_bytes(archive)] if archive.trailing else []
     return replace(loaded, findings=[*trailing, *loaded.findings])
 
@@ -44,7 +44,7 @@ def load(data: bytes, path: Path, **options: object) -> Loaded:
 def convert(data: bytes, target: Path, **options: object) -> Loaded:
     """The glTF of some bytes, with its sidecar."""
     loaded = load(data, target.with_suffix(".msh"), **options)
-    for path, content in dispatch.gltf_files(loaded, target, replace(TOLERANT, **options)):
+    for path, content in loaded.files(target, replace(TOLERANT, **options)):
         path.write_bytes(content)
     return loaded
 

@@ -18,7 +18,7 @@ from msh_gltf.converter.cli import gltf2msh, msh2gltf
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.findings import Mode
 from msh_gltf.converter.kinds.check import Checked, check_file
-from msh_gltf.converter.kinds.dispatch import gltf_files, load_file
+from msh_gltf.converter.kinds.dispatch import load_file
 from msh_gltf.converter.kinds.registry import find_game
 from msh_gltf.converter.options import ExportOptions
 from tests.fuzz.__main__ import REGRESSIONS, TARGETS
@@ -60,7 +60,7 @@ def refused(path: Path, mode: Mode) -> ConversionError | None:
     options = ExportOptions(find_textures=False, mode=mode)
     try:
         with np.errstate(all="ignore"):
-            gltf_files(load_file(path, None, options), path.with_suffix(".glb"), options)
+            load_file(path, None, options).files(path.with_suffix(".glb"), options)
     except ConversionError as error:
         return error
     return None

@@ -22,7 +22,7 @@ from msh_gltf.converter.findings import messages
 from msh_gltf.converter.formats.model import StreamType
 from msh_gltf.converter.formats.sidecar import read_sidecar
 from msh_gltf.converter.kinds.dispatch import import_gltf
-from msh_gltf.converter.kinds.export_model import LoadedModel
+from msh_gltf.converter.kinds.model import LoadedModel
 from tests.converter.checks.test_corruptions import bounded
 from tests.support.corpus import sample_called
 from tests.support.corruption.base import NAN, NONE, Nres, models

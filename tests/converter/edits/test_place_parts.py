@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from msh_gltf.converter.kinds.dispatch import gltf_files, import_gltf, load_file
+from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ExportOptions, ImportOptions
 from tests.support.corpus import SAMPLES
@@ -32,7 +32,7 @@ WALKER, TREE = EXAMPLES / "walker.msh", EXAMPLES / "tree.msh"
 
 def export(model: Path, target: Path, dialect: str = "auto") -> Path:
     options = ExportOptions(dialect=dialect)
-    for path, data in gltf_files(load_file(model, None, options), target, options):
+    for path, data in load_file(model, None, options).files(target, options):
         path.write_bytes(data)
     return target
 
@@ -228,7 +228,7 @@ def test_a_part_of_an_animated_node_goes_where_it_is_at_the_first_frame(tmp_path
 def test_parts_that_the_file_never_had_are_named_when_their_node_is_scaled(tmp_path: Path) -> None:
     options = ExportOptions(parts="visible")
     first = tmp_path / "first.glb"
-    for path, data in gltf_files(load_file(TREE, None, options), first, options):
+    for path, data in load_file(TREE, None, options).files(first, options):
         path.write_bytes(data)
     document = Editable(first)
     document.node("leaf1")["scale"] = [2.0, 2.0, 2.0]

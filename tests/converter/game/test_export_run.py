@@ -19,8 +19,8 @@ from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.game.export_item import export_item
 from msh_gltf.converter.game.export_run import ExportTask, found_in
 from msh_gltf.converter.game.manifest import read_manifest
-from msh_gltf.converter.kinds.dispatch import gltf_files
-from msh_gltf.converter.kinds.export_model import load_model
+from msh_gltf.converter.kinds.base import Source
+from msh_gltf.converter.kinds.model import LoadedModel
 from msh_gltf.converter.kinds.open_files import open_nres
 from msh_gltf.converter.options import ExportOptions
 from tests.support.game import LOOSE, MESH, MODELS, archive, entry, make_game, model, snapshot, write
@@ -65,7 +65,8 @@ def test_a_model_that_was_only_opened_has_its_sidecar(tmp_path: Path) -> None:
     write(path, model(ROCK))
     options, target = ExportOptions(), tmp_path / "x.glb"
     opened, read = open_nres(path, str(path)), read_nres(path.read_bytes(), str(path))
-    files = [gltf_files(load_model(archive, path, None, options), target, options) for archive in (opened, read)]
+    models = [LoadedModel.load(Source(path, archive), options) for archive in (opened, read)]
+    files = [model.files(target, options) for model in models]
     assert files[0] == files[1]
 
 

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.kinds.dispatch import gltf_files, import_gltf, load_file
+from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ExportOptions, ImportOptions
 from tests.support.corpus import SAMPLES
@@ -49,7 +49,7 @@ def exported(model: Path) -> tuple[Path, TemporaryDirectory[str]]:
 
 def export(model: Path, target: Path, dialect: str) -> Path:
     options = ExportOptions(dialect=dialect)
-    for path, data in gltf_files(load_file(model, None, options), target, options):
+    for path, data in load_file(model, None, options).files(target, options):
         path.write_bytes(data)
     return target
 

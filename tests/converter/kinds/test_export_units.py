@@ -13,7 +13,7 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.kinds import Kind
 from msh_gltf.converter.formats.sidecar import read_sidecar
 from msh_gltf.converter.kinds.base import sidecar_path
-from msh_gltf.converter.kinds.dispatch import gltf_files, load_file
+from msh_gltf.converter.kinds.dispatch import load_file
 from msh_gltf.converter.kinds.missions import find_unit
 from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.storage import write_outputs
@@ -28,7 +28,7 @@ from tests.support.validator import issues
 
 def exported(path: Path, target: Path, **options: Any) -> GltfView:
     given = ExportOptions(**options)
-    write_outputs(gltf_files(load_file(path, None, given), target, given), force=True)
+    write_outputs(load_file(path, None, given).files(target, given), force=True)
     return GltfView(target)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.kinds.dispatch import gltf_files, load_file
+from msh_gltf.converter.kinds.dispatch import load_file
 from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.storage import write_outputs
 from tests.support.assembled_game import ROBOT, SOCKET, GameParts
@@ -97,7 +97,7 @@ def test_what_is_carried_is_what_the_same_edit_of_the_model_alone_gives(made: Pa
     target = tmp_path / "alone.glb"
     given = ExportOptions()
     loaded = load_file(made / "GAME/static.rlb", where, given)
-    write_outputs(gltf_files(loaded, target, given), force=True)
+    write_outputs(loaded.files(target, given), force=True)
     alone = Alone(target)
     edit(alone)
     out = alone.back()

@@ -10,7 +10,7 @@ import trimesh
 
 from msh_gltf import import_gltf
 from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.kinds.dispatch import gltf_files, load_file
+from msh_gltf.converter.kinds.dispatch import load_file
 from msh_gltf.converter.options import ExportOptions, ImportOptions
 from tests.support.corpus import sample_called
 from tests.support.foreign import Builder, quaternion
@@ -23,7 +23,7 @@ ALONE = ImportOptions(use_sidecar=False)
 def exported(data: bytes, folder: Path) -> Path:
     (folder / "m.msh").write_bytes(data)
     loaded = load_file(folder / "m.msh", None, ExportOptions())
-    for path, content in gltf_files(loaded, folder / "m.glb", ExportOptions()):
+    for path, content in loaded.files(folder / "m.glb", ExportOptions()):
         path.write_bytes(content)
     return folder / "m.glb"
 

@@ -15,7 +15,7 @@ from msh_gltf.converter.checks.model import check_model
 from msh_gltf.converter.edits.nodes import Identified
 from msh_gltf.converter.errors import ConversionError, plural
 from msh_gltf.converter.formats.model import MshModel, largest_indices, write_model
-from msh_gltf.converter.kinds.dispatch import gltf_files, import_gltf, load_file
+from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.rebuild.geometry import bounding_header
@@ -80,7 +80,7 @@ def test_rebuild_without_a_sidecar(sample: Sample, tmp_path: Path) -> None:
     (tmp_path / "b.msh").write_bytes(back.data)
     options = ExportOptions(dialect=sample.dialect)
     loaded = load_file(tmp_path / "b.msh", None, options)
-    for path, data in gltf_files(loaded, tmp_path / "b.glb", options):
+    for path, data in loaded.files(tmp_path / "b.glb", options):
         path.write_bytes(data)
     again = import_gltf(tmp_path / "b.glb", None, ALONE)
     assert first_difference(back.data, again.data) is None

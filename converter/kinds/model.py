@@ -1,0 +1,318 @@
+"""Models: read and decode a file, make its glTF and sidecar, import what was edited. No printing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...exporters.gltf import GltfOptions, export_gltf
+from ...exporters.gltf_file import Document
+from .. import __version__
+from ..checks.recover import checked_model
+from ..errors import plural
+from ..formats.control_points import POINTS_ENDING
+from ..formats.controller import Controller
+from ..formats.kinds import Kind
+from ..formats.model import NO_LIGHTMAP, MshModel, model_at
+from ..formats.names import readable, stem
+from ..formats.sidecar import Description
+from ..formats.wear import WEAR_ENDING, read_wear_names
+from ..options import ExportOptions
+from ..scene.appearance import Appearance
+from ..scene.controller import PlayedRange, played_ranges, ranges_text, states_text
+from ..scene.decode import decode, path_segments, points_in
+from ..scene.dialect import Decision, batch_materials, decide, node_labels, read_keys
+from ..scene.extras import SourceExtras
+from ..scene.scene import Scene, require_in_range
+from .appearance import find_appearance, missing_materials
+from .base import EditedFile, Files, Json, LoadedContainer, Source, list_entries, output_files
+from .check_assembly import game_of
+from .controllers import controller_in, describe_states, files_that_name
+from .open_files import points_of, wear_of
+
+if TYPE_CHECKING:
+    from .import_result import ImportResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedModel(LoadedContainer):
+    """A valid model, decoded.
+
+    Attributes:
+        model: its tables, without what a tolerant reader leaves out (``converter.checks.recover``).
+        decision: its dialect and why.
+        wear: material names by row.
+        scene: the model in that dialect.
+        companions: files of its name that the sidecar keeps, by ending.
+        controller: what plays its clip, where it is known.
+    """
+
+    kind = Kind.MODEL
+
+    model: MshModel
+    decision: Decision
+    wear: list[str]
+    scene: Scene
+    companions: dict[str, bytes] = field(default_factory=dict)
+    controller: Controller | None = None
+
+    @property
+    def ranges(self) -> list[PlayedRange]:
+        """The ranges of its clip that the controller plays."""
+        return [] if self.controller is None else played_ranges(self.controller, self.scene)
+
+    @property
+    def summary(self) -> str:
+        """What it is, in a few figures."""
+        scene = self.scene
+        triangles = sum(scene.triangle_count(part.mesh) for part in scene.parts)
+        counts = [(len(scene.nodes), "node"), (len(scene.parts), "part"), (triangles, "triangle")]
+        if scene.tracks:
+            counts.append((scene.frame_count, "frame"))
+        return ", ".join(plural(*count) for count in counts)
+
+    @classmethod
+    def load(cls, source: Source, options: ExportOptions) -> LoadedModel:
+        """Decode a core model."""
+        archive, path, index = source.file, source.path, source.index
+        model = source.model or model_at(archive, index, path.name, cut=True)
+        text = bytes(wear_of(archive, path, index))
+        points = bytes(points_of(archive, path, index)) if options.points else b""
+        loaded = decode_model(model, text, points, path, options, fallback=source.fallback)
+        game = game_of(path) if index is not None else None
+        loaded.companions.update(files_that_name(archive, path, index, game))
+        controller, findings = controller_in(loaded.companions)
+        return replace(loaded, controller=controller, findings=[*loaded.findings, *findings])
+
+    def files(self, target: Path, options: ExportOptions, *, sidecar: bool = True, root: Path | None = None) -> Files:
+        """Make the files of its glTF."""
+        require_scene_in_range(self.scene, self.name)
+        decision = self.decision
+        extras = SourceExtras(dialect=decision.dialect.value, dialect_reason=decision.reason)
+        if self.controller is not None and len(self.controller.states):
+            extras["states"] = states_text(self.controller)
+            if ranges := self.ranges:
+                extras["ranges"] = ranges_text(ranges)
+        about = description(self, options, "keys" if options.stored_keys else "samples")
+
+        def document(extras: SourceExtras, appearance: Appearance | None) -> Document:
+            shown = GltfOptions(
+                options.fps,
+                options.lod,
+                group=options.group,
+                visible_only=options.visible_only,
+                source=extras,
+                appearance=appearance,
+            )
+            return export_gltf(self.scene, shown)
+
+        return output_files(self, about, extras, document, target=target, options=options, sidecar=sidecar, root=root)
+
+    @staticmethod
+    def import_edited(edited: EditedFile) -> ImportResult:
+        """Apply what a glTF file changed to the model of its sidecar."""
+        from .import_model import import_edited, judge_edited, stored_model
+
+        stored = stored_model(edited.kept, edited.sidecar)
+        out = import_edited(edited.gltf, edited.given, stored, edited.options)
+        if edited.seen is not None:
+            judge_edited(out, edited.seen, stored, edited.options)
+        return out
+
+    def describe(self) -> Json:
+        """Return the facts about it as plain JSON values."""
+        model, decision, scene = self.model, self.decision, self.scene
+        triangles = [scene.triangle_count(i) for i in range(len(scene.meshes))]
+        cells = Counter((part.lod, part.group) for part in scene.parts)
+        in_cell = Counter[tuple[int, int]]()
+        for part in scene.parts:
+            in_cell[part.lod, part.group] += triangles[part.mesh]
+        facts: Json = {
+            "kind": self.kind,
+            "name": model.name,
+            "bytes": model.archive.total_size,
+            "dialect": asdict(decision) | {"dialect": decision.dialect.value},
+            "legacy": model.legacy,
+            "counts": {
+                "nodes": len(model.nodes),
+                "slots": len(model.slots),
+                "batches": len(model.batches),
+                "vertices": len(model.positions),
+                "triangles": len(model.indices) // 3,
+                "keys": 0 if model.keys is None else len(model.keys),
+                "map_words": len(model.frame_map),
+            },
+            "timeline": {"frame_count": scene.frame_count, "animated_nodes": [t.node for t in scene.tracks]},
+            "nodes": _nodes(model, decision, scene, triangles),
+            "cells": [
+                {"lod": lod, "group": group, "parts": cells[lod, group], "triangles": in_cell[lod, group]}
+                for lod, group in sorted(cells)
+            ],
+            "materials": _materials(model, decision, scene),
+            "entries": list_entries(model.archive),
+            "findings": [finding.facts() for finding in self.findings],
+        }
+        if self.controller is not None:
+            facts["controller"] = describe_states(self.controller, self.ranges)
+        return facts
+
+
+def decode_model(
+    model: MshModel,
+    text: bytes,
+    points: bytes,
+    path: Path,
+    options: ExportOptions,
+    *,
+    fallback: Callable[[], Decision | None] | None = None,
+) -> LoadedModel:
+    """Decode a core model that was read.
+
+    Args:
+        model: its tables.
+        text: its WEAR; empty where there is none.
+        points: its control points, a ``.cpt``; empty where there are none.
+        path, options: as of ``LoadedModel.load``.
+        fallback: what to take where the file has no evidence of a dialect.
+
+    Raises:
+        ConversionError: an error finding.
+    """
+    model, findings = checked_model(model, options.mode)
+    keys = read_keys(model)
+    decision = decide(model, options.dialect, keys)
+    if decision.step == "d" and fallback is not None:
+        decision = fallback() or decision
+    wear = read_wear_names(text)
+    scene = decode(
+        model,
+        decision.dialect,
+        stem(readable(model.name)),
+        wear=wear,
+        subframes=options.subframes,
+        stored_keys=options.stored_keys,
+        keys=keys,
+    )
+    if options.paths:
+        scene.paths = path_segments(model, scene)
+    companions = {WEAR_ENDING: text} if text else {}
+    if points:
+        companions[POINTS_ENDING] = points
+        scene.points, found = points_in(scene, points)
+        findings = [*findings, *found]
+    appearance = find_appearance(text, path, options)
+    return LoadedModel(
+        name=readable(model.name),
+        archive=model.archive,
+        findings=[*findings, *missing_materials(appearance)],
+        appearance=appearance,
+        model=model,
+        decision=decision,
+        wear=wear,
+        scene=scene,
+        companions=companions,
+    )
+
+
+def require_scene_in_range(scene: Scene, label: str) -> None:
+    """Refuse to export what the import would refuse: coordinates that no model has.
+
+    Raises:
+        ConversionError: a coordinate beyond ``scene.MAX_COORDINATE``.
+    """
+    require_in_range("a position", scene.streams.positions, label)
+    for node in scene.nodes:
+        require_in_range(f"the transform of node {node.name!r}", node.translation, label)
+    for track in scene.tracks:
+        if track.translation is not None:
+            what = f"a value of the animation of node {scene.nodes[track.node].name!r}"
+            require_in_range(what, track.translation.values, label)
+
+
+def description(loaded: LoadedModel, options: ExportOptions, clip: str) -> Description:
+    """Return the description of a model's sidecar, without the digest."""
+    return Description(
+        loaded.name,
+        "",
+        dialect=loaded.decision.dialect.value,
+        dialect_reason=loaded.decision.reason,
+        clip=clip,
+        lod=options.lod,
+        group=options.group,
+        converter=__version__,
+        materials=loaded.wear,
+        points=loaded.scene.points,
+        companions=loaded.companions,
+        tolerant=loaded.tolerant,
+        visible_only=options.visible_only,
+    )
+
+
+def _nodes(model: MshModel, decision: Decision, scene: Scene, triangles: list[int]) -> list[Json]:
+    if model.legacy:
+        return [
+            {
+                "index": 0,
+                "name": scene.nodes[0].name,
+                "parent": -1,
+                "flags": 0,
+                "keys": 0,
+                "animated": False,
+                "parts": [],
+            }
+        ]
+    labels = node_labels(model, decision.dialect)
+    fallback = model.nodes["fallback_key"].astype(np.int64)
+    keys = np.diff(fallback, prepend=-1).tolist() if model.keys is not None else [0] * len(labels)
+    out: list[Json] = []
+    for i, node in enumerate(scene.nodes):
+        out.append(
+            {
+                "index": i,
+                "name": node.name,
+                "parent": node.parent,
+                "flags": node.flags,
+                "keys": keys[i],
+                "animated": node.animated,
+                "parts": [],
+            }
+        )
+        if labels[i]:
+            out[-1]["label"] = labels[i]
+    for part in scene.parts:
+        out[part.node]["parts"].append(
+            {
+                "lod": part.lod,
+                "group": part.group,
+                "slot": scene.meshes[part.mesh].slot,
+                "triangles": triangles[part.mesh],
+            }
+        )
+    return out
+
+
+def _materials(model: MshModel, decision: Decision, scene: Scene) -> list[Json]:
+    """Rows of the WEAR that the batches name, with what uses them."""
+    meaning = batch_materials(model, decision.dialect)
+    names = {material.row: material.name for material in scene.materials}
+    counts = model.batches["index_count"].astype(np.int64) // 3
+    out = []
+    for row in sorted(names):
+        mine = meaning.row == row
+        lightmaps = sorted({x for x in meaning.lightmap[mine].tolist() if x != NO_LIGHTMAP})
+        out.append(
+            {
+                "row": row,
+                "name": names[row],
+                "batches": int(mine.sum()),
+                "triangles": int(counts[mine].sum()),
+                "lightmaps": lightmaps,
+                "flags": sorted(set(meaning.flags[mine].tolist())),
+            }
+        )
+    return out
