@@ -65,7 +65,12 @@ REFERENCES = (
     Reference(
         to_msh.command,
         "GAME GAME_COPY robot.msh tower.glb tower.obj WALL.png",
-        ("msh2gltf robot.msh", "msh2gltf robot.msh -o obj/robot.obj", "msh2gltf GAME -o out/"),
+        (
+            "msh2gltf robot.msh",
+            "msh2gltf robot.msh -o obj/robot.obj",
+            "msh2gltf GAME -o out/",
+            "msh2gltf GAME/turrets.rlb --unpack files/turrets.rlb",
+        ),
         "gltf2msh robot.glb",
         "gltf2msh out/ --game GAME_COPY --in-place",
     ),

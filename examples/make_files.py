@@ -54,28 +54,12 @@ def wall(path: Path) -> None:
     Image.new("RGB", (64, 64), (150, 90, 60)).save(path)
 
 
-def unpacked(path: Path) -> None:
-    """The game, its archives unpacked into folders; units and missions need archives."""
-    from make_game import make_game
-
-    make_game(path)
-    shutil.rmtree(path / "UNITS")
-    shutil.rmtree(path / "MISSIONS")
-    for archive in (*path.glob("*.rlb"), *path.glob("*.lib")):
-        entries = read_nres(archive.read_bytes(), archive.name).entries
-        archive.unlink()
-        archive.mkdir()
-        for entry in entries:
-            (archive / entry.name).write_bytes(entry.payload)
-
-
 FILES: dict[str, Callable[[Path], object]] = {
     "robot.msh": robot,
     "broken.msh": broken,
     "tower.glb": tower,
     "tower.obj": tower_obj,
     "WALL.png": wall,
-    "UNPACKED": unpacked,
 }
 
 

@@ -38,19 +38,15 @@ def read_meshes(file: GltfFile, used: set[int]) -> tuple[list[Mesh], Streams, We
     """
     meshes: list[Mesh] = []
     weights: Weights = {}
-    pieces: dict[str, list[NDArray[Any]]] = {}
-    indices: list[NDArray[Any]] = []
-    vertex_count = index_count = 0
-    primitives = [p for i in used for p in file.meshes[i].primitives]
-    wanted = {k for p in primitives for k in p["attributes"] if k in _WIDTH}
-    wanted |= {"POSITION", "NORMAL"}
+    vertices = StreamBuilder()
     routes = {n.mesh for n in file.nodes if raw_extras(n.extras).get("kind") == "route"}
     for number, mesh in enumerate(file.meshes):
         extras = read_extras(MeshExtras, mesh.extras)
         cell = extras.get("slot"), extras.get("lod"), extras.get("group")
         meshes.append(Mesh(mesh.name or "", [], *cell))
         for place, data in enumerate(mesh.primitives if number in used else []):
-            if number in routes and data.get("mode", Mode.TRIANGLES) in _LINES:
+            shown = number in routes or (mesh.name or "").partition(".")[0] in _OWN_LINES
+            if shown and data.get("mode", Mode.TRIANGLES) in _LINES:
                 meshes[-1].lines.append(_read_lines(file, number, data))
                 continue
             read = _read_primitive(file, number, place, data)
@@ -60,33 +56,51 @@ def read_meshes(file: GltfFile, used: set[int]) -> tuple[list[Mesh], Streams, We
             if "NORMAL" not in attributes:
                 attributes, index = _flat(attributes, index)
             weights.setdefault(number, []).append(_weights(file, number, attributes))
-            count = len(attributes["POSITION"])
-            for name in wanted:
-                part = attributes.get(name)
-                part = _absent(name, count) if part is None else part
-                pieces.setdefault(name, []).append(part)
-            indices.append(index)
+            for name in ("POSITION", "NORMAL"):
+                attributes[name] = gltf_to_game(attributes[name].astype(np.float32))
             material = data.get("material")
-            number_of_material = -1 if material is None else int(material)
-            meshes[-1].primitives.append(Primitive(number_of_material, vertex_count, count, index_count, len(index)))
-            vertex_count += count
-            index_count += len(index)
-    joined = {name: np.concatenate(parts) for name, parts in pieces.items()}
-    positions = joined.get("POSITION", np.empty((0, 3), np.float32))
-    normals = joined.get("NORMAL")
-    streams = Streams(
-        gltf_to_game(positions.astype(np.float32)),
-        np.concatenate(indices).astype("<u4") if indices else np.empty(0, "<u4"),
-        normals=None if normals is None else gltf_to_game(normals.astype(np.float32)),
-        uv0=joined.get("TEXCOORD_0"),
-        uv1=joined.get("TEXCOORD_1"),
-        colours=joined.get("COLOR_0"),
-        **{
-            field: joined[name].reshape(-1) if name in joined else None
-            for field, name in (("blend", "_MSH_BLEND"), ("areal", "_MSH_AREAL"), ("logic", "_MSH_LOGIC"))
-        },
-    )
-    return meshes, streams, weights
+            meshes[-1].primitives.append(vertices.add(-1 if material is None else int(material), attributes, index))
+    return meshes, vertices.streams(), weights
+
+
+class StreamBuilder:
+    """Lays the vertices of primitives end to end."""
+
+    def __init__(self) -> None:
+        self._pieces: list[Arrays] = []
+        self._indices: list[NDArray[Any]] = []
+        self._vertex_count = self._index_count = 0
+
+    def add(self, material: int, attributes: Arrays, index: NDArray[Any]) -> Primitive:
+        """Add a primitive.
+
+        Args:
+            material: its material, -1 = none.
+            attributes: by their names in glTF, (V, n) each; positions and normals in game axes.
+            index: (I,) corners of triangles, rows of the attributes.
+        """
+        count = len(attributes["POSITION"])
+        out = Primitive(material, self._vertex_count, count, self._index_count, len(index))
+        self._pieces.append(attributes)
+        self._indices.append(index)
+        self._vertex_count += count
+        self._index_count += len(index)
+        return out
+
+    def streams(self) -> Streams:
+        """Return all of them; what some primitives have and others lack is filled in."""
+        found = {name for piece in self._pieces for name in piece if name in _WIDTH}
+        joined: Arrays = {name: np.concatenate([_present(piece, name) for piece in self._pieces]) for name in found}
+        flat = (("blend", "_MSH_BLEND"), ("areal", "_MSH_AREAL"), ("logic", "_MSH_LOGIC"))
+        return Streams(
+            joined.get("POSITION", np.empty((0, 3), np.float32)),
+            np.concatenate(self._indices).astype("<u4") if self._indices else np.empty(0, "<u4"),
+            normals=joined.get("NORMAL"),
+            uv0=joined.get("TEXCOORD_0"),
+            uv1=joined.get("TEXCOORD_1"),
+            colours=joined.get("COLOR_0"),
+            **{field: joined[name].reshape(-1) if name in joined else None for field, name in flat},
+        )
 
 
 def _read_primitive(file: GltfFile, number: int, place: int, data: GltfPrimitive) -> tuple[Arrays, NDArray[Any]] | None:
@@ -244,8 +258,11 @@ _WIDTH = {
 _DEFAULTS = {"_MSH_BLEND": 1, "_MSH_LOGIC": -1}
 
 
-def _absent(name: str, count: int) -> NDArray[Any]:
-    """What stands in for an attribute that only other primitives have."""
+def _present(piece: Arrays, name: str) -> NDArray[Any]:
+    """An attribute of a primitive, or what stands in for one that only others have."""
+    if name in piece:
+        return piece[name]
+    count = len(piece["POSITION"])
     if name == "COLOR_0":
         return np.full((count, 4), 255, np.uint8)
     return np.full((count, _WIDTH[name]), _DEFAULTS.get(name, 0), np.float32)
@@ -285,11 +302,11 @@ def _choose_coordinates(file: GltfFile, data: GltfPrimitive, attributes: Arrays,
     if uv is None:
         return
     if transform is not None:
-        uv = _texture_transform(uv, transform)
+        uv = moved_texture(uv, transform)
     attributes["TEXCOORD_0"] = uv
 
 
-def _texture_transform(uv: NDArray[Any], transform: Json) -> NDArray[np.float32]:
+def moved_texture(uv: NDArray[Any], transform: Json) -> NDArray[np.float32]:
     """Texture coordinates, (V, 2), as KHR_texture_transform shows them."""
     scaled = uv.astype(np.float64) * transform.get("scale", [1, 1])
     sine, cosine = np.sin(transform.get("rotation", 0.0)), np.cos(transform.get("rotation", 0.0))

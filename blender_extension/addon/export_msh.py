@@ -21,17 +21,20 @@ from .converter.game.library_edits import plan_libraries
 from .converter.game.new_models import add_model, dialect_of, find_destination
 from .converter.game.replace_entry import replace_model, replace_placed
 from .converter.kinds.appearance import with_libraries_around
-from .converter.kinds.base import sidecar_path
-from .converter.kinds.dispatch import import_gltf
+from .converter.kinds.dispatch import import_scene
 from .converter.kinds.import_result import ImportResult, companions_beside, placed_beside, wear_beside
 from .converter.kinds.library_edits import files_beside
 from .converter.kinds.new_entries import NewEntries, entries_of_game
 from .converter.kinds.registry import find_game, model_archives
-from .converter.options import ExportOptions, ImportOptions
+from .converter.options import ImportOptions
+from .converter.scene.scene import ImportedScene
 from .converter.storage import write_outputs
+from .from_blender import needs_gltf, read_scene
 from .game import find_again, refresh, require_file
+from .importers.gltf import read_gltf
 from .levels import game_of_file, named_game, numbered
 from .state import DIALECTS, MshState, commit, game_folders, guarded, put_back, recorded, show_report, sidecar_bytes
+from .to_blender import FPS
 
 #: What leaves Blender: every property that says what is what, this scene alone. Modifiers are
 #: applied, because the game has none.
@@ -42,8 +45,6 @@ GLTF_OPTIONS = {
     "export_apply": True,
     "use_active_scene": True,
 }
-#: What the scene plays at while it is exported: a frame of Blender is a frame of the game.
-GAME_FPS = int(ExportOptions().fps)
 REBUILD = BoolProperty(
     name="Rebuild Everything",
     description="Make a new model of what is seen, and leave the imported one aside",
@@ -72,30 +73,34 @@ def export_model(context: bpy.types.Context, name: str, dialect: str, rebuild: b
     kept = sidecar_bytes(scene) if use_sidecar else None
     if not scene.objects:
         raise ConversionError(f"scene {scene.name!r} is empty")
+    # everything is exported: what is missing was deleted
+    options = ImportOptions(
+        dialect,
+        use_sidecar=use_sidecar,
+        allow_delete=True,
+        fps=FPS,
+        own_materials=scene.msh_gltf.own_materials,
+        game=_game_of(context),
+    )
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / f"{file_stem(name)}.glb"
-        with _game_time(scene), _all_evaluated(context), numbered(scene):
-            # routes of missions are lines
-            lines = scene.msh_gltf.kind == Kind.MISSION
-            bpy.ops.export_scene.gltf(filepath=str(target), use_mesh_edges=lines, **GLTF_OPTIONS)
-        sidecar = None
-        if kept is not None:
-            sidecar = sidecar_path(target)
-            sidecar.write_bytes(kept)
         try:
-            # everything is exported: what is missing was deleted
-            options = ImportOptions(
-                dialect,
-                use_sidecar=use_sidecar,
-                allow_delete=True,
-                fps=GAME_FPS,
-                own_materials=scene.msh_gltf.own_materials,
-                game=_game_of(context),
-            )
-            result = import_gltf(target, sidecar, options)
+            given = _scene_of(context, target)
+            return import_scene(target, given, kept, options, alone=True)
         except ConversionError as error:
             raise _in_words_of_blender(error, scene, folder) from None
-    return result
+
+
+def _scene_of(context: bpy.types.Context, target: Path) -> ImportedScene:
+    """What the scene shows; by Blender's glTF add-on, where the bridge does not reach."""
+    scene = context.scene
+    lines = scene.msh_gltf.kind == Kind.MISSION  # routes are
+    with _all_evaluated(context), numbered(scene):
+        if not needs_gltf(scene):
+            return read_scene(context, lines=lines)
+        with _game_time(scene):
+            bpy.ops.export_scene.gltf(filepath=str(target), use_mesh_edges=lines, **GLTF_OPTIONS)
+    return read_gltf(target, all_scenes=bool(scene.msh_gltf.source))
 
 
 def _game_of(context: bpy.types.Context) -> str | None:
@@ -111,7 +116,7 @@ def _game_time(scene: bpy.types.Scene) -> Iterator[None]:
     """A frame of Blender is a frame of the game, whatever the scene plays at."""
     render = scene.render
     before = render.fps, render.fps_base
-    render.fps, render.fps_base = GAME_FPS, 1.0
+    render.fps, render.fps_base = FPS, 1.0
     try:
         yield
     finally:
@@ -270,7 +275,9 @@ class MSH_OT_put_back(bpy.types.Operator):
         """Ask first: the game's own file is changed. Ask where the game is, if it is gone."""
         if find_again(context) is None:
             return context.window_manager.invoke_props_dialog(self)
-        return context.window_manager.invoke_confirm(self, event)
+        state = context.scene.msh_gltf
+        question = f"Write {state.place} in {Path(state.path).parent}?"
+        return context.window_manager.invoke_confirm(self, event, message=question)
 
     def execute(self, context):
         """Replace the entries that changed and nothing else."""

@@ -1,6 +1,5 @@
 """File > Import > Parkan MSH: files, archives with an entry picker, drag and drop."""
 
-import tempfile
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -8,22 +7,28 @@ from pathlib import Path
 import bpy
 from bpy.props import CollectionProperty, EnumProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
+from mathutils import Vector
 
+from .cells import show_cells
 from .converter.errors import ConversionError, printable
 from .converter.files import read_file
 from .converter.findings import messages
 from .converter.formats.kinds import ASSEMBLY_KINDS, Kind, archive_kind, assembly_kind, find_model, kind_at, models_in
-from .converter.formats.names import stem, without_number
+from .converter.formats.names import stem
 from .converter.formats.nres import Archive, read_nres
-from .converter.formats.sidecar import sha256
-from .converter.kinds.base import LoadedScene, Source, sidecar_path
+from .converter.formats.sidecar import SUFFIX, sha256
+from .converter.kinds.base import LoadedScene, Source
 from .converter.kinds.dispatch import load
 from .converter.kinds.model import LoadedModel
 from .converter.kinds.open_files import mission_in
 from .converter.options import ExportOptions
-from .importers.gltf_file import open_gltf
-from .levels import game_of_file, join_areals, sort_by_kind, split_blend
+from .converter.scene.extras import to_extras
+from .importers.gltf import read_gltf
+from .importers.gltf_file import GltfInMemory, open_gltf
+from .levels import game_of_file, show_areals, sort_by_kind
+from .materials import bring_in
 from .state import DIALECTS, TEXTURES, clear_report, game_folders, guarded, keep_sidecar, new_owner, show_warnings
+from .to_blender import Builder
 
 _FILES = "*.msh;*.rlb;*.lib;*.map;*.dat;*.tma"
 
@@ -83,29 +88,25 @@ def import_model(context: bpy.types.Context, path: Path, entry: str | None, opti
         loaded, index, raw_name = _load(path, entry, options)
         name = stem(loaded.name)
     kind = loaded.kind
-    with tempfile.TemporaryDirectory() as folder:
-        # objects and collections are named after the model, so the file is not
-        target = Path(folder) / "model.glb"
-        for file, data in loaded.files(target, options):
-            file.write_bytes(data)
-        scene = _scene(context, name)
-        warnings = messages(loaded.findings)
-        made = _read_gltf(scene, target, merge_vertices=kind is Kind.TERRAIN)
-        if kind is Kind.AREAL_MAP:
-            join_areals(made, loaded.areals)
-        elif kind is Kind.MISSION:
-            sort_by_kind(scene, [clan.title for clan in loaded.mission.clans])
-        elif kind is Kind.TERRAIN and not split_blend(made, loaded.scene):
-            _remove(scene, made)
-            _read_gltf(scene, target, merge_vertices=False)
-            warnings.append(
-                "Blender drops faces of this ground, so that its corners stay apart: select all of "
-                "a corner (box select) before you move it"
-            )
-        sidecar = sidecar_path(target).read_bytes()
+    target = Path("model.glb")  # in memory
+    data = {file.suffix: data for file, data in loaded.files(target, options)}
+    document = GltfInMemory(data[target.suffix])
+    given = read_gltf(target, document, all_scenes=True)
+    scene = _scene(context, name)
+    materials = bring_in(context, open_gltf(target, document), given)
+    if kind is Kind.AREAL_MAP:
+        show_areals(scene, given, materials, loaded.areals)
+    else:
+        Builder(scene, given, materials).build()
+    if given.info:
+        scene["msh"] = to_extras(given.info)["msh"]
+    if kind is Kind.MISSION:
+        sort_by_kind(scene, [clan.title for clan in loaded.mission.clans])
+    scene.frame_set(0)
+    sidecar = data[SUFFIX]
     state = scene.msh_gltf
     clear_report(state)
-    for name in ("written", "archive", "model", "tag", "recorded"):  # of a former model
+    for name in ("written", "archive", "model", "tag", "recorded", "stage", "level"):  # of a former model
         state.property_unset(name)
     # from the start: what Put Back sets, Blender's undo takes away
     state.owner = new_owner()
@@ -119,8 +120,29 @@ def import_model(context: bpy.types.Context, path: Path, entry: str | None, opti
     elif kind is Kind.UNIT:
         counts = [model.scene.frame_count for model in loaded.assembly.models]
         scene.frame_end = max(max(counts, default=0) - 1, 1)
+    show_cells(scene)
+    _frame(context)
     keep_sidecar(scene, sidecar)
-    show_warnings(state, warnings)
+    show_warnings(state, messages(loaded.findings))
+
+
+def _frame(context: bpy.types.Context) -> None:
+    """Show all of the scene in the 3D views of the window, with textures, however large it is."""
+    context.view_layer.update()
+    meshes = [one for one in context.scene.objects if one.type == "MESH"]
+    corners = [one.matrix_world @ Vector(corner) for one in meshes for corner in one.bound_box]
+    if not corners or bpy.app.background:
+        return
+    size = max(max(values) - min(values) for values in zip(*corners, strict=True))
+    for area in context.window.screen.areas:
+        if area.type != "VIEW_3D":
+            continue
+        space = area.spaces.active
+        space.clip_start, space.clip_end = max(size / 10_000, 0.001), max(size * 10, 100.0)
+        space.shading.color_type = "TEXTURE"
+        region = next(region for region in area.regions if region.type == "WINDOW")
+        with context.temp_override(area=area, region=region):
+            bpy.ops.view3d.view_all()
 
 
 def _load(path: Path, entry: str | None, options: ExportOptions) -> tuple[LoadedScene, int | None, str]:
@@ -144,61 +166,9 @@ def _scene(context: bpy.types.Context, name: str) -> bpy.types.Scene:
         context.window.scene = scene
     scene.name = name
     scene.render.fps, scene.render.fps_base = int(ExportOptions().fps), 1.0
-    scene.unit_settings.scale_length = 1.0  # the glTF importer divides by it
+    scene.unit_settings.scale_length = 1.0
     scene.frame_start = 0
     return scene
-
-
-def _read_gltf(scene: bpy.types.Scene, path: Path, *, merge_vertices: bool) -> list[bpy.types.Object]:
-    """Blender's importer, and then what it does not do: collections' names, no scenes left over.
-
-    Returns the new objects.
-    """
-    before, objects = set(bpy.data.scenes), set(bpy.data.objects)
-    bpy.ops.import_scene.gltf(filepath=str(path), merge_vertices=merge_vertices)
-    if not scene.collection.children:
-        _sort_by_scene(scene, path, set(bpy.data.objects) - objects)
-    for left in set(bpy.data.scenes) - before:
-        if not left.objects:  # it makes one for each level of detail, and does not use it
-            bpy.data.scenes.remove(left)
-    for collection in scene.collection.children:
-        cell = without_number(collection.name)
-        collection.name = scene.name if cell == scene.name else f"{scene.name}.{cell}"
-    scene.frame_set(0)
-    return [one for one in bpy.data.objects if one not in objects]
-
-
-def _remove(scene: bpy.types.Scene, objects: list[bpy.types.Object]) -> None:
-    """Take back what the importer made."""
-    meshes = {one.data for one in objects if one.type == "MESH"}
-    materials = {material for mesh in meshes for material in mesh.materials}
-    for group, things in (("objects", objects), ("meshes", meshes), ("materials", materials)):
-        for thing in things:
-            getattr(bpy.data, group).remove(thing)
-    for collection in list(scene.collection.children):
-        bpy.data.collections.remove(collection)
-
-
-def _sort_by_scene(scene: bpy.types.Scene, path: Path, objects: set[bpy.types.Object]) -> None:
-    """Make a collection per scene of the file, the first one switched on, as Blender 4.4 does.
-
-    The importer of Blender 4.2 and 4.3 puts the objects of all scenes side by side.
-    """
-    file = open_gltf(path)
-    layers = bpy.context.view_layer.layer_collection
-    for number, described in enumerate(file.scenes):
-        collection = bpy.data.collections.new(described.name)
-        scene.collection.children.link(collection)
-        waiting, names = list(described.nodes or []), set()
-        while waiting:
-            node = file.nodes[waiting.pop()]
-            names.add(node.name)
-            waiting += node.children or []
-        for found in objects:
-            if found.name in names or without_number(found.name) in names:
-                collection.objects.link(found)
-                scene.collection.objects.unlink(found)
-        layers.children[collection.name].exclude = number > 0
 
 
 class MSH_OT_import(bpy.types.Operator, ImportHelper):

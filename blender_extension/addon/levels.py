@@ -2,32 +2,30 @@
 
 Every object of a mission says what it is in its custom property ``msh`` (docs/reference/gltf.md).
 
-Blender's importer makes triangles of an areal map, an object per class. Faces are what one splits, deletes and
-adds, so that one object has a face per areal and a common corner is one vertex; their attributes go back to the
-converter (docs/reference/gltf.md, An areal map).
-
-Corners that faces of a terrain share are one vertex, so that the ground does not tear. The importer merges
-vertices, but what they differ in, and Blender has per vertex, would be lost: the blend of the second material
-(``_MSH_BLEND``). It goes to the faces' corners.
+A document has triangles of an areal map, an object per class. Faces are what one splits, deletes and adds, so that
+one object has a face per areal and a common corner is one vertex; their attributes go back to the converter
+(docs/reference/gltf.md, An areal map).
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import bpy
 import numpy as np
 
+from .cells import about
 from .converter.edits.areal_polygons import PARTS, class_of
 from .converter.errors import ConversionError
 from .converter.formats.areal_map import ArealMap
 from .converter.formats.mission import BUILDING, OBJECT_KINDS, UNIT
 from .converter.kinds.registry import find_game
-from .converter.scene.level import TerrainScene
-from .exporters.gltf import NODE_NAMES
+from .converter.scene.scene import ImportedScene
 from .state import game_folders
+from .to_blender import Builder
 
 _PLURALS = {"building": "buildings", "unit": "units", "vegetation": "vegetation", "rock": "rocks"}
 
@@ -70,12 +68,6 @@ def named_game(context: bpy.types.Context, named: str) -> Path:
     )
 
 
-def about(thing: bpy.types.Object) -> Mapping:
-    """What an object says of itself; empty where it says nothing."""
-    found = thing.get("msh")
-    return found if hasattr(found, "get") else {}
-
-
 def sort_by_kind(scene: bpy.types.Scene, clans: list[str]) -> None:
     """Move what a mission places into collections: by kind, and buildings and units by clan.
 
@@ -114,15 +106,22 @@ def _child(above: bpy.types.Collection, name: str, made: dict[str, bpy.types.Col
 NUMBER, LOGIC = "_MSH_AREAL", "_MSH_LOGIC"
 
 
-def join_areals(objects: list[bpy.types.Object], areals: ArealMap) -> None:
-    """Replace the objects of the classes, as the importer made them, by one of all areals."""
-    shown = [one for one in objects if one.type == "MESH" and NUMBER in one.data.attributes]
-    if not shown:
+def show_areals(
+    scene: bpy.types.Scene, given: ImportedScene, materials: list[bpy.types.Material], areals: ArealMap
+) -> None:
+    """Make an object with a face for each areal, and the borders.
+
+    Args:
+        scene: what gets them.
+        given: the map's document, which has an object for each class.
+        materials: of the document.
+        areals: the map.
+    """
+    borders = [item for item in given.nodes if item.extras.get("kind") == "borders"]
+    Builder(scene, replace(given, nodes=borders), materials).build()
+    if not len(areals.records):
         return
-    materials = {}
-    for one in shown:
-        for material in one.data.materials:
-            materials.setdefault(class_of(material.name, {}), material)
+    of_class = {class_of(material.name, {}): material for material in materials}
     corners, start = areals.vertices + np.float32(0), areals.vertex_start
     points, vertex = np.unique(corners, axis=0, return_inverse=True)
     points, vertex = points.tolist(), vertex.reshape(-1)
@@ -134,21 +133,15 @@ def join_areals(objects: list[bpy.types.Object], areals: ArealMap) -> None:
         faces.append(own.tolist())
     mesh = bpy.data.meshes.new("areals")
     mesh.from_pydata(points, [], faces)
-    names = list(materials)
+    names = list(of_class)
     for name in names:
-        mesh.materials.append(materials[name])
+        mesh.materials.append(of_class[name])
     rows = [names.index(number) for number in areals.records["class_id"].tolist()]
     mesh.polygons.foreach_set("material_index", rows)
     numbers = np.arange(1, len(faces) + 1, dtype=np.float32)
     for name, values in ((NUMBER, numbers), (LOGIC, areals.records["logic"].astype(np.float32))):
         mesh.attributes.new(name, "FLOAT", "FACE").data.foreach_set("value", values)
-    new = bpy.data.objects.new("areals", mesh)
-    for collection in shown[0].users_collection:
-        collection.objects.link(new)
-    for one in shown:
-        old = one.data
-        bpy.data.objects.remove(one)
-        bpy.data.meshes.remove(old)
+    scene.collection.children[0].objects.link(bpy.data.objects.new("areals", mesh))
 
 
 @contextlib.contextmanager
@@ -182,36 +175,3 @@ def numbered(scene: bpy.types.Scene) -> Iterator[None]:
     finally:
         for mesh, values in before:
             mesh.attributes[NUMBER].data.foreach_set("value", values)
-
-
-BLEND = "_MSH_BLEND"
-
-
-def split_blend(objects: list[bpy.types.Object], terrain: TerrainScene) -> bool:
-    """Give every corner of a face its own blend, in the objects that the importer made.
-
-    Returns:
-        Whether the faces are those of the terrain; if not, nothing is changed.
-    """
-    if terrain.blend is None:
-        return True
-    work = []
-    for one in objects:
-        name = one.name.partition(".")[0]
-        if one.type != "MESH" or name not in NODE_NAMES or BLEND not in one.data.attributes:
-            continue
-        rows = [rows for _, rows in terrain.primitives[NODE_NAMES.index(name)]]
-        order = terrain.vertex[np.concatenate(rows)].reshape(-1)
-        mesh = one.data
-        vertex = np.empty(len(mesh.loops), np.int32)
-        mesh.loops.foreach_get("vertex_index", vertex)
-        points = np.empty((len(mesh.vertices), 3), np.float32)
-        mesh.vertices.foreach_get("co", points.reshape(-1))
-        same = len(order) == len(vertex)
-        if not (same and np.array_equal(points[vertex], terrain.positions[order] + np.float32(0))):
-            return False
-        work.append((mesh, terrain.blend[order]))
-    for mesh, values in work:
-        mesh.attributes.remove(mesh.attributes[BLEND])
-        mesh.attributes.new(BLEND, "FLOAT", "CORNER").data.foreach_set("value", values)
-    return True

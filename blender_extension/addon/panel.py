@@ -52,6 +52,10 @@ class MSH_PT_model(bpy.types.Panel):
             column.label(text="the sidecar is missing", icon="ERROR")
         if context.scene.render.fps != 24:
             column.label(text="not at 24 fps: plays at another speed", icon="INFO")
+        if state.kind == "model":
+            row = column.row(align=True)
+            row.prop(state, "stage", slider=True)
+            row.prop(state, "level", slider=True)
         column.separator()
         column.prop(state, "own_materials")
         column.operator(MSH_OT_put_back.bl_idname, icon="LOOP_BACK")

@@ -29,12 +29,15 @@ import bpy
 from bpy.app.handlers import persistent
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, PointerProperty, StringProperty
 
+from .cells import show_cells
 from .converter.errors import ConversionError, MissingPackage, printable
 from .converter.formats.names import stem
 from .converter.formats.sidecar import SUFFIX
+from .converter.formats.tables import LOD_COUNT
 from .converter.game.games import Games
 from .converter.game.replace_entry import Origin
 from .converter.kinds.import_result import ImportResult
+from .converter.scene.scene import VIEW
 from .converter.storage import inflate
 from .importers.gltf_file import UNPACKED, UNPACKED_FLOOR
 from .wording import in_blender
@@ -42,6 +45,10 @@ from .wording import in_blender
 #: The outcome where an error stopped the export; the warning below it has the message.
 FAILED = "the last export failed"
 _HEAD = "The sidecar of {name}: what glTF cannot hold. Leave it as it is; exporting needs it."
+
+
+def _show_cells(state: MshState, context: bpy.types.Context) -> None:
+    show_cells(state.id_data)
 
 
 class MshRow(bpy.types.PropertyGroup):
@@ -71,6 +78,20 @@ class MshState(bpy.types.PropertyGroup):
     tag: StringProperty(description="What its object key says it is; NONE: it has no key")
     own_materials: BoolProperty(
         name="Own Materials", description="Put changed materials back as copies that only this model uses"
+    )
+    stage: IntProperty(
+        name="Stage",
+        description="The damage stage that is shown; 0: whole",
+        min=0,
+        max=LOD_COUNT - 1,
+        update=_show_cells,
+    )
+    level: IntProperty(
+        name="Level",
+        description="The level of detail that is shown; 0: the finest, 4: the unit's own view",
+        min=0,
+        max=VIEW,
+        update=_show_cells,
     )
     sidecar: PointerProperty(type=bpy.types.Text)
     outcome: StringProperty(description="The last export, in a line")

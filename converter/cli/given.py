@@ -168,6 +168,23 @@ class ToGltf(Given):
         help="Only files of this kind; may be repeated.",
         example="msh2gltf GAME -o kinds/ --only models",
     )
+    unpack: Path | None = option(
+        None,
+        "--unpack",
+        group="output",
+        metavar="DIR",
+        help="Write every entry of an archive as a file, sounds as WAV; of a game's directory, of each archive.",
+        example="msh2gltf GAME/turrets.rlb --unpack files/turrets.rlb",
+    )
+    layout: str | None = option(
+        None,
+        "--layout",
+        group="output",
+        values=("names", "fparkan", "fparkan-validator", "playground", "playground-packer"),
+        help="With --unpack: what the files are called, for the tool that is to read them.",
+        default_text="names",
+        example="msh2gltf GAME/turrets.rlb --unpack numbered/turrets.rlb --layout playground",
+    )
     list_only: bool = option(
         False, "--list", group="selection", help="List the models and stop.", example="msh2gltf GAME --list"
     )
@@ -307,6 +324,15 @@ class ToMsh(Given):
         help="Levels of a picture's texture.",
         default_text="as many as there can be",
         example="gltf2msh WALL.png --mips 1 -o flat/",
+    )
+    pack: Path | None = option(
+        None,
+        "--pack",
+        group="output",
+        metavar="ARCHIVE",
+        help="Put the files of a directory that an archive was unpacked into (msh2gltf --unpack, other "
+        "tools) into this archive; make it if it is not there.",
+        example="gltf2msh files/turrets.rlb --pack new/turrets.rlb",
     )
     into: Path | None = option(
         None,

@@ -102,7 +102,7 @@ def _inspect(given: ToInspect) -> None:
     from ..kinds.base import LoadedContainer, list_entries
     from ..kinds.controllers import controller_facts
     from ..kinds.dispatch import load_file
-    from ..kinds.inspect_missions import assembly_facts
+    from ..kinds.inspect import assembly_facts
     from ..kinds.open_files import mission_in
     from ..kinds.texture import texture_at
 

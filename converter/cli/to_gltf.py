@@ -26,7 +26,7 @@ from .common import (
     write_stdout,
 )
 from .given import ToGltf
-from .options import FILE, options_of, read_options, refuse_batch_options
+from .options import FILE, given_options, options_of, read_options, refuse_batch_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,6 +63,7 @@ Examples:
   msh2gltf GAME --unit UNIT -o unit.glb           a unit, with its turret and guns
   msh2gltf MISSION -o mission.glb                 a mission: its level and all that stands there
   msh2gltf broken.msh --tolerant                  all of it that is not broken
+  msh2gltf sounds.lib --unpack files/             every entry as a file: sounds are WAV
 
 INPUT is a .msh file, an archive (.rlb, .lib), a unit (.dat), a mission (data.tma) or a directory;
 each is recognised by content. A mission's directory and an output file mean the mission. The
@@ -82,6 +83,16 @@ def command(context: click.Context, /, **_: object) -> None:
         raise click.UsageError("--keys and --subframes exclude each other")
     if given.strict and given.tolerant:
         raise click.UsageError("--strict and --tolerant exclude each other")
+    if given.layout is not None and given.unpack is None:
+        raise click.UsageError("--layout is for --unpack")
+    if given.unpack is not None:
+        from .archives import unpack
+
+        for name, option in given_options(context).items():
+            if name not in ("sources", "unpack", "layout", "force", "quiet"):
+                raise click.UsageError(f"{option} is not for --unpack")
+        unpack(given.sources, given.unpack, given.layout or "names", force=given.force, quiet=given.quiet)
+        return
     if given.unit is not None:
         given = _unit_of(given)
     refuse_other_direction(given.sources, to_gltf=True)

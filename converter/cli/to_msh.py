@@ -61,6 +61,7 @@ Examples:
   gltf2msh out/ --game GAME --in-place     or into the game itself; msh-mod takes it back
   gltf2msh wall.png --texm 565             a texture, wall.0
   gltf2msh wall.png --into Textures.lib    into the library; msh-mod takes it back
+  gltf2msh files/ --pack sounds.lib        what msh2gltf --unpack wrote, back into the archive
 
 What the glTF shows is compared with the sidecar: what was not changed comes back byte for byte,
 what was changed is rebuilt as the engine expects it. Without a sidecar everything is rebuilt.
@@ -76,6 +77,14 @@ def command(context: click.Context, /, **_: object) -> None:
     given = read_options(ToMsh, context.params)
     if given.sidecar is not None and not given.how.use_sidecar:
         raise click.UsageError("--sidecar and --no-sidecar exclude each other")
+    if given.pack is not None:
+        from .archives import pack
+
+        for name, option in given_options(context).items():
+            if name not in ("source", "pack", "force", "quiet", "dry_run"):
+                raise click.UsageError(f"{option} is not for --pack")
+        pack(given.source, given.pack, force=given.force, quiet=given.quiet, dry_run=given.dry_run)
+        return
     if given.into is not None and _is_entry_file(given.source):
         for name, option in given_options(context).items():
             if name not in ("source", "into", "quiet"):

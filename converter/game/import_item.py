@@ -16,6 +16,7 @@ from ..formats.nres import Archive, Entry, read_nres
 from ..formats.sidecar import sha256
 from ..kinds.dispatch import import_gltf
 from ..kinds.import_result import Companion
+from ..kinds.unpacked import entry_file
 from ..options import ImportOptions
 from ..scene.dialect import Dialect
 from .edits import GameEdits
@@ -124,7 +125,9 @@ def archive_without(path: str, label: str, now: Stamp, brought: Brought) -> Arch
         return read_nres(brought.was(label) or b"", label)
     archive = open_archive(path, label, now)
     entries = [
-        replace(entry, payload=brought.was(file) or b"") if brought.has(file := f"{label}/{entry.name}") else entry
+        replace(entry, payload=brought.was(file) or b"")
+        if brought.has(file := f"{label}/{entry_file(where, entry.name)}")
+        else entry
         for entry in archive.entries
     ]
     return replace(archive, entries=entries)
@@ -315,7 +318,7 @@ def _import_texture(task: ImportTask) -> Outcome:
     if new is not None:
         outcome.status, outcome.warnings = "changed", new.warnings
         if Path(task.game_file).is_dir():
-            source = f"{task.source}/{archive.entries[index].name}"
+            source = f"{task.source}/{entry_file(Path(task.game_file), archive.entries[index].name)}"
             outcome.result = Edited(source, None, None, new.data)
         else:
             sizes = (new.attr1, new.attr2)

@@ -14,7 +14,7 @@ from ..errors import ConversionError, plural, printable
 from ..files import read_file, stamp
 from ..findings import Change, NotApplied
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit
-from ..formats.names import decode_text, encode_name, escape
+from ..formats.names import decode_text, encode_name
 from ..formats.nres import NAME_SIZE, Archive, Entry, read_nres, write_nres
 from ..formats.nres_edits import add_entry, replace_entry
 from ..formats.sidecar import SUFFIX, read_sidecar
@@ -23,6 +23,7 @@ from ..kinds.import_result import ImportResult
 from ..kinds.library_edits import edited_entry, merged
 from ..kinds.new_entries import NewEntries, NewEntry, meant_message, no_library
 from ..kinds.open_files import find_library
+from ..kinds.unpacked import entry_file
 from .games import Games
 from .import_item import Brought, Edited, archive_without
 from .manifest import Manifest
@@ -196,7 +197,7 @@ def _add_entry(game: Path, entry: NewEntry) -> Outcome:
     outcome = Outcome(id, "added", warnings=list(entry.warnings))
     outcome.facts["changes"] = [str(Change(entry.where, entry.what))]
     if path.is_dir():
-        outcome.result = Edited(f"{source}/{escape(entry.name)}", None, None, entry.data, is_new_file=True)
+        outcome.result = Edited(f"{source}/{entry_file(path, entry.name)}", None, None, entry.data, is_new_file=True)
         if entry.library == MATERIALS and entry.attributes[0]:
             outcome.not_applied.append(_no_modes(entry.where, "has a draw mode"))
     else:
@@ -299,7 +300,7 @@ def _import_entry(id: str, edit: LibraryEdit, game: Path, brought: Brought, forc
         return outcome
     if library == MATERIALS and new.attr1 is not None:
         outcome.not_applied.append(_no_modes(edit.where, "its draw mode changes"))
-    file = f"{source}/{archive.entries[index].name}"
+    file = f"{source}/{entry_file(path, archive.entries[index].name)}"
     outcome.result = Edited(file, None, None, new.data)
     return outcome
 

@@ -22,6 +22,7 @@ from ..formats.names import Names, escape, file_stem, readable, stem
 from ..formats.nres import Archive, is_nres
 from ..formats.sidecar import SUFFIX
 from ..kinds.open_files import open_nres
+from ..kinds.unpacked import entry_name
 from ..scene.appearance import PICTURES
 from ..storage import TEMPORARY, walk_files
 
@@ -306,7 +307,7 @@ def _look_into(path: Path, source: str, targets: _Targets, found: Found, longer:
         found.unreadable.append(Skipped(source, _without_file(error)))
         return
     if kind is not Kind.ARCHIVE:
-        name = PurePosixPath(source).name
+        name = entry_name(path)
         target = targets.file(source, file_stem(name))
         found.items.append(
             Item(

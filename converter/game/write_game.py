@@ -16,6 +16,7 @@ from ..formats.nres import Archive, read_nres, write_nres
 from ..formats.nres_edits import replace_entry
 from ..formats.wear import WEAR_ENDING
 from ..kinds.import_result import shows_same_points, with_wear
+from ..kinds.unpacked import named_like
 from ..storage import copy_output, require_inside
 from .edits import GameEdits
 from .import_item import JOIN, Brought, Edited
@@ -238,11 +239,9 @@ class GameWriter:
         Raises:
             ConversionError: one of them is not the one that was converted.
         """
-        here = {text_of(other).lower(): other for other in self._tree.files}
         files = []
         for one in outcome.result.companions:
-            wanted = path.with_name(f"{path.stem}{one.ending}")
-            other = here.get(text_of(wanted).lower(), wanted)
+            other = named_like(self._places.game / path, one.ending).relative_to(self._places.game)
             was = self._was(other)
             if was is not None:
                 same = was == one.data or shows_same_points(one, was)

@@ -18,17 +18,19 @@ from ..errors import printable
 from ..formats.mission import Mission, PlacedObject
 from ..formats.unit import Unit
 from ..numeric.pose import parents_first, rotation_matrix
-from ..scene.assembly import Pose, markers, object_extras, object_key, root_pose, stored_pose
+from ..scene.assembly import Marker, Pose, markers, object_extras, object_key, root_pose, stored_pose
 from ..scene.extras import NodeExtras
 from ..scene.scene import ImportedNode, ImportedScene, Scene
 from .compare import Comparison, Difference
 from .models import scene_materials
-from .shown import F64, Shown, Thing, triangles_of, ways
+from .shown import F32, F64, Shown, Thing, triangles_of, ways
 
 #: How far a place may be: relative to its coordinates, of float32 on its way through editors.
 _PLACE = 4e-6
 #: How far axes may be, relative to their length.
 _AXES = 1e-4
+#: What markers state besides their place.
+_FACTS_OF_MARKERS = {"route": ("route",), "zone": ("clan", "inner"), "lode": ("amount", "type", "found")}
 #: What an object states and a copy of it gets of its own.
 _OF_ONE = ("logical_id", "host", "vertex")
 
@@ -346,46 +348,49 @@ def _object_stands(placed: Placed, i: int) -> None:
 
 def _markers(placed: Placed, written: Mission) -> None:
     """Compare routes, zones and lodes; where a file has none of them they are kept."""
-    made = {
-        "route": [(f"{len(route.points)}", route.points.astype(np.float64)) for route in written.routes],
-        "zone": [(m.name, _matrix(m.pose)) for m in markers(written)["zones"]],
-        "lode": [(m.name, _matrix(m.pose)) for m in markers(written)["lodes"]],
-    }
+    made = markers(written)
     nodes = placed.given.nodes
-    items = {kind: [i for i, n in enumerate(nodes) if n.extras.get("kind") == kind] for kind in made}
+    items = {kind: [i for i, n in enumerate(nodes) if n.extras.get("kind") == kind] for kind in _FACTS_OF_MARKERS}
     if not any(items.values()):
         return
     for kind, group in items.items():
-        theirs = [place for _, place in made[kind]]
+        theirs = made[f"{kind}s"]
         if len(group) != len(theirs):
             text = f"are {len(group)} in the file, and {len(theirs)} in the game"
             names = frozenset({f"{kind}s", kind, *(nodes[i].name.casefold() for i in group)})
             placed.found.append(Difference(f"{kind}s", "node", text, names))
-        for i in group:
-            if kind == "route":
-                _route(placed, i, theirs)
+        for i in group if theirs else ():
+            if kind == "route" and not _lines(placed, i):
+                continue  # it is kept
+            away = [_marker_away(placed, i, one) for one in theirs]
+            near = [one for one, far in zip(theirs, away, strict=True) if far == min(away)]
+            if least := min(away):
+                placed.add(i, "place", f"is {least:.3g} away in the game, or has another size", least)
                 continue
-            away = min((max(_apart(placed.world[i], place)) for place in theirs), default=0.0)
-            if away:
-                placed.add(i, "place", "stands elsewhere in the game, or has another size", away)
+            stated = {name: {**nodes[i].extras}.get(name) for name in _FACTS_OF_MARKERS[kind]}
+            stated |= {name: typed for name in stated if (typed := nodes[i].typed.get(name)) is not None}
+            for name, value in stated.items():
+                had = [{**one.extras}.get(name) for one in near]
+                if value is not None and not any(_same(value, one) for one in had):
+                    placed.add(i, "fact", f"has {name} {value!r} in the file, and {had[0]!r} in the game")
 
 
-def _route(placed: Placed, i: int, theirs: Sequence[F64]) -> None:
+def _lines(placed: Placed, i: int) -> list[F32]:
     node = placed.given.nodes[i]
-    lines = [] if node.mesh < 0 else placed.given.meshes[node.mesh].lines
-    if not lines:
-        return
-    world = placed.world[i]
-    points = np.concatenate(lines).reshape(-1, 3).astype(np.float64) @ world[:3, :3].T + world[:3, 3]
-    loose = _PLACE * max(1.0, float(np.abs(points).max()))
+    return [] if node.mesh < 0 else placed.given.meshes[node.mesh].lines
 
-    def far(other: F64) -> float:
-        apart = np.abs(points[:, None] - other[None]).max(axis=2)
-        return float(max(apart.min(axis=1).max(), apart.min(axis=0).max())) if len(other) else np.inf
 
-    away = min((far(other) for other in theirs), default=np.inf)
-    if away > loose:
-        placed.add(i, "place", f"has a point {away:.3g} away in the game", away)
+def _marker_away(placed: Placed, i: int, one: Marker) -> float:
+    """How far a marker of the result is from a node, 0 where that is rounding."""
+    if one.outline is None:
+        return max(_apart(placed.world[i], _matrix(one.pose)))
+    world, other = placed.world[i], one.outline.astype(np.float64)
+    points = np.concatenate(_lines(placed, i)).reshape(-1, 3).astype(np.float64) @ world[:3, :3].T + world[:3, 3]
+    if not len(other):
+        return float("inf")
+    apart = np.abs(points[:, None] - other[None]).max(axis=2)
+    away = float(max(apart.min(axis=1).max(), apart.min(axis=0).max()))
+    return away if away > _PLACE * max(1.0, float(np.abs(points).max())) else 0.0
 
 
 # ------------------------------------------------------------------ units

@@ -22,6 +22,8 @@ _COLOUR = 3
 #: Normals: what editors turn them by, and a step of a stored byte.
 _NORMAL = float(np.cos(np.radians(1.2)))
 
+#: What materials look like.
+_LOOKS = "looks of materials"
 #: What the exporter calls a material of a row without a name.
 _ROW = re.compile(r"material_\d+")
 
@@ -58,6 +60,7 @@ class Comparison:
         absent: whether cells that the file does not have were never in it.
         file_only: whether triangles that the file does not have do not count.
         found: the differences.
+        partner: thing of the file that is a node -> of the result.
     """
 
     file: Shown
@@ -65,12 +68,14 @@ class Comparison:
     absent: bool = False
     file_only: bool = False
     found: list[Difference] = field(default_factory=list)
+    partner: dict[int, int] = field(default_factory=dict)
+    _looked: dict[tuple[int, int], list[str]] = field(default_factory=dict)
 
     def run(self) -> list[Difference]:
         """Return all differences."""
         self._clip()
-        partner = self._partners()
-        self._nodes(partner)
+        self.partner = self._partners()
+        self._nodes(self.partner)
         for cell in sorted(self.file.cells.keys() | self.result.cells.keys()):
             if cell in self.file.cells or not self.absent:
                 self.cell(cell)
@@ -169,12 +174,44 @@ class Comparison:
         loose_b = looseness(b, self.result.things, 0)
         most = float((steps(y, b.local) + loose_b).max(initial=0))
         tolerance = steps(x, a.local) + min(most, float(loose_b.max(initial=0)) + most)
-        i, j, turn, _ = pairs(x, y, tolerance)
+        i, j, turn, _ = pairs(x, y, tolerance, lambda: self._corners(a, b, float(tolerance.max())))
         mine, theirs = np.ones(len(a), np.bool_), np.ones(len(b), np.bool_)
         mine[i] = theirs[j] = False
         self._unmatched(cell, (a, x, mine), (b, y, theirs))
         self._attributes(cell, a, b, (i, j, turn))
         self._later(cell, a, b, (i, j, turn), tolerance)
+
+    def _corners(self, a: Triangles, b: Triangles, tolerance: float) -> tuple[F64, F64]:
+        """What corners have besides their place, in units of what counts as a difference. (N, 3, k), (M, 3, k)."""
+        first_of: dict[str, int] = {}
+        for k, names in enumerate(self.result.materials):
+            first_of |= {name: k for name in names if name not in first_of}
+        out: list[list[F64]] = []
+        known = np.zeros(4) if a.known is None else a.known.all(axis=0)
+        for side, one in ((self.file, a), (self.result, b)):
+            of = [next((first_of[n] for n in sorted(names) if n in first_of), -1) for names in side.materials]
+            material = np.array([*of, -1], np.float64)[one.material]
+            columns = [np.repeat(material, 3).reshape(-1, 3, 1) / _UV]
+            at = some_of(len(self.file.frames))[1:].tolist()
+            columns += [one.posed(side.things, frame) / max(tolerance, 1e-12) for frame in at]
+            if a.normals is not None and b.normals is not None:
+                normals = one.posed_normals(side.things, 0)
+                assert normals is not None
+                length = np.linalg.norm(normals, axis=2, keepdims=True)
+                columns.append(normals / np.maximum(length, 1e-30) / (1 - _NORMAL) ** 0.5)
+            if a.uv0 is not None and b.uv0 is not None:
+                assert one.uv0 is not None
+                turns = one.uv0.astype(np.float64) * 2 * np.pi  # whole turns look the same
+                columns += [np.cos(turns) / _UV, np.sin(turns) / _UV]
+            if a.uv1 is not None and b.uv1 is not None:
+                assert one.uv1 is not None
+                columns.append(one.uv1.astype(np.float64) / _UV)
+            if a.colours is not None:
+                colours = np.full((len(one), 3, 4), 255.0) if one.colours is None else one.colours.astype(np.float64)
+                columns.append(colours * known / _COLOUR)
+            out.append(columns)
+        mine, theirs = (np.concatenate(columns, axis=2) for columns in out)
+        return mine, theirs
 
     @staticmethod
     def _drawn(side: Shown, cell: tuple[int, int]) -> Triangles | None:
@@ -254,6 +291,9 @@ class Comparison:
         np.minimum.at(least, i, cost)
         best = (cost == least[i]) & (cost > 0)
         for kind, wrong in bad.items():
+            if kind == _LOOKS:
+                self._looks(np.stack([a.material[i], b.material[j]], axis=1)[best & wrong])
+                continue
             rows = np.unique(i[best & wrong])
             for owner in np.unique(a.owner[rows]).tolist():
                 own = rows[a.owner[rows] == owner]
@@ -264,6 +304,14 @@ class Comparison:
                     names |= {n for m in np.unique(a.material[own]).tolist() if m >= 0 for n in self.file.materials[m]}
                 where = f"{self._title(cell)} {printable(thing.name)!r}"
                 self.found.append(Difference(where, kind, text, _folded(names), len(own)))
+
+    def _looks(self, pairs: I64) -> None:
+        """Tell what materials look like otherwise, each once. (n, 2) materials of both sides."""
+        for mine, theirs in np.unique(pairs, axis=0).tolist():
+            where = f"material {printable(min(self.file.materials[mine], key=len))!r}"
+            if all(one.where != where for one in self.found):
+                names = _folded((*self.file.materials[mine], "pictures"))
+                self.found.append(Difference(where, "look", ", ".join(self._other_look(mine, theirs)), names))
 
     def _compared(self, a: Triangles, b: Triangles, i: I64, j: I64, turn: I64) -> dict[str, Bools]:
         """Which pairs differ, by what."""
@@ -289,7 +337,21 @@ class Comparison:
             other: Bools = np.abs(a.colours[i].astype(np.int16) - theirs) > _COLOUR
             out["vertex colours"] = np.asarray((other & a.known[i][:, None]).any(axis=(1, 2)))
         out["materials"], out["flags of materials"] = self._materials(a.material[i], b.material[j])
+        looks: Bools = np.zeros(len(i), np.bool_)
+        if self.file.looks and self.result.looks:
+            both, of = np.unique(np.stack([a.material[i], b.material[j]], axis=1), axis=0, return_inverse=True)
+            differ = [bool(self._other_look(m, k)) for m, k in both.tolist()]
+            looks = np.array(differ, np.bool_)[of.reshape(-1)]
+        out[_LOOKS] = looks & ~out["materials"]
         return out
+
+    def _other_look(self, mine: int, theirs: int) -> list[str]:
+        """What a material of the result shows otherwise than one of the file."""
+        if not (0 <= mine < len(self.file.looks) and 0 <= theirs < len(self.result.looks)):
+            return []
+        if (mine, theirs) not in self._looked:
+            self._looked[mine, theirs] = self.file.looks[mine].other_than(self.result.looks[theirs])
+        return self._looked[mine, theirs]
 
     def _materials(self, mine: I64, theirs: I64) -> tuple[Bools, Bools]:
         """Which pairs have materials of other names, and with other facts."""

@@ -10,12 +10,14 @@ from ..edits.frame_rate import Timing
 from ..findings import Mode, Report
 from ..formats.model import read_model
 from ..formats.nres import read_nres
-from ..scene.decode import decode
+from ..scene.decode import decode, points_in
 from ..scene.dialect import Dialect
 from ..scene.scene import ImportedScene, Scene
 from .compare import Comparison, Difference
 from .explain import tell
+from .looks import WrittenLooks, looks_of_file
 from .models import FileOfModel, frames_of, shown_by_scene
+from .points import differences_of_points
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +31,8 @@ class WrittenModel:
         wear: material names by row.
         mode: how it is read.
         stored_keys: the clip of the file was exported as the stored keys.
+        points: its ``.cpt``, empty without one; ``None``: not known.
+        looks: what its materials look like; ``None``: not known.
         copied: names in ``wear`` that the import made (``--own-materials``), each with the one that the file has.
     """
 
@@ -38,7 +42,9 @@ class WrittenModel:
     wear: Sequence[str]
     mode: Mode = "default"
     stored_keys: bool = False
+    points: bytes | None = None
     copied: Mapping[str, str] = field(default_factory=dict)
+    looks: WrittenLooks | None = None
 
     def scene(self) -> Scene:
         """Read and decode it."""
@@ -82,7 +88,15 @@ def differences_of_model(
     for name, of in written.copied.items():
         for names in result.materials:
             names |= {of.casefold()} if name.casefold() in names else set()
-    return Comparison(file.shown(frames), result, absent).run()
+    shown = file.shown(frames)
+    if written.looks is not None:
+        shown.looks, result.looks = looks_of_file(seen.surfaces), written.looks.of(scene.materials)
+    comparison = Comparison(shown, result, absent)
+    found = comparison.run()
+    if written.points is not None:
+        node_of = {i: comparison.partner[k] for i, k in file.place.items() if k in comparison.partner}
+        found += differences_of_points(seen.nodes, node_of, scene, points_in(scene, written.points)[0])
+    return found
 
 
 def judge_model(report: Report, *args: object, **more: object) -> None:

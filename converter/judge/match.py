@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import product
 
@@ -20,6 +20,10 @@ _SAME_PLACE = 5
 #: Candidates that are compared at once.
 _BLOCK = 1 << 20
 _TURNS = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
+#: Where more triangles than this are in one cube, only those that are most alike are compared,
+_CROWD = 64
+#: so many of each.
+_ALIKE = 8
 
 
 def steps(corners: F64, local: F64) -> F64:
@@ -42,17 +46,21 @@ def is_flat(corners: F64, tolerance: F64) -> Bools:
     return np.asarray((height <= _FLAT * edge) | (height <= 2 * tolerance))
 
 
-def pairs(a: F64, b: F64, tolerance: F64) -> tuple[I64, I64, I64, F64]:
-    """Return all pairs of triangles whose corners are within a tolerance.
+def pairs(
+    a: F64, b: F64, tolerance: F64, more: Callable[[], tuple[F64, F64]] | None = None
+) -> tuple[I64, I64, I64, F64]:
+    """Return pairs of triangles whose corners are within a tolerance: all, unless a crowd coincides.
 
     Args:
         a: (N, 3, 3) corners.
         b: (M, 3, 3) corners.
         tolerance: (N,) the largest distance of a corner, of each of the first.
+        more: gives (N, 3, k) and (M, 3, k) of what else their corners have, in units of what counts as a
+            difference: of a crowd, those are compared that are alike in that, too.
 
     Returns:
         (K,) rows of the first, of the second, (K, 3) the corner of the second at each of the first,
-        and (K,) how far they are apart.
+        and (K,) how far they are apart. K is bounded by the number of triangles, not of pairs.
     """
     both = min(len(a), len(b))
     apart = np.linalg.norm(a[:both] - b[:both], axis=2).max(axis=1)
@@ -62,7 +70,7 @@ def pairs(a: F64, b: F64, tolerance: F64) -> tuple[I64, I64, I64, F64]:
     if not both:
         none = np.empty(0, np.int64)
         return none, none, np.empty((0, 3), np.int64), np.empty(0)
-    i, j = _candidates(a.mean(axis=1), b.mean(axis=1), float(tolerance.max()))
+    i, j = candidates(a, b, float(tolerance.max()), more)
     found: list[tuple[I64, I64, I64, F64]] = []
     for first in range(0, max(len(i), 1), _BLOCK):
         x, y = i[first : first + _BLOCK], j[first : first + _BLOCK]
@@ -75,23 +83,65 @@ def pairs(a: F64, b: F64, tolerance: F64) -> tuple[I64, I64, I64, F64]:
     return np.concatenate(mine), np.concatenate(theirs), np.concatenate(turns), np.concatenate(distances)
 
 
-def _candidates(a: F64, b: F64, tolerance: float) -> tuple[I64, I64]:
-    """Return pairs of points that may be within a tolerance: in one cube of one of eight grids."""
+def candidates(a: F64, b: F64, tolerance: float, more: Callable[[], tuple[F64, F64]] | None = None) -> tuple[I64, I64]:
+    """Return pairs of triangles that may be within a tolerance: their middles are in one cube of one of eight grids.
+
+    Arguments as of :func:`pairs`. Of a crowd in a cube, those that are next to each other along a line
+    through all that is compared: what is alike in everything is near there.
+    """
     edge = max(4 * tolerance, 1e-12)
-    low = np.minimum(a.min(axis=0), b.min(axis=0))
+    x, y = a.mean(axis=1), b.mean(axis=1)
+    low = np.minimum(x.min(axis=0), y.min(axis=0))
+    keys: list[tuple[F64, F64]] = []
     out = []
     for shift in product((0.0, 0.5), repeat=3):
-        cubes = np.floor((np.concatenate([a, b]) - low) / edge + shift) + 0.0
+        cubes = np.floor((np.concatenate([x, y]) - low) / edge + shift) + 0.0
         ids = row_ids(cubes.view(np.uint64))
         mine, theirs = ids[: len(a)], ids[len(a) :]
         order = np.argsort(theirs, kind="stable")
         ranked = theirs[order]
         first = np.searchsorted(ranked, mine, "left")
         count = np.searchsorted(ranked, mine, "right") - first
+        crowd = np.flatnonzero(count > _CROWD)
+        if len(crowd):
+            keys = keys or _on_lines(a, b, max(tolerance, 1e-12), more)
+            for ours, others in keys:
+                sorted_by = np.lexsort((others, theirs))
+                i, j = _next_to(
+                    mine[crowd], ours[crowd], theirs[sorted_by], others[sorted_by], first[crowd], count[crowd]
+                )
+                out.append(crowd[i] * len(b) + sorted_by[j])
+            count[crowd] = 0
         i, j = np.repeat(np.arange(len(a)), count), order[ranges(first, count)]
         out.append(i * len(b) + j)
     merged = np.unique(np.concatenate(out))
     return merged // len(b), merged % len(b)
+
+
+def _on_lines(a: F64, b: F64, tolerance: float, more: Callable[[], tuple[F64, F64]] | None) -> list[tuple[F64, F64]]:
+    """Where triangles are along two lines, through their corners and through all else; each turned in three ways."""
+    x, y = a / tolerance, b / tolerance
+    lines = [(x, y)]
+    if more is not None:
+        mine, theirs = more()
+        lines.append((np.concatenate([x, mine], axis=2), np.concatenate([y, theirs], axis=2)))
+    out = []
+    for ours, others in lines:
+        along = np.random.default_rng(0).uniform(0.5, 1.5, ours.shape[1:])
+        out += [
+            (np.einsum("tci,ci->t", ours[:, turn], along), np.einsum("tci,ci->t", others, along)) for turn in _TURNS
+        ]
+    return out
+
+
+def _next_to(ids: I64, keys: F64, sorted_ids: I64, sorted_keys: F64, first: I64, count: I64) -> tuple[I64, I64]:
+    """Pair rows with the few that are next to them among those of their cube, which ``first`` and ``count`` tell."""
+    every = np.lexsort((np.concatenate([keys, sorted_keys]), np.concatenate([ids, sorted_ids])))
+    is_other = every >= len(keys)
+    at = np.empty(len(keys), np.int64)
+    at[every[~is_other]] = np.cumsum(is_other)[~is_other]
+    start = np.clip(at - _ALIKE // 2, first, first + count - _ALIKE)
+    return np.repeat(np.arange(len(keys)), _ALIKE), (start[:, None] + np.arange(_ALIKE)).reshape(-1)
 
 
 def nearest(mine: Sequence[Thing], theirs: Sequence[Thing]) -> Iterator[tuple[int, int]]:

@@ -146,6 +146,9 @@ class FileOfModel:
         clip: name or number of the clip to read; ``None``: the first that moves a node.
         cell: the cell of the meshes of nodes.
         held: frames that the clip has at least: stored keys do not show a hold at the end.
+
+    Attributes:
+        place: node of the file -> its thing, once it is :meth:`shown`.
     """
 
     def __init__(
@@ -233,7 +236,7 @@ class FileOfModel:
         out = Shown(frames=frames, frame_count=self.frame_count, clip=self.clip_names)
         world = world_poses(self.items, self.tracks, frames)
         moving = _moving(self.items, {t.node for clip in self.given.clips for t in clip.tracks})
-        place = self._add_nodes(out, world, moving)
+        place = self.place = self._add_nodes(out, world, moving)
         own = world_poses(self.items, [], frames[:1])
         items = {thing: i for i, thing in place.items()}
         lists: dict[tuple[int, int], list[Triangles]] = {}

@@ -17,6 +17,7 @@ from ..formats.names import without_number
 from ..numeric.pose import parents_first, rotation_matrix
 from ..scene.dialect import Dialect
 from ..scene.scene import ImportedNode, Mesh, Node, Streams, Track, evaluate
+from .looks import Look
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
@@ -115,6 +116,7 @@ class Shown:
         cells: triangles by cell: level of detail and group.
         materials: names by index, each in the ways that mean the same.
         facts_of_materials: what else is known of each.
+        looks: what each looks like; empty: not known.
         known: the names of all rows of the ``.wea``.
         rows: the row of each in the ``.wea``, -1 = not stated.
         frames: (T,) the frames of :attr:`Thing.world`.
@@ -129,6 +131,7 @@ class Shown:
     cells: dict[tuple[int, int], Triangles] = field(default_factory=dict)
     materials: list[set[str]] = field(default_factory=list)
     facts_of_materials: list[dict[str, int]] = field(default_factory=list)
+    looks: list[Look] = field(default_factory=list)
     known: set[str] = field(default_factory=set)
     rows: list[int] = field(default_factory=list)
     frames: F64 = field(default_factory=lambda: np.zeros(1))
@@ -175,6 +178,15 @@ def world_poses(items: Sequence[ImportedNode | Node], tracks: Sequence[Track], f
     return world
 
 
+def vertices_of(streams: Streams, mesh: Mesh) -> I64:
+    """Return the vertices of the triangles of a mesh. (N, 3)."""
+    pieces = [
+        streams.indices[p.index_start : p.index_start + p.index_count // 3 * 3].astype(np.int64) + p.vertex_start
+        for p in mesh.primitives
+    ]
+    return np.concatenate([np.empty(0, np.int64), *pieces]).reshape(-1, 3)
+
+
 def triangles_of(streams: Streams, mesh: Mesh, owner: int, linear: F64 | None = None) -> Triangles:
     """Return the triangles of a mesh.
 
@@ -186,11 +198,7 @@ def triangles_of(streams: Streams, mesh: Mesh, owner: int, linear: F64 | None = 
     """
     primitives = [p for p in mesh.primitives if p.index_count >= 3]
     counts = [p.index_count // 3 for p in primitives]
-    pieces = [
-        streams.indices[p.index_start : p.index_start + 3 * n].astype(np.int64) + p.vertex_start
-        for p, n in zip(primitives, counts, strict=True)
-    ]
-    vertex = np.concatenate([np.empty(0, np.int64), *pieces]).reshape(-1, 3)
+    vertex = vertices_of(streams, mesh)
     if linear is not None and np.linalg.det(linear) < 0:
         vertex = vertex[:, [0, 2, 1]]
     material = np.repeat(np.array([p.material for p in primitives], np.int64), counts)

@@ -9,7 +9,7 @@ from ..formats.terrain import COARSE, FINE
 from ..scene.level import TerrainScene
 from ..scene.scene import ImportedScene
 from .compare import Comparison, Difference
-from .shown import I64, Bools, Shown, Thing, Triangles, joined, triangles_of, ways
+from .shown import Bools, Shown, Thing, Triangles, joined, triangles_of, vertices_of, ways
 
 #: What objects and reports call the levels.
 _OBJECTS, _LEVELS = ("terrain", "coarse"), ("fine level", "coarse level")
@@ -42,7 +42,9 @@ def _file(seen: ImportedScene) -> Shown:
         found = triangles_of(seen.streams, seen.meshes[item.mesh], len(out.things), world[i, :3, :3])
         found.colours = found.known = None
         if seen.streams.blend is not None and level == FINE:
-            found.colours, found.known = _as_colours(seen.streams.blend[_vertices(seen, i)])
+            found.colours, found.known = _as_colours(
+                seen.streams.blend[vertices_of(seen.streams, seen.meshes[item.mesh])]
+            )
         lists.setdefault((level, 0), []).append(found)
         names = (item.name, _OBJECTS[level], _LEVELS[level])
         out.things.append(Thing(item.name, -1, world[i][None], {}, names))
@@ -55,15 +57,6 @@ def _level(name: str, stated: int | None) -> int:
     if stated is not None:
         return COARSE if stated == COARSE else FINE
     return COARSE if name.partition(".")[0] == _OBJECTS[COARSE] else FINE
-
-
-def _vertices(seen: ImportedScene, i: int) -> I64:
-    """The vertices of an item's triangles. (N, 3)."""
-    pieces = [
-        seen.streams.indices[p.index_start : p.index_start + p.index_count // 3 * 3].astype(np.int64) + p.vertex_start
-        for p in seen.meshes[seen.nodes[i].mesh].primitives
-    ]
-    return np.concatenate(pieces).reshape(-1, 3)
 
 
 def _as_colours(blend: np.ndarray) -> tuple[np.ndarray, Bools]:

@@ -21,6 +21,8 @@ from ..formats.kinds import Kind
 from ..formats.names import readable, stem
 from ..formats.nres import read_nres
 from ..formats.sidecar import Description
+from ..judge.areal_maps import differences_of_areal_map
+from ..judge.explain import tell
 from ..options import ExportOptions
 from ..scene.appearance import Appearance
 from ..scene.extras import SourceExtras
@@ -81,27 +83,11 @@ class LoadedArealMap(LoadedContainer):
     @staticmethod
     def import_edited(edited: EditedFile) -> ImportResult:
         """Apply what a glTF file changed to the areal map of its sidecar."""
-        kept, given = edited.kept, edited.given
-        about = kept.description
-        out = ImportResult(about.source, bytes(kept.source), "", given.report, kept_all=True)
-        container = read_nres(kept.source, str(edited.sidecar), longer=about.tolerant)
-        areals, _ = checked_areals(read_areal_map(container), about.mode)
-        if (refusal := _not_numbered(given)) is not None:
-            given.report.not_applied.append(refusal)
-            return out
-        plan = plan_areals(given, areals, edited.options)
-        if about.tolerant:
-            given.report.not_applied += map(_in_broken_map, given.report.changes)
-            given.report.changes.clear()
-        if not out.changes:
-            return out
-        try:
-            new = _edited(areals, plan)
-            out.data, out.kept_all = write_areal_map(new), False
-            checked_areals(read_areal_map(read_nres(out.data, about.source)), "default")
-        except ConversionError as error:
-            error.file = None  # not the sidecar's fault: the caller names the glTF
-            raise
+        out = _import(edited)
+        if edited.seen is not None:
+            about = edited.kept.description
+            read = read_areal_map(read_nres(out.data, str(edited.sidecar), longer=about.tolerant))
+            tell(out.differences, differences_of_areal_map(edited.seen, checked_areals(read, about.mode)[0]))
         return out
 
     def describe(self) -> Json:
@@ -119,6 +105,32 @@ class LoadedArealMap(LoadedContainer):
             "area": float(areals.records["area"].astype(np.float64).sum()),
         }
         return self.facts(own)
+
+
+def _import(edited: EditedFile) -> ImportResult:
+    """Apply what a glTF file changed."""
+    kept, given = edited.kept, edited.given
+    about = kept.description
+    out = ImportResult(about.source, bytes(kept.source), "", given.report, kept_all=True)
+    container = read_nres(kept.source, str(edited.sidecar), longer=about.tolerant)
+    areals, _ = checked_areals(read_areal_map(container), about.mode)
+    if (refusal := _not_numbered(given)) is not None:
+        given.report.not_applied.append(refusal)
+        return out
+    plan = plan_areals(given, areals, edited.options)
+    if about.tolerant:
+        given.report.not_applied += map(_in_broken_map, given.report.changes)
+        given.report.changes.clear()
+    if not out.changes:
+        return out
+    try:
+        new = _edited(areals, plan)
+        out.data, out.kept_all = write_areal_map(new), False
+        checked_areals(read_areal_map(read_nres(out.data, about.source)), "default")
+    except ConversionError as error:
+        error.file = None  # not the sidecar's fault: the caller names the glTF
+        raise
+    return out
 
 
 def _not_numbered(given: ImportedScene) -> NotApplied | None:

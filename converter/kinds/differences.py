@@ -19,7 +19,7 @@ from ..formats.registry import Registry
 from ..formats.unit import COMPONENTS, Unit
 from ..numeric.arrays import Records
 from .controllers import controller_at
-from .inspect_missions import read_assembly
+from .open_files import read_assembly
 
 Json = dict[str, Any]
 _MOST_ROWS = 5

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ...importers.gltf_file import GltfInMemory
+    from ..scene.scene import ImportedScene
     from .base import Json
     from .import_result import ImportResult
 
@@ -156,9 +157,6 @@ def import_gltf(
             written model would not show what the file shows.
     """
     from ...importers.gltf import read_gltf  # only the import needs it
-    from ..judge.models import snapshot
-    from .base import find_sidecar, open_sidecar
-    from .import_model import import_new, judge_new
 
     options = options or ImportOptions()
     lost = in_memory is not None and in_memory.folder is None  # nothing lies beside it
@@ -166,8 +164,38 @@ def import_gltf(
     given = read_gltf(
         gltf, in_memory, scene=options.scene, all_scenes=options.use_sidecar and beside, rigid_skin=options.rigid_skin
     )
+    return import_scene(gltf, given, sidecar, options, alone=lost)
+
+
+def import_scene(
+    gltf: Path,
+    given: ImportedScene,
+    sidecar: Path | bytes | None = None,
+    options: ImportOptions | None = None,
+    *,
+    alone: bool = False,
+) -> ImportResult:
+    """Turn what a reader made of a file into a model; as :func:`import_gltf`.
+
+    Args:
+        gltf: what messages call it; files that it needs lie beside it.
+        given: the scene.
+        sidecar: its sidecar, or the bytes of it.
+        options: how to rebuild.
+        alone: nothing lies beside it.
+
+    Raises:
+        ConversionError: as of :func:`import_gltf`.
+    """
+    from ..judge.models import snapshot
+    from .base import find_sidecar, open_sidecar
+    from .import_model import import_new, judge_new
+
+    options = options or ImportOptions()
     seen = snapshot(given) if options.verify else None
-    found, kept_in_memory = find_sidecar(gltf, sidecar, given.info, alone=lost) if options.use_sidecar else (None, None)
+    found, kept_in_memory = (
+        find_sidecar(gltf, sidecar, given.info, alone=alone) if options.use_sidecar else (None, None)
+    )
     try:
         if found is None:
             if (made_of := given.info.get("kind")) in ASSEMBLY_KINDS:
@@ -175,7 +203,7 @@ def import_gltf(
                     f"is {with_article(Kind(made_of))}, which is not written without its sidecar",
                     hint="keep the .msh-sidecar beside the file, or convert it again",
                 )
-            out = import_new(gltf, given, replace(options, new=options.new or lost))
+            out = import_new(gltf, given, replace(options, new=options.new or alone))
             if seen is not None:
                 judge_new(out, seen, options)
         else:
@@ -192,7 +220,7 @@ def import_gltf(
 def show(console: Console, facts: Json) -> None:
     """Print the facts about a file as one screen; ``kind`` is among them."""
     from . import controllers, inspect
-    from . import inspect_missions as inspect_assembly
+    from . import inspect as inspect_assembly
 
     shown = {
         Kind.MODEL: inspect.show_model,

@@ -41,7 +41,7 @@ from ..scene.decode import shown_points
 from ..scene.scene import Scene
 from .controllers import controller_in
 from .import_result import NUMBERED, Companion, ImportResult
-from .open_files import file_beside
+from .unpacked import file_beside
 
 Ints = NDArray[np.int64]
 

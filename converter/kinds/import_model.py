@@ -31,6 +31,7 @@ from ..edits.surfaces import UNRECORDED, SurfaceEdits, compare_surfaces, own_mat
 from ..edits.transforms import refuse_draco, refuse_turned_model, report_left_out
 from ..errors import ConversionError, printable, with_article
 from ..findings import Finding, Mode
+from ..formats.control_points import POINTS_ENDING
 from ..formats.kinds import Kind
 from ..formats.model import MshModel, read_model, write_model
 from ..formats.names import readable, stem
@@ -39,6 +40,7 @@ from ..formats.sidecar import SUFFIX, Description, Sidecar
 from ..formats.tables import LOD_COUNT
 from ..formats.wear import WEAR_ENDING, read_wear_names
 from ..judge.judge import WrittenModel, judge_model
+from ..judge.looks import WrittenLooks
 from ..options import ImportOptions
 from ..scene.decode import decode
 from ..scene.dialect import Dialect
@@ -363,11 +365,12 @@ def judge_edited(out: ImportResult, seen: ImportedScene, stored: StoredModel, op
     made = {one.name for one in out.new_materials} if options.own_materials else set()
     owns = {own_name(name, stem(about.source)): name for name in about.materials}
     copied = {name: of for name, of in owns.items() if name in made}
+    looks = WrittenLooks(stored.scene.materials, about.shown, out.library, out.new_materials) if about.shown else None
     judge_model(
         out.differences,
         seen,
         stored.scene,
-        replace(written_model(out, about), copied=copied),
+        replace(written_model(out, about), copied=copied, looks=looks),
         timing=out.timing,
         clip=options.clip,
         cell=(seen.info.get("lod", about.lod), seen.info.get("group", about.group)),
@@ -378,11 +381,12 @@ def judge_edited(out: ImportResult, seen: ImportedScene, stored: StoredModel, op
 
 def judge_new(out: ImportResult, seen: ImportedScene, options: ImportOptions) -> None:
     """Compare a model that was made of a file alone with the file; arguments as of :func:`judge_edited`."""
+    points = next((one.data for one in out.companions if one.ending == POINTS_ENDING), b"")
     judge_model(
         out.differences,
         seen,
         None,
-        WrittenModel(name=out.name, data=out.data, dialect=out.dialect, wear=out.wear or []),
+        WrittenModel(name=out.name, data=out.data, dialect=out.dialect, wear=out.wear or [], points=points),
         timing=out.timing,
         clip=options.clip,
         cell=seen.shown,
@@ -394,4 +398,14 @@ def written_model(out: ImportResult, about: Description) -> WrittenModel:
     """A model as it would be written; ``about``: what it was exported as."""
     wear = next((read_wear_names(one.data) for one in out.companions if one.ending == WEAR_ENDING), about.materials)
     keys = about.clip == "keys"
-    return WrittenModel(name=out.name, data=out.data, dialect=out.dialect, wear=wear, mode=about.mode, stored_keys=keys)
+    before = about.companions.get(POINTS_ENDING, b"")
+    points = next((one.data for one in out.companions if one.ending == POINTS_ENDING), before)
+    return WrittenModel(
+        name=out.name,
+        data=out.data,
+        dialect=out.dialect,
+        wear=wear,
+        mode=about.mode,
+        stored_keys=keys,
+        points=None if about.points and not before else points,  # version 0.1 did not keep it
+    )

@@ -21,7 +21,7 @@ from ..formats.names import decode_text, escape
 from ..formats.nres import Archive
 from ..formats.nres_edits import add_entry
 from ..formats.wear import WEAR_TYPE, agrees, new_wear, read_wear_names, write_wear
-from .open_files import file_beside
+from .unpacked import named_like
 
 #: Files that name parts of a model by number: a new model without changes of them uses its origin's.
 NUMBERED = (CONTROLLER_ENDING, FOOTING_ENDING, NODE_PROPERTIES_ENDING)
@@ -173,13 +173,13 @@ def wear_beside(
         force: replace what is in the way.
         hint: what the user can do about another one.
     """
-    name = target.with_suffix(".wea").name
-    there = file_beside(target, name)
+    path = named_like(target, ".wea")
+    there = path if path.is_file() else None
     if there is not None and agrees(names, read_wear_names(read_file(there))):
         return [], []
     if there is not None and not force:
         return [], [f"{_stays(there.name, names)} ({hint})"]
-    return [(there or target.with_name(name), write_wear(new_wear(names)))], []
+    return [(path, write_wear(new_wear(names)))], []
 
 
 def with_wear(archive: Archive, model: bytes, names: Sequence[str] | None) -> tuple[Archive, list[str]]:
@@ -238,11 +238,7 @@ def shows_same_points(companion: Companion, now: memoryview | bytes) -> bool:
 
 def companions_beside(target: Path, companions: Sequence[Companion]) -> list[tuple[Path, bytes]]:
     """The files to write beside a model: path, in the case that is there, and bytes."""
-    files = []
-    for one in companions:
-        name = f"{target.stem}{one.ending}"
-        files.append((file_beside(target, name) or target.with_name(name), one.data))
-    return files
+    return [(named_like(target, one.ending), one.data) for one in companions]
 
 
 def placed_beside(target: Path, result: ImportResult) -> list[tuple[Path, bytes]]:

@@ -12,14 +12,18 @@ from pathlib import Path
 from ..errors import ConversionError
 from ..files import Later, Stamp, open_file, read_file, stamp
 from ..formats.control_points import POINTS_ENDING, POINTS_TYPE
-from ..formats.kinds import MISSION_FILE, find_model
+from ..formats.kinds import MISSION_FILE, Kind, archive_kind, find_model
 from ..formats.material import MATERIAL_TYPE, MATERIAL_VERSION, read_material
+from ..formats.mission import Mission, read_mission
 from ..formats.model import MshModel, model_at
 from ..formats.names import decode_text, encode_name, fold_upper, stem
-from ..formats.nres import Archive, Entry, read_nres
+from ..formats.nres import Archive, Entry, is_nres, read_nres
+from ..formats.registry import Registry, is_registry, read_registry
 from ..formats.texture import TEXM_MAGIC, TEXM_TYPE
+from ..formats.unit import Unit, is_unit, read_unit
 from ..formats.wear import LEVEL_ENDINGS, WEAR_TYPE
 from ..storage import if_there
+from .unpacked import entry_file, entry_name, file_beside, layout_of, rows_of
 
 
 def open_nres(path: Path, label: str, *, longer: bool = False) -> Archive:
@@ -75,7 +79,7 @@ def companion(
     Arguments and result as of :func:`wear_of`; case does not matter. Where several models of an
     archive have one name, and as many companions, each has the one of its number.
     """
-    name = stem(path.name if index is None else archive.entries[index].name) + suffix
+    name = stem(entry_name(path) if index is None else archive.entries[index].name) + suffix
     if index is None:
         return _beside(path, name)
     found = archive.find(name)
@@ -95,13 +99,6 @@ def wears_of_level(archive: Archive, path: Path, index: int | None) -> tuple[byt
     """
     first, second = (bytes(companion(archive, path, index, ending)) for ending in LEVEL_ENDINGS)
     return first, second
-
-
-def file_beside(path: Path, name: str) -> Path | None:
-    """The file of that name, in any case, in a file's directory."""
-    with if_there(path.parent):
-        return min((p for p in path.parent.iterdir() if p.name.lower() == name.lower()), default=None)
-    return None
 
 
 def _beside(path: Path, name: str) -> memoryview | bytes:
@@ -189,9 +186,10 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 
 def open_unpacked(folder: Path, label: str) -> Archive:
-    """Read the names of a folder's files as an archive; payloads are read on access.
+    """Read a folder's files as the archive that was unpacked there; payloads are read on access.
 
-    The order of the entries is lost: it is that of their names.
+    Names, types, attributes and their order are those of the tool's index; without one the order
+    is that of the names.
 
     Args:
         folder: where the files are; those whose names CP1251 lacks are left out.
@@ -201,19 +199,24 @@ def open_unpacked(folder: Path, label: str) -> Archive:
         ConversionError: the folder cannot be listed.
     """
     materials = Path(label).name.lower().startswith("material")
-    type_id, version = (MATERIAL_TYPE, MATERIAL_VERSION) if materials else (TEXM_TYPE, 0)
+    plain = (MATERIAL_TYPE, 0, MATERIAL_VERSION, 0) if materials else (TEXM_TYPE, 0, 0, 0)
+    inside = folder / entry_file(folder, "").rpartition("/")[0]
     try:
-        with os.scandir(folder) as found:
+        with os.scandir(inside) as found:
             sizes = {entry.name: entry.stat().st_size for entry in found if _is_file(entry)}
     except OSError as error:
         problem = f"cannot be read ({error.strerror or error})"
         raise ConversionError(problem, file=str(folder)) from error
-    raw = {name: encode_name(name) for name in sizes}
-    names = [name for name in raw if decode_text(raw[name]) == name]
-    names.sort(key=lambda name: (fold_upper(raw[name]), raw[name]))
+    rows = {row.file.rpartition("/")[2]: row for row in rows_of(folder) or []}
+    facts = {file: (row.name, (row.type_id, *row.attributes)) for file, row in rows.items() if file in sizes}
+    names = layout_of(inside).names
+    raw = {file: encode_name(names[file]) for file in sizes.keys() - facts.keys() if file in names}
+    others = [file for file in raw if decode_text(raw[file]) == names[file]]
+    others.sort(key=lambda file: (fold_upper(raw[file]), raw[file]))
+    facts |= {file: (raw[file], plain) for file in others}
     entries = [
-        Entry(type_id, 0, version, 0, raw[name] + b"\0", 0, row, _later(folder / name, sizes[name]))
-        for row, name in enumerate(names)
+        Entry(*kind, name + b"\0", 0, row, _later(inside / file, sizes[file]))
+        for row, (file, (name, kind)) in enumerate(facts.items())
     ]
     return Archive(label, entries=entries)
 
@@ -226,3 +229,23 @@ def _read_file(path: Path, size: int, start: int, count: int) -> memoryview:
     """A file; what has grown since it was listed is read as it is now, unless less is asked for."""
     data = read_file(path)
     return data if count == size else data[start : start + count]
+
+
+def read_assembly(path: Path, data: memoryview | None = None) -> Registry | Unit | Mission | None:
+    """Read a file if it is a registry, a unit or a mission; ``None``: it is another one.
+
+    Args:
+        path: the file.
+        data: its bytes, where they are read already.
+
+    Raises:
+        ConversionError: unreadable.
+    """
+    data = read_file(path) if data is None else data
+    if is_nres(data):
+        archive = read_nres(data, str(path))
+        known = archive_kind(archive) is Kind.ARCHIVE and is_registry(archive)
+        return read_registry(archive) if known else None
+    if path.name.lower() == MISSION_FILE or path.suffix.lower() == ".tma":
+        return read_mission(data, str(path))
+    return read_unit(data, str(path)) if is_unit(data) else None

@@ -7,14 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ..errors import ConversionError, plural, printable
 from ..files import pass_on_unreadable, read_file
+from ..findings import Finding
 from ..formats.control_points import POINTS_ENDING
 from ..formats.controller import CONTROLLER_ENDING
-from ..formats.kinds import MODEL_TYPE, models_in
+from ..formats.kinds import MODEL_TYPE, Kind, models_in
 from ..formats.model import MshModel, model_at
 from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING
 from ..formats.names import decode_text, encode_name, readable, stem
@@ -407,3 +409,15 @@ def _rows(members: Sequence[Member]) -> bytes:
             raw = np.frombuffer(encode_name(text), np.uint8)
             row[column][: len(raw)] = raw
     return rows.tobytes()
+
+
+def describe_registry(registry: Registry, findings: list[Finding]) -> dict[str, Any]:
+    """Facts about the registry: what every key means; files are not opened."""
+    objects = []
+    for entry in registry.archive.entries:
+        key, found = entry.name, registry.resolve(entry.name_bytes)
+        assert found is not None
+        order = sorted(found.members, key=lambda ending: (ending != ".msh", ending != ".wea"))
+        files = {ending: str(found.members[ending]) for ending in order}
+        objects.append({"key": key, "tag": found.tag, "files": files, "chain": list(found.chain)})
+    return {"kind": Kind.REGISTRY, "objects": objects, "findings": [finding.facts() for finding in findings]}

@@ -73,7 +73,7 @@ class Primitive(NamedTuple):
 class Mesh:
     """What one used slot draws; ``tri_flags`` (T,) are of its descriptors, if it has them all.
 
-    ``lines``: (n, 2, 3) each, of the route of a mission that is this mesh.
+    ``lines``: (n, 2, 3) each, of a route of a mission, or of what the exporters show by lines.
     """
 
     name: str

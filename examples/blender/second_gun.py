@@ -33,6 +33,8 @@ def add_gun(gun: bpy.types.Object) -> None:
     collections = bpy.context.view_layer.layer_collection.children
     home = next(c for c in collections if gun.name in c.collection.objects)
     was, home.exclude = home.exclude, False
+    hidden = gun.hide_get()
+    gun.hide_set(False)
     bpy.ops.object.select_all(action="DESELECT")  # the importer leaves everything selected
     bpy.context.view_layer.objects.active = gun
     gun.select_set(True)
@@ -41,6 +43,7 @@ def add_gun(gun: bpy.types.Object) -> None:
     bpy.ops.mesh.duplicate()
     bpy.ops.transform.translate(value=LEFT, orient_type="LOCAL")  # the tower may be turned
     bpy.ops.object.mode_set(mode="OBJECT")
+    gun.hide_set(hidden)
     home.exclude = was
 
 

@@ -82,6 +82,11 @@ def peak_mib():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
 
 
+def vertices(mesh):
+    """How many vertices a mesh has, and at how many places."""
+    return [len(mesh.vertices), len({tuple(v.co) for v in mesh.vertices})]
+
+
 # ------------------------------------------------------------------ steps
 
 
@@ -109,7 +114,9 @@ def untouched(out):
             "fps": scene.render.fps / scene.render.fps_base,
             "frames": [scene.frame_start, scene.frame_end, scene.frame_current],
             "collections": {c.name: c.exclude for c in layers},
-            "parts": {c.name: [o.name for o in c.objects] for c in scene.collection.children},
+            "parents": {o.name: o.parent and o.parent.name for o in scene.objects},
+            "hidden": sorted(o.name for o in scene.objects if o.hide_get()),
+            "vertices": [vertices(o.data) for o in scene.objects if o.type == "MESH"],
             "state": [state.source, state.kind, state.dialect, state.index],
         }
         facts[name]["report"] = write(out / f"{name}.msh")
@@ -150,8 +157,6 @@ def reopened(out):
     bpy.ops.wm.open_mainfile(filepath=str(out / "walker.blend"))
     bpy.ops.export_scene.gltf(filepath=str(out / "by_hand.glb"))
     facts = write(out / "same.msh")
-    layers = bpy.context.view_layer.layer_collection.children
-    facts["excluded"] = [c.name for c in layers if c.exclude]
     facts["hidden"] = sorted(o.name for o in bpy.context.scene.objects if o.hide_viewport)
     facts["view_layers"] = len(bpy.context.scene.view_layers)
     bpy.data.objects["Base_TM.stage1"].location.x += 1
@@ -204,7 +209,7 @@ def two_models(out):
     """The same model twice and another: each scene its own."""
     first, second, third = read("walker"), read("walker"), read("retail")
     facts = {"scenes": [s.name for s in bpy.data.scenes]}
-    gun = next(o for o in second.objects if o.name.startswith("gun") and "lod" not in o.name)
+    gun = next(o for o in second.objects if o.name.startswith("gun") and ".stage" not in o.name)
     facts["gun"] = gun.name
     gun.location.x += 0.5
     for name, scene in (("first", first), ("second", second), ("third", third)):
@@ -247,11 +252,11 @@ def turret(out):
     from second_gun import GUNS, add_gun
 
     read("turrets", entry="e_tur_01.msh")
-    names = [c.name for c in bpy.context.scene.collection.children]
+    names = [o.name for o in bpy.context.scene.objects]
     for name in GUNS:
         add_gun(bpy.data.objects[name])
     assert bpy.ops.export_scene.msh_put_back() == {"FINISHED"}
-    return {"collections": names, "report": report()}
+    return {"objects": names, "report": report()}
 
 
 def new_model(out):
@@ -372,7 +377,7 @@ def dialogs(out):
 
     class Manager:
         def __getattr__(self, name):
-            return lambda *args: calls.append(name)
+            return lambda *args, **options: calls.append(" ".join([name, *map(str, options.values())]))
 
     def context():
         return types.SimpleNamespace(window_manager=Manager(), scene=bpy.context.scene, blend_data=bpy.data)
@@ -430,6 +435,7 @@ def switched_off(out):
 
 
 # steps, which use this file
+from extension_bridge import beyond, cells, corner, turned  # noqa: E402, F401
 from extension_clips import clips  # noqa: E402, F401
 from extension_game import exported_over, given_away, moved_game, panel_of_game, unsaved  # noqa: E402, F401
 from extension_maps import areals, ground, maps  # noqa: E402, F401

@@ -8,8 +8,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from msh_gltf.converter.judge.match import nearest
-from msh_gltf.converter.judge.shown import Thing
+from msh_gltf.converter.judge.compare import Comparison
+from msh_gltf.converter.judge.match import candidates, nearest, pairs
+from msh_gltf.converter.judge.shown import Shown, Thing, Triangles
 
 
 def things(points: np.ndarray, names: list[str] | None = None) -> list[Thing]:
@@ -54,3 +55,48 @@ def test_memory_is_for_nodes_and_not_for_pairs(away: float) -> None:
 def test_nothing_is_paired_with_nothing() -> None:
     assert [*nearest(things(np.zeros((2, 3))), [])] == []
     assert [*nearest([], things(np.zeros((2, 3))))] == []
+
+
+def crowd(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Triangles in one place, and as many of other sizes with the same middle, each with coordinates of its own."""
+    dice = np.random.default_rng(3)
+    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], np.float64)
+    middle = corners.mean(axis=0)
+    sizes = np.concatenate([np.ones(count), dice.uniform(2, 900, count)])
+    return middle + (corners - middle) * sizes[:, None, None], dice.uniform(0, 8, (2 * count, 3, 2)).astype(np.float32)
+
+
+def turned(array: np.ndarray, by: np.ndarray) -> np.ndarray:
+    """Corners of triangles that begin elsewhere."""
+    return np.take_along_axis(array, ((np.arange(3) + by[:, None]) % 3)[..., None], axis=1)
+
+
+def test_pairs_of_a_crowd_grow_with_its_triangles() -> None:
+    """By how many pairs are compared: four times as many triangles are four times as many pairs, not sixteen times."""
+    counts = []
+    for count in (1000, 4000):
+        a, _ = crowd(count)
+        dice = np.random.default_rng(4)
+        order = dice.permutation(len(a))
+        b = turned(a[order], dice.integers(0, 3, len(a)))
+        tolerance = np.full(len(a), 1e-4)
+        counts.append(len(candidates(a, b, 1e-4)[0]))
+        assert set(pairs(a, b, tolerance)[0].tolist()) == {*range(len(a))}
+    assert counts[1] < 5 * counts[0] < 5 * 100 * 2000
+
+
+@pytest.mark.parametrize("other", [0, 7])
+def test_a_crowd_is_compared_by_what_its_corners_have(other: int) -> None:
+    """In another order, turned, and with what editors round: only those that differ are found."""
+    a, uv = crowd(1000)
+    dice = np.random.default_rng(5)
+    order, by = dice.permutation(len(a)), dice.integers(0, 3, len(a))
+    theirs = turned(uv[order], by) + dice.uniform(-1e-6, 1e-6, uv.shape).astype(np.float32)
+    theirs[:other] += np.float32(0.25)
+    sides = []
+    for corners, coordinates in ((a, uv), (turned(a[order], by), theirs)):
+        triangles = Triangles(corners, np.zeros(len(a), np.int64), np.full(len(a), -1), uv0=coordinates)
+        sides.append(Shown(things(np.zeros((1, 3)), ["x"]), cells={(0, 0): triangles}))
+    found = Comparison(*sides)
+    found.cell((0, 0))
+    assert [one.amount for one in found.found] == ([other] if other else [])

@@ -21,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.judge.explain import JUDGED
 from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ExportOptions, ImportOptions
@@ -54,8 +55,10 @@ def export(model: Path, target: Path, dialect: str) -> Path:
     return target
 
 
-def messages(back: ImportResult) -> list[str]:
-    return [*back.warnings, *(str(edit) for edit in back.not_applied)]
+def messages(back: ImportResult, *, judged: bool = True) -> list[str]:
+    """What a report says; ``judged``: also the lines that the product's judge adds."""
+    lines = [str(edit) for edit in back.not_applied if judged or edit.why != JUDGED]
+    return [*back.warnings, *lines]
 
 
 def edited(model: Path, kinds: list[str], seed: int, mode: str) -> tuple[Edited, list[str]]:
@@ -77,6 +80,13 @@ def third_outcomes(model: Path, kinds: list[str], seed: int, mode: str) -> list[
     Raises:
         NotHere: the model has no place for the edits.
     """
+    return outcomes(model, kinds, seed, mode)[0]
+
+
+def outcomes(
+    model: Path, kinds: list[str], seed: int, mode: str, *, judged: bool = True
+) -> tuple[list[Difference], list[str]]:
+    """As :func:`third_outcomes`, and the lines of the product's judge; ``judged``: whether these name anything."""
     document, touched = edited(model, kinds, seed, mode)
     first = exported(model)[0]
     with TemporaryDirectory() as name:
@@ -87,7 +97,8 @@ def third_outcomes(model: Path, kinds: list[str], seed: int, mode: str) -> list[
             back = import_gltf(given, None, ImportOptions(use_sidecar=mode != "alone", libraries=False))
         except ConversionError as error:
             refused = Difference(f"refused: {error}", frozenset(touched))
-            return [] if refused.is_named([str(error)], touched) else [refused]
+            return [] if refused.is_named([str(error)], touched) else [refused], []
+        lines = [str(one) for one in back.not_applied if one.why == JUDGED]
         if set(kinds) <= set(HARMLESS) and mode != "alone":
             assert back.changes == []
             assert messages(back) == []
@@ -98,8 +109,8 @@ def third_outcomes(model: Path, kinds: list[str], seed: int, mode: str) -> list[
         shown = Shown(Editable(given), former, document.renamed)
         found = Comparison(before, shown, second, document.origin).differences()
     if found and back.unchanged:
-        return found
-    return [d for d in found if not d.is_named(messages(back), touched)]
+        return found, lines
+    return [d for d in found if not d.is_named(messages(back, judged=judged), touched)], lines
 
 
 def again(model: Path, back: ImportResult, folder: Path) -> Shown:

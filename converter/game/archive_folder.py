@@ -1,0 +1,363 @@
+"""Archives as folders of files, and back: ``msh2gltf ARCHIVE --unpack DIR``, ``gltf2msh DIR --pack ARCHIVE``.
+
+Every entry is a file of its own bytes, a sound a WAV as the game stores it. The layouts are those
+that other tools read (docs/games.md); ``archive.json`` beside the files holds what these leave
+out, so that packing gives back the same bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConversionError, printable
+from ..files import read_file
+from ..findings import NotApplied
+from ..formats.names import Names, decode_text, escape, stem
+from ..formats.nres import Archive, Entry, read_nres, write_nres
+from ..formats.nres_edits import add_entry, name_field, new_archive, replace_entry
+from ..formats.rsli import is_rsli
+from ..formats.sidecar import sha256
+from ..formats.texture import TEXM_TYPE, read_texm
+from ..kinds.unpacked import ENTRIES, LIST_INDEX, MANIFEST_INDEX, NO_ENDING, OWN_INDEX, Row, layout_of, rows_of
+from ..storage import inflate
+
+#: What an archive without its payloads may unpack to.
+_MOST = 1 << 29
+_RIFF = b"RIFF"
+
+
+def _plain(row: int, entry: Entry) -> str:
+    return escape(entry.name)
+
+
+def _number_first(row: int, entry: Entry) -> str:
+    return f"{row}_{_with_ending(entry)}"
+
+
+def _number_and_type(row: int, entry: Entry) -> str:
+    raw = entry.type_id.to_bytes(4, "little")
+    return f"{row}_{raw.decode('ascii') if raw.isalnum() else raw.hex(' ').upper()}_{_with_ending(entry)}"
+
+
+def _with_ending(entry: Entry) -> str:
+    return escape(entry.name) if "." in entry.name else f"{escape(entry.name)}{NO_ENDING}"
+
+
+def _in_entries(row: int, entry: Entry) -> str:
+    facts = f"t{entry.type_id:08X}_a1{entry.attr1:08X}_a2{entry.attr2:08X}"
+    return f"{ENTRIES}/{row:05d}__{escape(entry.name) or 'entry'}__{facts}.bin"
+
+
+#: What each layout calls the file of an entry.
+LAYOUTS: Mapping[str, Callable[[int, Entry], str]] = {
+    "names": _plain,
+    "fparkan": _plain,
+    "fparkan-validator": _in_entries,
+    "playground": _number_first,
+    "playground-packer": _number_and_type,
+}
+
+
+def unpacked_files(data: bytes, label: str, layout: str) -> dict[str, bytes]:
+    """Return the files that an archive becomes: their paths from its folder, with ``/``, and bytes.
+
+    Args:
+        data: the archive.
+        label: what messages call it.
+        layout: a key of ``LAYOUTS``.
+
+    Raises:
+        ConversionError: it is not an archive.
+    """
+    if is_rsli(data):
+        raise ConversionError("is an RsLi library, which is not unpacked", file=label, hint="msh-inspect lists it")
+    archive = read_nres(data, label)
+    name, taken = LAYOUTS[layout], Names(OWN_INDEX, LIST_INDEX, MANIFEST_INDEX)
+    files = [taken.take(name(row, entry) or "~", row) for row, entry in enumerate(archive.entries)]
+    found = {file: bytes(entry.payload) for file, entry in zip(files, archive.entries, strict=True)}
+    found[OWN_INDEX] = _json(_own_index(archive, data, files))
+    if layout == "fparkan":
+        found[LIST_INDEX] = _json([_list_row(entry) for entry in archive.entries])
+    elif layout == "fparkan-validator":
+        found[MANIFEST_INDEX] = _json(_manifest(archive, files))
+    return found
+
+
+def _json(value: object) -> bytes:
+    return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _own_index(archive: Archive, data: bytes, files: list[str]) -> dict[str, object]:
+    frame = bytearray(data)
+    for entry in archive.entries:
+        frame[entry.data_offset : entry.data_offset + entry.size] = bytes(entry.size)
+    entries = [
+        {
+            "file": file,
+            "name": entry.name_bytes.hex(),
+            "type": entry.type_id,
+            "attributes": [entry.attr1, entry.attr2, entry.attr3],
+            "sha256": sha256(entry.payload),
+        }
+        for file, entry in zip(files, archive.entries, strict=True)
+    ]
+    return {"format": 1, "entries": entries, "frame": base64.b64encode(zlib.compress(bytes(frame), 9)).decode()}
+
+
+def _list_row(entry: Entry) -> dict[str, object]:
+    kind = entry.type_id.to_bytes(4, "little").decode("utf-8", "replace").strip("\0")
+    about = {"extension": kind, "index": entry.sort_index, "name": entry.name}
+    return {**about, "unknown0": entry.attr1, "unknown1": entry.attr2, "unknown2": entry.attr3}
+
+
+def _manifest(archive: Archive, files: list[str]) -> dict[str, object]:
+    header = {
+        "magic": "NRes",
+        "version": archive.version,
+        "entry_count": len(archive.entries),
+        "total_size": archive.total_size,
+        "directory_offset": archive.directory,
+    }
+    rows = [
+        {
+            "index": row,
+            "type_id": entry.type_id,
+            "attr1": entry.attr1,
+            "attr2": entry.attr2,
+            "size": entry.size,
+            "attr3": entry.attr3,
+            "name": entry.name_bytes.decode("latin-1"),
+            "name_bytes_hex": entry.name_bytes.hex(),
+            "name_raw_hex": entry.raw_name.hex(),
+            "data_offset": entry.data_offset,
+            "sort_index": entry.sort_index,
+            "data_file": file,
+            "sha256": sha256(entry.payload),
+        }
+        for row, (file, entry) in enumerate(zip(files, archive.entries, strict=True))
+    ]
+    return {"format": "NRes", "header": header, "entries": rows}
+
+
+@dataclass
+class Packed:
+    """What packing a folder comes to.
+
+    Attributes:
+        data: the archive.
+        changed, added: names of entries.
+        not_applied: what has no place.
+        warnings: what the user should know.
+    """
+
+    data: bytes
+    changed: list[str] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
+    not_applied: list[NotApplied] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file of a folder.
+
+    Attributes:
+        path: where it is.
+        name: its entry's name.
+        row: what the index says of it.
+        before: SHA-256 of the entry when it was unpacked, where that is known.
+    """
+
+    path: Path
+    name: bytes
+    row: Row | None
+    before: str | None = None
+
+
+def pack_folder(folder: Path, archive: Path, now: bytes | None, *, force: bool = False) -> Packed:
+    """Put the files of a folder into an archive, or make the archive of them.
+
+    Only what differs from what was unpacked is put into an archive that is there; without an index,
+    what differs from the archive.
+
+    Args:
+        folder: what an archive was unpacked into, in any layout.
+        archive: the archive's path.
+        now: its bytes; ``None``: it is not there.
+        force: replace entries that have changed since they were unpacked.
+
+    Raises:
+        ConversionError: the folder has no index and the archive is not there, an entry has changed
+            since, or a sound is replaced by something else.
+    """
+    rows = rows_of(folder)
+    files = list(_files(folder, rows))
+    if now is not None:
+        return _put(read_nres(now, str(archive)), files, rows or [], force)
+    if rows is None:
+        raise ConversionError(
+            "does not say of which types its entries are",
+            file=str(folder),
+            hint="pack it into the archive that it was unpacked from, or unpack that again with msh2gltf --unpack",
+        )
+    there = {file.row.file for file in files if file.row is not None}
+    gone = [row.file for row in rows if row.file not in there]
+    if gone:
+        raise ConversionError("is gone", file=str(folder / gone[0]), hint="a new archive needs every file of its index")
+    frame = _frame(folder)
+    if frame is None:
+        entries = [_entry(one.row, bytes(read_file(one.path))) for one in files if one.row is not None]
+        return _put(new_archive(entries, str(archive)), files, rows, force)
+    whole = read_nres(_filled(frame, files), str(archive))
+    return _put(whole, files, rows, force=True)
+
+
+def _files(folder: Path, rows: list[Row] | None) -> Iterator[_File]:
+    """The files of a folder, in the order of its index; what the index does not name comes last."""
+    known = _own(folder).get("digests", {})
+    indexed = {row.file: row for row in rows or []}
+    for row in indexed.values():
+        if (path := folder / row.file).is_file():
+            yield _File(path, row.name, row, known.get(row.file))
+    below = f"{ENTRIES}/" if any(row.file.startswith(f"{ENTRIES}/") for row in indexed.values()) else ""
+    for file, name in layout_of(folder / below).names.items():
+        if f"{below}{file}" not in indexed:
+            yield _File(folder / below / file, name.encode("cp1251", "replace"), None)
+
+
+def _own(folder: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(bytes(read_file(folder / OWN_INDEX)))
+        return {**found, "digests": {str(one["file"]): str(one["sha256"]) for one in found["entries"]}}
+    except (ConversionError, ValueError, TypeError, KeyError, RecursionError):
+        return {}
+
+
+def _frame(folder: Path) -> bytes | None:
+    """The archive as it was, without its payloads."""
+    text = _own(folder).get("frame")
+    if text is None:
+        return None
+    try:
+        frame, whole = inflate(base64.b64decode(str(text), validate=True), _MOST)
+    except ValueError:
+        frame, whole = b"", False
+    if not whole:
+        raise ConversionError("is damaged", file=str(folder / OWN_INDEX), hint="unpack the archive again")
+    return frame
+
+
+def _filled(frame: bytes, files: list[_File]) -> bytes:
+    """The archive with the payloads that have the size that they had."""
+    data = bytearray(frame)
+    archive = read_nres(frame, OWN_INDEX)
+    for entry, one in zip(archive.entries, [one for one in files if one.row is not None], strict=True):
+        payload = read_file(one.path)
+        if len(payload) == entry.size:
+            data[entry.data_offset : entry.data_offset + entry.size] = payload
+    return bytes(data)
+
+
+def _entry(row: Row, payload: bytes) -> Entry:
+    return Entry(row.type_id, *row.attributes, name_field(row.name), 0, 0, payload)
+
+
+def _put(archive: Archive, files: list[_File], rows: list[Row], force: bool) -> Packed:
+    """Put what differs into an archive."""
+    out = Packed(b"")
+    seen: dict[bytes, int] = {}
+    for one in files:
+        data = bytes(read_file(one.path))
+        same = sorted(archive.namesakes(one.name))
+        number = seen[one.name] = seen.get(one.name, -1) + 1
+        if sha256(data) == one.before and (len(same) > number):
+            continue
+        if number < len(same):
+            index = same[number]
+            entry = archive.entries[index]
+            if entry.payload == data:
+                continue
+            if not force and one.before is not None and sha256(entry.payload) != one.before:
+                raise ConversionError(
+                    "has changed since it was unpacked",
+                    file=archive.label,
+                    entry=printable(entry.name),
+                    hint="unpack it again, or let --force replace it",
+                )
+            _compare_sounds(entry, data, one.path, out)
+            width, height = _size(entry, data, one.path)
+            archive = replace_entry(archive, index, data, attr1=width, attr2=height)
+            out.changed.append(entry.name)
+            continue
+        kind = one.row or _row_like(archive, one)
+        if kind is None:
+            why, instead = "no entry of the archive has its ending, so its type is not known", "give it such an ending"
+            out.not_applied.append(NotApplied(where=f"file {one.path.name!r}", what="is new", why=why, instead=instead))
+            continue
+        archive = add_entry(archive, one.name, kind.type_id, data, kind.attributes)
+        out.added.append(decode_text(one.name))
+    names = {one.name for one in files}
+    for row in rows:
+        if row.name not in names:
+            where = f"entry {printable(decode_text(row.name))!r}"
+            why = "packing deletes nothing"
+            out.not_applied.append(NotApplied(where=where, what="has no file any more", why=why, instead="it stays"))
+    out.data = write_nres(archive)
+    return out
+
+
+def _size(entry: Entry, data: bytes, path: Path) -> tuple[int | None, int | None]:
+    """The directory's width and height of a texture that has another size now."""
+    if entry.type_id != TEXM_TYPE:
+        return None, None
+    old, new = read_texm(entry.payload, entry.name), read_texm(data, str(path))
+    if (entry.attr1, entry.attr2) != (old.width, old.height):
+        return None, None
+    return new.width, new.height
+
+
+def _row_like(archive: Archive, one: _File) -> Row | None:
+    """What a new file's entry is: as the first one with the same ending."""
+    name = decode_text(one.name)
+    ending = name[len(stem(name)) :].lower()
+    for entry in archive.entries:
+        if entry.name[len(stem(entry.name)) :].lower() == ending:
+            return Row(one.path.name, one.name, entry.type_id, (entry.attr1, entry.attr2, entry.attr3))
+    return None
+
+
+def _compare_sounds(entry: Entry, data: bytes, path: Path, out: Packed) -> None:
+    """Refuse what is not a sound in the place of one, and say where its format differs."""
+    if entry.start(4) != _RIFF:
+        return
+    if data[:4] != _RIFF:
+        raise ConversionError(
+            "is not a WAV file, and takes the place of one",
+            file=str(path),
+            value=printable(repr(data[:4])[2:-1]),
+            expected="RIFF",
+            hint="save it as WAV",
+        )
+    old, new = wave_format(bytes(entry.payload)), wave_format(data)
+    if old != new:
+        out.warnings.append(f"{path.name}: {new}; the game's was {old}: what the game makes of that was not tried")
+
+
+def wave_format(data: bytes) -> str:
+    """Return what a WAV file holds, in words; of a broken one that."""
+    at = 12
+    while at + 8 <= len(data):
+        size = int.from_bytes(data[at + 4 : at + 8], "little")
+        if data[at : at + 4] == b"fmt " and at + 24 <= len(data):
+            codec, channels, rate, _, _, bits = struct.unpack_from("<HHIIHH", data, at + 8)
+            kind = {1: "PCM", 2: "ADPCM", 17: "IMA ADPCM"}.get(codec, f"codec {codec}")
+            return f"{kind}, {rate:,} Hz, {bits} bits, {'mono' if channels == 1 else f'{channels} channels'}"
+        at += 8 + size + size % 2
+    return "a WAV file without a format"

@@ -1,0 +1,139 @@
+"""What materials look like: in an edited file, and in the game with the entries that would be written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..edits.new_materials import NewMaterial
+from ..formats.gltf import FilePicture, ShownPicture, Surface, same_picture
+from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, entry_key, first_phase, with_values
+from ..formats.material import MaterialKind
+from ..formats.names import decode_text
+from ..numeric.quantize import to_bytes
+from ..scene.scene import Material
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a material shows, as far as the game stores it; ``None`` is not known, and compares with all.
+
+    Attributes:
+        colour, light: sRGB bytes.
+        alpha: per cent; of an opaque one it says nothing.
+        opaque: whether nothing shines through.
+        picture: of a file the picture; of a result what it was exported as, or the digest of its pixels; ``""``: none.
+    """
+
+    colour: tuple[int, ...] | None = None
+    light: tuple[int, ...] | None = None
+    alpha: int | None = None
+    opaque: bool | None = None
+    picture: FilePicture | ShownPicture | str | None = None
+
+    def other_than(self, result: Look) -> list[str]:
+        """Return what a result shows otherwise than a file, in words."""
+        out = []
+        for name in ("colour", "light"):
+            mine, theirs = getattr(self, name), getattr(result, name)
+            if None not in (mine, theirs) and mine != theirs:
+                out.append(f"{name} #{bytes(mine).hex()} in the file, and #{bytes(theirs).hex()} in the game")
+        if self.opaque is not None and result.opaque is not None and self.opaque != result.opaque:
+            out.append("is opaque in the file alone" if self.opaque else "is opaque in the game alone")
+        elif not self.opaque and None not in (self.alpha, result.alpha) and self.alpha != result.alpha:
+            out.append(f"alpha {self.alpha}% in the file, and {result.alpha}% in the game")
+        if not _same(self.picture, result.picture):
+            out.append("another picture in the game")
+        return out
+
+
+def _same(mine: FilePicture | ShownPicture | str | None, theirs: FilePicture | ShownPicture | str | None) -> bool:
+    if mine is None or theirs is None or mine == theirs:
+        return True
+    if not isinstance(mine, FilePicture) or not theirs:
+        return False
+    return same_picture(mine, theirs) if isinstance(theirs, ShownPicture) else mine.pixels() == theirs
+
+
+def looks_of_file(surfaces: Sequence[Surface[FilePicture]]) -> list[Look]:
+    """Return the looks of the materials of a file."""
+    return [_look(surface) for surface in surfaces]
+
+
+def _look(surface: Surface[FilePicture] | Surface[ShownPicture]) -> Look:
+    return Look(
+        to_bytes(surface.colour[:3]),
+        to_bytes(surface.emission),
+        round(100 * min(1.0, max(0.0, surface.colour[3]))),
+        surface.alpha_mode == "OPAQUE",
+        surface.picture or "",
+    )
+
+
+@dataclass(frozen=True)
+class WrittenLooks:
+    """What decides the looks of a written model.
+
+    Attributes:
+        stored: materials of the model that was exported.
+        shown: what they showed; empty: not recorded.
+        edits: entries of the game's libraries that change.
+        new: materials that are made.
+    """
+
+    stored: Sequence[Material] = ()
+    shown: Sequence[Surface[ShownPicture]] = ()
+    edits: Sequence[LibraryEdit] = ()
+    new: Sequence[NewMaterial] = field(default=())
+
+    def of(self, materials: Sequence[Material]) -> list[Look]:
+        """Return the looks of the materials of the result, by their names in the ``.wea``."""
+        by_key = {(m.name.casefold(), *m.key[1:]): k for k, m in enumerate(self.stored[: len(self.shown)])}
+        by_name = {key[0]: k for key, k in reversed(by_key.items())}
+        made = {one.name.casefold(): one for one in self.new}
+        out = []
+        for material in materials:
+            name = material.name.casefold()
+            k = by_key.get((name, *material.key[1:]), by_name.get(name))
+            if name in made:
+                out.append(self._of_new(made[name]))
+            else:
+                out.append(Look() if k is None else self._edited(self.shown[k]))
+        return out
+
+    def _edited(self, surface: Surface[ShownPicture]) -> Look:
+        """The look of a material that was exported, with its entry and its texture as they will be."""
+        edits = {edit.entry.key: edit for edit in self.edits}
+        look = _look(surface)
+        if (edit := edits.get(entry_key(MATERIALS, surface.definition))) is not None:
+            data = with_values(edit.entry.data, edit.values)
+            look = self._with(look, edit.values, lambda name: first_phase(data, name))
+            if edit.picture is not None:
+                look = replace(look, picture=edit.picture.digest)
+        picture = look.picture
+        if isinstance(picture, ShownPicture) and (edit := edits.get(entry_key(TEXTURES, picture.name))) is not None:
+            look = replace(look, picture=edit.values["pixels"].decode())
+        return look
+
+    def _of_new(self, one: NewMaterial) -> Look:
+        """The look of a material that is made; what a copy has of another one stays unknown."""
+        of = {s.definition.casefold(): s for s in self.shown if s.definition}
+        base = Look() if one.base is None or one.base.name.casefold() not in of else _look(of[one.base.name.casefold()])
+        look = self._with(base, one.values, one.values.__getitem__)
+        return look if one.picture is None else replace(look, picture=one.picture.digest)
+
+    def _with(self, look: Look, values: Mapping[str, bytes], stored: Callable[[str], bytes]) -> Look:
+        """A look with those fields of an entry that change, as ``stored`` has them."""
+        if "colour" in values:
+            look = replace(look, colour=tuple(stored("colour")))
+        if "light" in values:
+            look = replace(look, light=tuple(stored("light")))
+        if "alpha" in values:
+            look = replace(look, alpha=stored("alpha")[0])
+        if "kind" in values:
+            look = replace(look, opaque=values["kind"][0] == MaterialKind.OPAQUE)
+        if "texture" in values:
+            name = decode_text(stored("texture").partition(b"\0")[0]).casefold()
+            pictures = {s.picture.name.casefold(): s.picture for s in self.shown if s.picture is not None}
+            look = replace(look, picture=pictures.get(name) if name else "")
+        return look

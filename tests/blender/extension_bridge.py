@@ -1,0 +1,85 @@
+"""Steps of ``extension.py``: welded meshes, levels below their nodes, and what the bridge does not carry."""
+
+from __future__ import annotations
+
+import bpy
+
+from __main__ import module, read, vertices, write
+
+
+def corner(out):
+    """One vertex of a mesh is moved: all corners there move with it."""
+    read("walker")
+    mesh = bpy.data.objects["gun"].data
+    facts = {"seen": vertices(mesh), "corners": sum(1 for loop in mesh.loops if loop.vertex_index == 0)}
+    facts["was"] = list(mesh.vertices[0].co)
+    mesh.vertices[0].co.z += 0.5
+    facts["is"] = list(mesh.vertices[0].co)
+    facts["report"] = write(out / "corner.msh")
+    return facts
+
+
+def cells(out):
+    """The sliders of the panel show one stage and level; its parts are where their node is."""
+    scene = read("walker")
+    state = scene.msh_gltf
+
+    def seen():
+        return sorted(o.name for o in scene.objects if o.type == "MESH" and o.visible_get())
+
+    facts = {"first": seen()}
+    state.stage = 1
+    facts["stage 1"] = seen()
+    state.stage, state.level = 0, 1
+    facts["level 1"] = seen()
+    facts["untouched"] = write(out / "same.msh")
+    state.level = 0
+    facts["again"] = seen()
+    scene.frame_set(7)
+    gun, part = (bpy.data.objects[name].matrix_world for name in ("gun", "gun.stage1"))
+    facts["follows"] = max(abs(a - b) for x, y in zip(gun, part, strict=True) for a, b in zip(x, y, strict=True))
+    return facts
+
+
+def beyond(out):
+    """What the bridge does not carry goes the road of glTF: a constraint, a driver, a skeleton."""
+    facts = {}
+    for name in ("constraint", "driver", "bone", "instances"):
+        bpy.ops.wm.read_homefile(use_empty=True)
+        scene = read("walker")
+        facts[f"{name} before"] = module("from_blender").needs_gltf(scene)
+        gun = bpy.data.objects["gun"]
+        if name == "constraint":
+            gun.constraints.new("LIMIT_LOCATION")
+        elif name == "driver":
+            gun.driver_add("location", 0).driver.expression = "0.5"
+        elif name == "bone":
+            rig = bpy.data.objects.new("rig", bpy.data.armatures.new("rig"))
+            scene.collection.objects.link(rig)
+        else:
+            gun.modifiers.new("nodes", "NODES")
+        facts[name] = module("from_blender").needs_gltf(scene)
+        facts[f"{name} report"] = write(out / f"{name}.msh")
+    return facts
+
+
+def turned(out):
+    """Objects that Blender turns by Euler angles, and that have a place from their parent."""
+    scene = read("walker")
+    gun = bpy.data.objects["gun"]
+    before = gun.matrix_world.copy()
+    gun.animation_data_clear()
+    gun.rotation_mode = "XYZ"
+    facts = {"euler": write(out / "euler.msh")}
+    other = bpy.data.objects.new("other", gun.data)
+    scene.collection.objects.link(other)
+    other.parent = gun
+    other.matrix_parent_inverse = before.inverted()
+    other.location, other.rotation_euler = (1, 2, 3), (0.5, 0, 0)
+    for frame, angle in ((0, 0.0), (10, 1.0)):
+        other.rotation_euler.x = angle
+        other.keyframe_insert("rotation_euler", frame=frame)
+    bpy.context.view_layer.update()
+    facts["local"] = [list(row) for row in gun.matrix_world.inverted() @ other.matrix_world]
+    facts["added"] = write(out / "added.msh")
+    return facts

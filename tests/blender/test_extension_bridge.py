@@ -1,0 +1,76 @@
+"""The extension's bridge: welded meshes, levels below their nodes, and what goes the road of glTF."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from msh_gltf.converter.kinds.dispatch import load_file
+from msh_gltf.converter.numeric.pose import rotation_matrix
+from msh_gltf.converter.options import ExportOptions
+from tests.blender.test_extension import UNTOUCHED, WALKER, Seen, parse, pytestmark, see, zip_file
+
+__all__ = ["pytestmark", "zip_file"]
+
+
+@pytest.fixture(scope="module")
+def seen(zip_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    return see(zip_file, tmp_path_factory.mktemp("extension"), ("untouched", "corner", "cells", "beyond", "turned"))
+
+
+def test_corners_at_one_place_are_one_vertex(seen: Seen) -> None:
+    """But for faces that Blender cannot hold on the same vertices: a second one of them, one without area."""
+    untouched = seen.facts["untouched"]
+    for name in ("walker", "hangar"):
+        assert all(vertices == places for vertices, places in untouched[name]["vertices"])
+    assert any(a > b for name in UNTOUCHED for a, b in untouched[name]["vertices"])
+
+
+def test_moving_a_vertex_moves_all_corners_there(seen: Seen) -> None:
+    facts = seen.facts["corner"]
+    assert facts["corners"] > 2
+    assert [row[:3] for row in facts["report"]["rows"] if row[2] != "kept"] == [["part", "gun", "rebuilt"]]
+    old, new = parse(WALKER), parse(seen.out / "corner/corner.msh")
+    was, now = (np.array(facts[key], np.float32) for key in ("was", "is"))
+    before, after = (model.positions for model in (old, new))
+    there = (before == was).all(axis=1) & (after != before).any(axis=1)
+    assert there.sum() > 1
+    assert (after[there] == now).all()
+    assert (after[~there] == before[~there]).all()
+
+
+def test_the_sliders_show_one_stage_and_level(seen: Seen) -> None:
+    facts = seen.facts["cells"]
+    assert all(".stage" not in name and ".level" not in name for name in facts["first"])
+    assert facts["stage 1"]
+    assert all(name.endswith(".stage1") for name in facts["stage 1"])
+    assert facts["level 1"]
+    assert all(name.endswith(".level1") for name in facts["level 1"])
+    assert facts["again"] == facts["first"]
+    assert facts["untouched"]["outcome"] == "unchanged, restored byte for byte"
+    seen.same("cells", "same.msh", WALKER)
+    assert facts["follows"] == 0
+
+
+@pytest.mark.parametrize("name", ["constraint", "driver", "bone", "instances"])
+def test_what_the_bridge_does_not_carry_takes_the_other_road(seen: Seen, name: str) -> None:
+    facts = seen.facts["beyond"]
+    assert (facts[f"{name} before"], facts[name]) == (False, True)
+    assert facts[f"{name} report"]["outcome"]
+
+
+def test_euler_angles_and_places_from_a_parent(seen: Seen) -> None:
+    """A new node stands where Blender shows it, and turns by the angles of its keys."""
+    facts = seen.facts["turned"]
+    assert any(row[1] == "other" and row[2] == "new" for row in facts["added"]["rows"])
+    scene = load_file(seen.out / "turned/added.msh", None, ExportOptions()).scene
+    (index,) = (i for i, node in enumerate(scene.nodes) if node.name == "other")
+    node = scene.nodes[index]
+    local = np.array(facts["local"])
+    assert np.allclose(node.translation, local[:3, 3], atol=1e-5)
+    (track,) = (track for track in scene.tracks if track.node == index)
+    start, end = (rotation_matrix(track.rotation.values[at]) for at in (0, 10))
+    turn = np.array([[1, 0, 0], [0, np.cos(1), -np.sin(1)], [0, np.sin(1), np.cos(1)]])
+    assert np.allclose(end, start @ turn, atol=1e-3)

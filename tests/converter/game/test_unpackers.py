@@ -1,0 +1,90 @@
+"""Games that other tools unpacked: every texture is found, and edits go into the files that were there."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from msh_gltf.converter import cli
+from tests.docs.materials import example_game
+from tests.support.game import snapshot
+from tests.support.gltf_edit import Editable
+from tests.support.runs import call
+from tests.support.unpackers import LAYOUTS, unpack_game
+
+every_layout = pytest.mark.parametrize("layout", LAYOUTS)
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    ignored = shutil.ignore_patterns("UNITS", "MISSIONS")
+    return Path(shutil.copytree(example_game(), tmp_path_factory.mktemp("packed") / "GAME", ignore=ignored))
+
+
+@pytest.fixture(scope="module")
+def expected(packed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return export(packed, tmp_path_factory.mktemp("expected") / "out")
+
+
+def export(game: Path, out: Path) -> Path:
+    assert call(cli.msh2gltf, game, "-o", out, "-q", "-j", 1) == 0
+    return out
+
+
+def pictures(out: Path) -> dict[str, bytes]:
+    folder = out / "textures"
+    return {
+        path.relative_to(folder).as_posix(): np.asarray(Image.open(path)).tobytes()
+        for path in sorted(folder.rglob("*.png"))
+    }
+
+
+def models(out: Path) -> list[str]:
+    return sorted(path.relative_to(out).as_posix().replace("/entries/", "/") for path in out.rglob("*.glb"))
+
+
+@every_layout
+def test_the_same_models_and_textures(packed: Path, expected: Path, tmp_path: Path, layout: str) -> None:
+    game = unpack_game(Path(shutil.copytree(packed, tmp_path / "GAME")), layout)
+    out = export(game, tmp_path / "out")
+    assert models(out) == models(expected)
+    assert pictures(out) == pictures(expected) != {}
+    assert call(cli.gltf2msh, out, "--game", game, "-o", tmp_path / "new", "-q", "-j", 1) == 0
+    assert snapshot(tmp_path / "new") == snapshot(game)
+
+
+@every_layout
+def test_edits_go_into_the_files_that_were_there(packed: Path, tmp_path: Path, layout: str) -> None:
+    """A texture, a material, a material list and a model; no second file appears."""
+    game = unpack_game(Path(shutil.copytree(packed, tmp_path / "GAME")), layout)
+    before, out = snapshot(game), export(game, tmp_path / "out")
+    picture = out / "textures" / "armour.0.png"
+    painted = Image.open(picture).convert("RGBA")
+    painted.paste((255, 0, 0, 255), (0, 0, 8, 8))
+    painted.save(picture)
+    gltf = next(out.rglob("e_tur_01.glb"))
+    document = Editable(gltf)
+    document.json["nodes"][0]["translation"] = [1.0, 2.0, 3.0]
+    for material in document.json["materials"]:
+        if material["name"] == "glass":
+            material["pbrMetallicRoughness"]["baseColorFactor"] = [1.0, 0.0, 0.0, 1.0]
+        if material["name"] == "joint":
+            material["name"] = "wall"
+            material.pop("extras", None)
+    document.save(gltf)
+    assert call(cli.gltf2msh, out, "--game", game, "-o", tmp_path / "new", "-q", "-j", 1) == 0
+    after = snapshot(tmp_path / "new")
+    assert after.keys() == before.keys()
+    changed = sorted(name for name in before if after[name] != before[name])
+    assert len(changed) == 4, changed
+    for words in (
+        ("turrets", "e_tur_01", "msh"),
+        ("turrets", "e_tur_01", "wea"),
+        ("Textures", "armour"),
+        ("Material",),
+    ):
+        assert any(all(word in name for word in words) for name in changed), (words, changed)

@@ -1,0 +1,204 @@
+"""Areal maps and terrains with edits that are drawn (``tests.converter.judge.world``)."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from msh_gltf.converter.kinds.import_result import ImportResult
+from tests.converter.judge.world import AXES, Chance, Facts, Json, World, counted, rounded
+from tests.support.maps import level_called
+
+LEVEL = "spec__AutoMAP_00"
+
+
+# ------------------------------------------------------------------ areal maps
+
+
+class Areals(World):
+    """An areal map; triangles that share no corners, so that each may be edited alone."""
+
+    @staticmethod
+    def make(folder: Path) -> Path:
+        return level_called(LEVEL).folder / "Land.map"
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        for primitive in self.file.primitives():
+            if "indices" not in primitive:
+                continue
+            index = self.file.arrays[primitive["indices"]].reshape(-1)
+            for name, accessor in [*primitive["attributes"].items()]:
+                primitive["attributes"][name] = self.file.add(self.file.arrays[accessor][index].copy())
+            primitive["indices"] = self.file.add(np.arange(len(index), dtype=np.uint32)[:, None])
+
+    def faces(self) -> list[tuple[Json, np.ndarray, np.ndarray, np.ndarray]]:
+        """Primitives with positions (T, 3, 3), numbers of areals (T, 3), flags (T, 3): views."""
+        out = []
+        for primitive in self.file.primitives():
+            if "indices" in primitive:
+                of = primitive["attributes"]
+                arrays = (self.file.arrays[of[name]] for name in ("POSITION", "_MSH_AREAL", "_MSH_LOGIC"))
+                positions, numbers, flags = arrays
+                out.append((primitive, positions.reshape(-1, 3, 3), numbers.reshape(-1, 3), flags.reshape(-1, 3)))
+        return out
+
+    def areal(self, chance: Chance) -> tuple[int, np.ndarray]:
+        """A primitive, and the triangles of an areal of it."""
+        faces = self.faces()
+        at = int(chance.integers(len(faces)))
+        numbers = faces[at][2][:, 0]
+        return at, np.flatnonzero(numbers == numbers[int(chance.integers(len(numbers)))])
+
+    def move_corner(self, chance: Chance) -> None:
+        at, rows = self.areal(chance)
+        corner = self.faces()[at][1][rows[0], int(chance.integers(3))].copy()
+        by = chance.uniform(-0.4, 0.4, 3).astype(np.float32)
+        for _, positions, *_ in self.faces():
+            positions[(positions == corner).all(axis=2)] += by
+
+    def raise_areal(self, chance: Chance) -> None:
+        at, rows = self.areal(chance)
+        self.faces()[at][1][rows, :, 1] += np.float32(chance.uniform(0.1, 3))
+
+    def change_flag(self, chance: Chance) -> None:
+        at, rows = self.areal(chance)
+        flags = self.faces()[at][3]
+        flags[rows] = 1 - flags[rows]
+
+    def change_class(self, chance: Chance) -> None:
+        material = self.file.json["materials"][int(chance.integers(len(self.file.json["materials"])))]
+        material["name"] = f"class_{int(chance.integers(1, 20))}"
+
+    def split(self, chance: Chance) -> None:
+        for _ in range(50):
+            at, rows = self.areal(chance)
+            if len(rows) > 1:
+                self.faces()[at][2][rows[0]] = 0
+                return
+
+    def delete_areal(self, chance: Chance) -> None:
+        at, rows = self.areal(chance)
+        primitive, *arrays = self.faces()[at]
+        keep = np.setdiff1d(np.arange(len(arrays[0])), rows)
+        for name, array in zip(("POSITION", "_MSH_AREAL", "_MSH_LOGIC"), arrays, strict=True):
+            width = 3 if name == "POSITION" else 1
+            primitive["attributes"][name] = self.file.add(array[keep].reshape(-1, width).copy())
+        primitive["attributes"].pop("NORMAL", None)
+        primitive["indices"] = self.file.add(np.arange(3 * len(keep), dtype=np.uint32)[:, None])
+
+    edits: ClassVar = {
+        "move corner": move_corner,
+        "raise areal": raise_areal,
+        "change flag": change_flag,
+        "change class": change_class,
+        "add areal": split,
+        "delete areal": delete_areal,
+    }
+
+    def shown(self) -> Facts:
+        """Corners of each class and flag; and the area of each class."""
+        corners, areas = set[tuple[object, ...]](), dict[int, float]()
+        for primitive, positions, _, flags in self.faces():
+            number = int(self.file.json["materials"][primitive["material"]]["name"].partition("_")[2])
+            points = positions.astype(np.float64) @ AXES.T
+            a, b = (points[:, 1] - points[:, 0])[:, :2], (points[:, 2] - points[:, 0])[:, :2]
+            areas[number] = areas.get(number, 0) + float(np.abs(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]).sum() / 2)
+            for triangle, flag in zip(points, flags, strict=True):
+                corners |= {("corner", number, int(flag[0]), *rounded(point, 2)) for point in triangle}
+        return dict.fromkeys(corners, 1) | {("area", n, round(area, 0)): 1 for n, area in areas.items()}
+
+    def arrived(self, back: ImportResult) -> Facts:
+        data, corners, areas = back.data, set[tuple[object, ...]](), dict[int, float]()
+        count, total = struct.unpack_from("<iI", data, 8)
+        heads = [struct.unpack_from("<4I", data, total - 64 * (count - i)) for i in range(count)]
+        which = next(i for i, head in enumerate(heads) if head[0] == 12)
+        at = struct.unpack_from("<I", data, total - 64 * (count - which) + 56)[0]
+        for _ in range(heads[which][1]):
+            flag, _, number, _, vertices, polys = struct.unpack_from("<6I", data, at + 32)
+            points = np.frombuffer(data, "<f4", 3 * vertices, at + 56).reshape(-1, 3).astype(np.float64)
+            x, y = points[:, 0] - points[0, 0], points[:, 1] - points[0, 1]
+            area = abs(float((x * np.roll(y, -1) - y * np.roll(x, -1)).sum() / 2))
+            areas[number] = areas.get(number, 0) + area
+            corners |= {("corner", number, flag, *rounded(point, 2)) for point in points}
+            at += 56 + 20 * vertices
+            for _ in range(polys):
+                at += 4 + 16 * struct.unpack_from("<I", data, at)[0]
+        return dict.fromkeys(corners, 1) | {("area", n, round(area, 0)): 1 for n, area in areas.items()}
+
+
+# ------------------------------------------------------------------ terrains
+
+
+class Terrain(World):
+    """A level's landscape."""
+
+    @staticmethod
+    def make(folder: Path) -> Path:
+        return level_called(LEVEL).folder / "Land.msh"
+
+    def fine(self) -> list[Json]:
+        mesh = next(node for node in self.nodes if self.msh(node).get("level") == 0)["mesh"]
+        found: list[Json] = self.file.json["meshes"][mesh]["primitives"]
+        return found
+
+    def vertex(self, chance: Chance) -> int:
+        """A vertex of the fine level alone."""
+        used = np.concatenate([self.file.arrays[p["indices"]].reshape(-1) for p in self.fine()])
+        coarse = [p for p in self.file.primitives() if p not in self.fine()]
+        other = np.concatenate([self.file.arrays[p["indices"]].reshape(-1) for p in coarse])
+        return int(chance.choice(np.setdiff1d(used, other)))
+
+    def stream(self, name: str) -> np.ndarray:
+        return self.file.arrays[self.fine()[0]["attributes"][name]]
+
+    def raise_vertex(self, chance: Chance) -> None:
+        self.stream("POSITION")[self.vertex(chance), 1] += np.float32(chance.uniform(0.2, 3))
+
+    def change_coordinates(self, chance: Chance) -> None:
+        self.stream("TEXCOORD_0")[self.vertex(chance)] += np.float32(0.125)
+
+    def change_blend(self, chance: Chance) -> None:
+        values = self.stream("_MSH_BLEND")
+        at = self.vertex(chance)
+        values[at] = 1.0 if values[at] < 0.5 else 0.0
+
+    def delete_face(self, chance: Chance) -> None:
+        primitive = self.fine()[int(chance.integers(len(self.fine())))]
+        index = self.file.arrays[primitive["indices"]].reshape(-1, 3)
+        kept = np.delete(index, int(chance.integers(len(index))), axis=0)
+        primitive["indices"] = self.file.add(kept.reshape(-1, 1))
+
+    def assign_material(self, chance: Chance) -> None:
+        fine = self.fine()
+        one, other = (fine[int(i)] for i in chance.choice(len(fine), 2, replace=False))
+        index = self.file.arrays[one["indices"]].reshape(-1, 3)
+        face = int(chance.integers(len(index)))
+        whole = np.concatenate([self.file.arrays[other["indices"]].reshape(-1, 3), index[face : face + 1]])
+        other["indices"] = self.file.add(whole.reshape(-1, 1))
+        one["indices"] = self.file.add(np.delete(index, face, axis=0).reshape(-1, 1))
+
+    edits: ClassVar = {
+        "raise vertex": raise_vertex,
+        "delete face": delete_face,
+        "change blend": change_blend,
+        "assign material": assign_material,
+        "change coordinates": change_coordinates,
+    }
+
+    def shown(self) -> Facts:
+        """Faces of the fine level: corners, coordinates, rows of materials."""
+        out = []
+        positions, coordinates = self.stream("POSITION").astype(np.float64) @ AXES.T, self.stream("TEXCOORD_0")
+        for primitive in self.fine():
+            about = self.file.json["materials"][primitive["material"]]["extras"]["msh"]
+            for face in self.file.arrays[primitive["indices"]].reshape(-1, 3).tolist():
+                corners = sorted((*rounded(positions[v], 2), *rounded(coordinates[v], 2)) for v in face)
+                out.append((about["first"], about["second"], *corners))
+        return counted(out)
+
+    def arrived(self, back: ImportResult) -> Facts:
+        raise NotImplementedError

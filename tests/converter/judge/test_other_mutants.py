@@ -1,0 +1,86 @@
+"""The judge finds what comparators of terrains, units, missions, areal maps, points and materials miss."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from msh_gltf.converter.edits.points import PointEdit
+from msh_gltf.converter.judge.explain import JUDGED
+from msh_gltf.converter.kinds.import_result import ImportResult
+from tests.converter.judge.mutants import nothing
+from tests.converter.judge.world import World
+from tests.converter.judge.worlds import WORLDS
+
+EDITS = "msh_gltf.converter.edits"
+#: Both what carries a component's move to its object, and what names one that is not carried.
+ROOTS = f"{EDITS}.object_roots._Roots.run {EDITS}.placements.Placements._require_in_place"
+
+
+def keep_point(plan: Any, _: object, point: Any, __: object, placed: Any, ___: object) -> None:
+    plan.points.append(PointEdit(point.row, placed.node))
+
+
+def same_words(_: object, __: object, ___: object, ____: object) -> list[str]:
+    return []
+
+
+#: A world, what is replaced by what, and the edits that are ignored then.
+MUTANTS: list[tuple[str, str, object, tuple[str, ...]]] = [
+    ("areal map", f"{EDITS}.areal_changes._compare", nothing, ("move corner", "change class", "change flag")),
+    ("areal map", f"{EDITS}.areal_changes._add", nothing, ("add areal",)),
+    ("areal map", f"{EDITS}.areal_changes.ArealPlan.shapes_change", False, ("delete areal", "move corner")),
+    ("terrain", f"{EDITS}.terrain.LevelPlan.unchanged", True, ("raise vertex", "delete face", "change blend")),
+    ("terrain", f"{EDITS}.terrain.LevelPlan.unchanged", True, ("assign material", "change coordinates")),
+    ("mission", f"{EDITS}.mission_objects._Objects._set_place", nothing, ("move object", "turn object")),
+    ("mission", f"{EDITS}.mission_objects._Objects._set_words", nothing, ("change clan",)),
+    ("mission", f"{EDITS}.mission_objects._Objects._set_properties", nothing, ("change property",)),
+    ("mission", ROOTS, nothing, ("move root",)),
+    ("mission", f"{EDITS}.mission._edit_routes", nothing, ("move route",)),
+    ("mission", f"{EDITS}.mission._edit_zones", nothing, ("move zone", "resize zone")),
+    ("mission", f"{EDITS}.mission._edit_lodes", nothing, ("move lode", "change amount")),
+    ("unit", f"{EDITS}.unit._Parts._set_key", nothing, ("exchange part",)),
+    ("unit", f"{EDITS}.unit._Parts._set_words", same_words, ("change class of part",)),
+    ("points", f"{EDITS}.points._compare", keep_point, ("move point", "turn point", "rename point")),
+    ("points", f"{EDITS}.points._add", nothing, ("add point",)),
+    ("materials", f"{EDITS}.surfaces._Comparison._compare_colours", nothing, ("change colour", "change light")),
+    ("materials", f"{EDITS}.surfaces._Comparison._compare_mode", nothing, ("change mode",)),
+    ("materials", f"{EDITS}.surfaces._Comparison._picture", nothing, ("assign picture",)),
+]
+
+
+def judged(back: ImportResult) -> list[str]:
+    return [str(one) for one in back.not_applied if one.why == JUDGED]
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_no_edit_is_named_as_it_is(name: str, tmp_path: Path) -> None:
+    """Nor is a file without an edit."""
+    for number, kind in enumerate(["", *WORLDS[name].edits]):
+        back = imported(WORLDS[name], kind, tmp_path / str(number))
+        assert judged(back) == [], kind
+        assert bool(kind) != back.unchanged, kind
+
+
+def imported(world: type[World], kind: str, folder: Path) -> ImportResult:
+    folder.mkdir()
+    one = world(folder)
+    if kind:
+        one.edits[kind](one, np.random.default_rng(0))
+    return one.back()
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "instead", "kinds"), MUTANTS, ids=[f"{m[1].rpartition('.')[2]} {m[3][0]}" for m in MUTANTS]
+)
+def test_an_ignored_edit_is_named(
+    name: str, target: str, instead: object, kinds: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, kind in enumerate(kinds):
+        with monkeypatch.context() as patch:
+            for one in target.split():
+                patch.setattr(one, instead if callable(instead) else property(lambda _: instead))
+            assert judged(imported(WORLDS[name], kind, tmp_path / str(number))), kind

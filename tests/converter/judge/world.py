@@ -1,0 +1,102 @@
+"""Files of each kind with edits that are drawn, and what they show before and after by a reader of their own.
+
+``World.shown`` reads an edited glTF, ``World.arrived`` what came of its import; neither uses the product's
+readers, comparators or judge.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar
+
+import numpy as np
+
+from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
+from msh_gltf.converter.kinds.import_result import ImportResult
+from msh_gltf.converter.options import ExportOptions, ImportOptions
+from tests.support.gltf_edit import Editable
+from tests.support.gltf_shown import trs
+
+Json = dict[str, Any]
+Chance = np.random.Generator
+Facts = dict[tuple[object, ...], int]
+#: Axes of glTF in those of the game.
+AXES = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]], np.float64)
+
+
+@cache
+def exported(world: type[World]) -> tuple[Path, TemporaryDirectory[str]]:
+    """A world's source and its glTF with the sidecar, in a folder."""
+    folder = TemporaryDirectory()
+    source = world.make(Path(folder.name))
+    options = ExportOptions(textures=world.textures)
+    target = Path(folder.name) / "out" / "first.glb"
+    target.parent.mkdir()
+    for path, data in load_file(source, None, options).files(target, options):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return target, folder
+
+
+class World:
+    """A file, to be edited and imported."""
+
+    edits: ClassVar[dict[str, Callable[[Any, Chance], object]]]
+    textures: ClassVar[tuple[Path, ...]] = ()
+
+    @staticmethod
+    def make(folder: Path) -> Path:
+        """Write the source; returns its path."""
+        raise NotImplementedError
+
+    def __init__(self, folder: Path) -> None:
+        first = exported(type(self))[0]
+        shutil.copytree(first.parent, folder, dirs_exist_ok=True)
+        self.path = folder / first.name
+        self.file = Editable(self.path)
+        self.nodes: list[Json] = self.file.json["nodes"]
+
+    def back(self) -> ImportResult:
+        return import_gltf(self.file.save(self.path), None, ImportOptions())
+
+    def msh(self, node: Json) -> Json:
+        found: Json = node.get("extras", {}).get("msh", {})
+        return found
+
+    def of(self, chance: Chance, kind: str) -> Json:
+        """A node of a kind."""
+        found = [node for node in self.nodes if self.msh(node).get("kind") == kind]
+        return found[int(chance.integers(len(found)))]
+
+    def world(self) -> list[np.ndarray]:
+        """The matrices of nodes, glTF axes."""
+        above = {child: i for i, node in enumerate(self.nodes) for child in node.get("children", [])}
+
+        def of(i: int) -> np.ndarray:
+            own = trs(self.nodes[i])
+            return of(above[i]) @ own if i in above else own
+
+        return [of(i) for i in range(len(self.nodes))]
+
+    def shown(self) -> Facts:
+        """What the edited file shows: facts, and how often each is there."""
+        raise NotImplementedError
+
+    def arrived(self, back: ImportResult) -> Facts:
+        """What the result shows, by the same facts."""
+        raise NotImplementedError
+
+
+def counted(facts: list[tuple[object, ...]]) -> Facts:
+    out: Facts = {}
+    for one in facts:
+        out[one] = out.get(one, 0) + 1
+    return out
+
+
+def rounded(values: Any, digits: int = 3) -> tuple[float, ...]:
+    return tuple((np.round(np.asarray(values, np.float64).reshape(-1), digits) + 0.0).tolist())

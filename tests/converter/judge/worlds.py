@@ -1,0 +1,268 @@
+"""Files of each kind with edits that are drawn (``tests.converter.judge.world``)."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from tests.converter.judge.grounds import Areals, Terrain
+from tests.converter.judge.world import Chance, Json, World
+from tests.support.assembled_game import ROBOT, GameParts
+from tests.support.corpus import LIBS, sample_called
+from tests.support.points import cpt
+
+ROBOT_MODEL = "retail__system__R_H_002"
+
+
+# ------------------------------------------------------------------ missions and units
+
+
+class Mission(World):
+    """A mission of a base, robots, a rock, a route, a zone and a lode."""
+
+    @staticmethod
+    def make(folder: Path) -> Path:
+        parts = GameParts()
+        parts.placed[0]["properties"] = [*parts.placed[0]["properties"], (1, 50, "Health")]
+        return parts.write(folder / "GAME")
+
+    def move_object(self, chance: Chance) -> None:
+        node = self.of(chance, "object")
+        node["translation"] = [float(v) for v in chance.uniform(20, 150, 3) * [1, 0.05, -1]]
+
+    def turn_object(self, chance: Chance) -> None:
+        half = chance.uniform(0.2, 1.2)
+        self.object(chance, hosted=False)["rotation"] = [0.0, float(np.sin(half)), 0.0, float(np.cos(half))]
+
+    def object(self, chance: Chance, *, hosted: bool = True) -> Json:
+        found = [
+            n for n in self.nodes if self.msh(n).get("kind") == "object" and (hosted or "hosted" not in self.msh(n))
+        ]
+        return found[int(chance.integers(len(found)))]
+
+    def scale_rock(self, chance: Chance) -> None:
+        rock = next(node for node in self.nodes if self.msh(node).get("path") == "S_ROCK")
+        rock["scale"] = [float(chance.uniform(0.5, 3))] * 3
+
+    def exchange_object(self, chance: Chance) -> None:
+        one = self.object(chance, hosted=False)["extras"]["msh"]
+        one["path"] = ROBOT if one["path"] == "S_ROCK" else "S_ROCK"
+
+    def change_clan(self, chance: Chance) -> None:
+        about = self.msh(self.object(chance))
+        about["clan"] = 1 - about["clan"] if about["clan"] < 2 else 5
+
+    def change_property(self, chance: Chance) -> None:
+        about = next(self.msh(n)["properties"] for n in self.nodes if "Health" in self.msh(n).get("properties", {}))
+        about["Health"] = int(chance.integers(51, 99))
+
+    def move_root(self, chance: Chance) -> None:
+        found = [n for n in self.nodes if self.msh(n).get("kind") == "component"]
+        node = found[int(chance.integers(len(found)))]
+        node["translation"] = [float(v) for v in chance.uniform(1, 5, 3)]
+
+    def delete_object(self, chance: Chance) -> None:
+        number = self.nodes.index(self.of(chance, "object"))
+        for scene in self.file.json["scenes"]:
+            scene["nodes"] = [one for one in scene.get("nodes", []) if one != number]
+
+    def copy_object(self, chance: Chance) -> None:
+        node = self.object(chance, hosted=False)
+        made = {key: value for key, value in copy.deepcopy(node).items() if key != "children"}
+        self.nodes.append({**made, "name": f"{node['name']}.001", "translation": [30.0, 5.0, -40.0]})
+        self.file.json["scenes"][0]["nodes"].append(len(self.nodes) - 1)
+
+    def move_route(self, chance: Chance) -> None:
+        mesh = self.file.json["meshes"][self.of(chance, "route")["mesh"]]
+        values = self.file.arrays[mesh["primitives"][0]["attributes"]["POSITION"]]
+        first = values[0].copy()
+        values[(values == first).all(axis=1)] += np.float32(1.5)
+
+    def move_zone(self, chance: Chance) -> None:
+        self.of(chance, "zone")["translation"] = [float(v) for v in chance.uniform(5, 60, 3) * [1, 0, -1]]
+
+    def resize_zone(self, chance: Chance) -> None:
+        self.of(chance, "zone")["extras"]["msh"]["inner"] = float(chance.uniform(1, 4))
+
+    def move_lode(self, chance: Chance) -> None:
+        self.of(chance, "lode")["translation"] = [float(v) for v in chance.uniform(5, 60, 3) * [1, 0.1, -1]]
+
+    def change_amount(self, chance: Chance) -> None:
+        self.of(chance, "lode")["extras"]["msh"]["amount"] = float(chance.uniform(10, 900))
+
+    edits: ClassVar = {
+        "move object": move_object,
+        "turn object": turn_object,
+        "scale rock": scale_rock,
+        "exchange object": exchange_object,
+        "change clan": change_clan,
+        "change property": change_property,
+        "move root": move_root,
+        "delete object": delete_object,
+        "copy object": copy_object,
+        "move route": move_route,
+        "move zone": move_zone,
+        "resize zone": resize_zone,
+        "move lode": move_lode,
+        "change amount": change_amount,
+    }
+
+
+class Unit(World):
+    """A robot of a chassis, a gun and a computer."""
+
+    @staticmethod
+    def make(folder: Path) -> Path:
+        parts = GameParts()
+        parts.objects["e_gun_2"] = parts.objects["e_gun_1"]
+        parts.write(folder / "GAME")
+        return folder / "GAME" / ROBOT.replace("\\", "/")
+
+    def part(self, chance: Chance) -> Json:
+        found = [n for n in self.nodes if self.msh(n).get("kind") == "component"]
+        return found[int(chance.integers(len(found)))]
+
+    def gun(self) -> Json:
+        return next(n for n in self.nodes if self.msh(n).get("key") == "e_gun_1")
+
+    def exchange_part(self, chance: Chance) -> None:
+        self.gun()["extras"]["msh"]["key"] = "e_gun_2"
+
+    def change_class(self, chance: Chance) -> None:
+        self.gun()["extras"]["msh"]["class"] = int(chance.integers(5, 9))
+
+    def change_label(self, chance: Chance) -> None:
+        self.part(chance)["extras"]["msh"]["label"] = f"part {int(chance.integers(99))}"
+
+    def remove_part(self, chance: Chance) -> None:
+        number = self.nodes.index(self.gun())
+        for node in self.nodes:
+            if number in node.get("children", []):
+                node["children"].remove(number)
+
+    def move_part(self, chance: Chance) -> None:
+        self.part(chance)["translation"] = [float(v) for v in chance.uniform(1, 3, 3)]
+
+    edits: ClassVar = {
+        "exchange part": exchange_part,
+        "change class of part": change_class,
+        "change label of part": change_label,
+        "remove part": remove_part,
+        "move part": move_part,
+    }
+
+
+# ------------------------------------------------------------------ points and materials
+
+
+class Points(World):
+    """A model with control points."""
+
+    @staticmethod
+    def make(folder: Path) -> Path:
+        shutil.copy(sample_called(ROBOT_MODEL).path, folder / "robot.msh")
+        rows = [
+            ("Camera", 2, (0.0, 0.0, 0.876), (0.0, 1.0, 0.0)),
+            ("Gun", 0, (1.5, -2.25, 3.0), (0.0, 4.849, 0.0)),
+            ("Gun", 3, (0.5, 0.25, -0.125), (0.3, 0.0, -0.42)),
+        ]
+        (folder / "robot.cpt").write_bytes(cpt(rows))
+        return folder / "robot.msh"
+
+    def move_point(self, chance: Chance) -> None:
+        node = self.of(chance, "point")
+        node["translation"] = [float(v) for v in chance.uniform(1, 3, 3)]
+
+    def turn_point(self, chance: Chance) -> None:
+        half = chance.uniform(0.3, 1.2)
+        self.of(chance, "point")["rotation"] = [float(np.sin(half)), 0.0, 0.0, float(np.cos(half))]
+
+    def rename_point(self, chance: Chance) -> None:
+        self.of(chance, "point")["name"] = f"Lamp{int(chance.integers(99))}.point"
+
+    def add_point(self, chance: Chance) -> None:
+        node = self.of(chance, "point")
+        number = self.nodes.index(node)
+        above = next(one for one in self.nodes if number in one.get("children", []))
+        extras = {"msh": {"kind": "point", "length": 1.0}}
+        self.nodes.append({"name": "Fresh.point", "translation": [1.0, 2.0, 3.0], "extras": extras})
+        above["children"].append(len(self.nodes) - 1)
+
+    def delete_point(self, chance: Chance) -> None:
+        number = self.nodes.index(self.of(chance, "point"))
+        for node in self.nodes:
+            if number in node.get("children", []):
+                node["children"].remove(number)
+
+    edits: ClassVar = {
+        "move point": move_point,
+        "turn point": turn_point,
+        "rename point": rename_point,
+        "add point": add_point,
+        "delete point": delete_point,
+    }
+
+
+class Materials(World):
+    """A model with the colours and pictures of a game."""
+
+    textures: ClassVar = (LIBS,)
+
+    @staticmethod
+    def make(folder: Path) -> Path:
+        source = sample_called(ROBOT_MODEL).path
+        shutil.copy(source, folder / "robot.msh")
+        shutil.copy(source.with_suffix(".wea"), folder / "robot.wea")
+        return folder / "robot.msh"
+
+    def materials(self, chance: Chance) -> list[Json]:
+        """All materials of one name: the game has one for them."""
+        used = sorted({p["material"] for p in self.file.primitives()})
+        found = [self.file.json["materials"][i] for i in used]
+        name = found[int(chance.integers(len(found)))]["name"]
+        return [one for one in found if one["name"] == name]
+
+    def change_colour(self, chance: Chance) -> None:
+        some, colour = self.materials(chance), [*map(float, chance.uniform(0.1, 0.9, 3))]
+        for about in (one["pbrMetallicRoughness"] for one in some):
+            about["baseColorFactor"] = [*colour, about.get("baseColorFactor", [1, 1, 1, 1])[3]]
+
+    def change_light(self, chance: Chance) -> None:
+        some, light = self.materials(chance), [*map(float, chance.uniform(0.1, 0.9, 3))]
+        for one in some:
+            one["emissiveFactor"] = light
+
+    def change_mode(self, chance: Chance) -> None:
+        some = self.materials(chance)
+        mode = "BLEND" if some[0].get("alphaMode", "OPAQUE") == "OPAQUE" else "OPAQUE"
+        for one in some:
+            one["alphaMode"] = mode
+
+    def assign_picture(self, chance: Chance) -> None:
+        some, count = self.materials(chance), len(self.file.json["textures"])
+        textures = [one["pbrMetallicRoughness"].get("baseColorTexture") for one in some]
+        by = int(chance.integers(1, count))
+        for texture in textures:
+            if texture is not None:
+                texture["index"] = (texture["index"] + by) % count
+
+    edits: ClassVar = {
+        "change colour": change_colour,
+        "change light": change_light,
+        "change mode": change_mode,
+        "assign picture": assign_picture,
+    }
+
+
+WORLDS: dict[str, type[World]] = {
+    "areal map": Areals,
+    "terrain": Terrain,
+    "mission": Mission,
+    "unit": Unit,
+    "points": Points,
+    "materials": Materials,
+}
