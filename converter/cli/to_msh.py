@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import plural, printable
+from ..errors import plural, printable, quoted
 from .common import (
     SETTINGS,
     STDOUT,
@@ -302,7 +302,7 @@ def _add_one(given: ToMsh, options: ImportOptions) -> None:
     for path in wrote if not given.dry_run else ():
         say(f"  wrote {path}")
     if wrote and not given.dry_run:
-        say(f"  msh-mod undo {archive.parent} takes it back")
+        say(f"  msh-mod undo {quoted(archive.parent)} takes it back")
 
 
 def _show_problems(given: ToMsh, result: ImportResult) -> None:
@@ -360,7 +360,7 @@ def _import_many(given: ToMsh, options: ImportOptions) -> None:
     keys = sum("key" in o.facts and o.status in ("changed", "added") for o in run.outcomes)
     what += f" and {plural(keys, 'object key')}" if keys else ""
     wrote = changed or painted or any(o.status == "restored" for o in run.everything)
-    undo = f"; msh-mod undo {game} takes it back" if output is None and wrote else ""
+    undo = f"; msh-mod undo {quoted(game)} takes it back" if output is None and wrote else ""
     finish(run, given, given.report, f"{what} went into {game if output is None else output}{undo}")
 
 
@@ -456,4 +456,4 @@ def _write_into(given: ToMsh, edit: Callable[[], EditedLibrary], summary: str) -
         return
     say(f"  {'added' if edited.added else 'replaced'} entry {edited.name}")
     say(f"  wrote {library} ({plural(len(edited.data), 'byte')})")
-    say(f"  msh-mod undo {library.parent} takes it back")
+    say(f"  msh-mod undo {quoted(library.parent)} takes it back")

@@ -152,7 +152,7 @@ def tree(root: Path, *, leave_out: Path | None = None) -> Tree:
         here = str(base)
         for name in list(directories):
             path = base / name
-            if path.is_symlink():
+            if os.path.islink(path):  # False where a path is too long to ask
                 out.directory_links.append(path.relative_to(root))
                 directories.remove(name)
             elif hidden is not None and path.resolve() == hidden:
