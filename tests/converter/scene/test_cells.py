@@ -12,7 +12,11 @@ from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import PartName, node_of_part, part_name, read_part_name, scene_name
+from tests.support.gltf_edit import Editable
 from tests.support.rebuilt import parse
+from tests.support.runs import run
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize(
@@ -71,3 +75,39 @@ def test_new_parts_are_named_as_the_game_means_them_in_either_dialect(dialect: D
     said = [line for line in result.warnings if "damage stage" in line]
     line = "part 'hut.lod2': row 2 is damage stage 2 in the game; a level of detail is called hut.level2"
     assert said == ([line] if dialect is Dialect.RETAIL else [])
+
+
+@pytest.mark.parametrize("extras", [True, False])
+def test_exports_that_name_cells_by_row_and_column_come_back_unchanged(extras: bool, tmp_path: Path) -> None:
+    """Older versions called them so in both dialects; without extras the names alone say which part is which."""
+    run("msh2gltf", ROOT / "examples/walker.msh", "-o", tmp_path / "walker.glb")
+    document = Editable(tmp_path / "walker.glb")
+    by_row = {}
+    for node in document.json["nodes"]:
+        about = node["extras"]["msh"]
+        owner = document.json["nodes"][about["node"]]["name"]
+        if "lod" in about:
+            by_row[node["name"]] = f"{owner}.lod{about['lod']}.group{about['group']}"
+    for node in document.json["nodes"]:
+        node["name"] = by_row.get(node["name"], node["name"])
+    for mesh in document.json["meshes"]:
+        mesh["name"] = by_row.get(mesh["name"], f"{mesh['name']}.lod0.group0")
+    if not extras:
+        for thing in [*document.json["nodes"], *document.json["meshes"]]:
+            thing.pop("extras", None)
+    assert len(by_row) == 9
+    document.save(tmp_path / "walker.glb")
+    result = import_gltf(tmp_path / "walker.glb")
+    assert (result.unchanged, result.warnings, result.not_applied) == (True, [], [])
+
+
+def test_the_mesh_of_an_older_export_says_which_node_was_renamed(tmp_path: Path) -> None:
+    run("msh2gltf", ROOT / "examples/walker.msh", "-o", tmp_path / "walker.glb")
+    document = Editable(tmp_path / "walker.glb")
+    gun = document.node("gun")
+    document.json["meshes"][gun["mesh"]]["name"] = "gun.lod0.group0"
+    del document.json["meshes"][gun["mesh"]]["extras"], gun["extras"]
+    gun["name"] = "cannon"
+    document.save(tmp_path / "walker.glb")
+    result = import_gltf(tmp_path / "walker.glb")
+    assert [str(change) for change in result.changes] == ["node 'cannon': renamed from 'gun'"]
