@@ -160,6 +160,7 @@ class Builder:
     """
 
     def __init__(self) -> None:
+        self._extensions: list[str] = []
         self.scenes: list[Json] = []
         self.nodes: list[Json] = []
         self.meshes: list[Json | Text] = []
@@ -244,10 +245,16 @@ class Builder:
         self._pixels.append(pixels)
         return len(self.images) - 1
 
+    def use_extension(self, name: str) -> None:
+        """Name an extension that a viewer may do without."""
+        if name not in self._extensions:
+            self._extensions.append(name)
+
     def document(self) -> Document:
         """Return the document; its default scene is the first."""
         data: Json = {
             "asset": {"version": "2.0", "generator": f"msh-gltf {__version__}"},
+            "extensionsUsed": self._extensions,
             "scene": 0,
             "scenes": self.scenes,
             "nodes": self.nodes,

@@ -11,7 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..converter.formats.control_points import ControlPoint
-from ..converter.formats.gltf import RESTART16, ComponentType, Json, Target, pixel_digest
+from ..converter.formats.gltf import (
+    RESTART16,
+    TEXTURE_TRANSFORM,
+    WHOLE,
+    ComponentType,
+    Json,
+    Target,
+    TextureTransform,
+    pixel_digest,
+)
 from ..converter.numeric.axes import game_to_gltf, rotation_to_gltf
 from ..converter.numeric.quantize import to_linear
 from ..converter.scene.appearance import Appearance, MaterialAppearance, Picture
@@ -44,6 +53,14 @@ class Pictures:
         if number is None:
             number = self._textures[picture] = self._file.add_texture(*self._image(picture))
         return number
+
+    def info(self, picture: Picture, rectangle: TextureTransform = WHOLE) -> Json:
+        """Return how a material refers to a picture, or to a rectangle of it."""
+        out: Json = {"index": self.texture(picture)}
+        if rectangle != WHOLE:
+            out["extensions"] = {TEXTURE_TRANSFORM: rectangle.json}
+            self._file.use_extension(TEXTURE_TRANSFORM)
+        return out
 
     def _image(self, picture: Picture) -> tuple[Json, str]:
         """An image, and the digest of its pixels."""
@@ -79,8 +96,13 @@ def set_appearance(
     surface = out["pbrMetallicRoughness"]
     *colour, alpha = appearance.colour
     surface["baseColorFactor"] = [*to_linear(colour), round(alpha, 6)]
+    own_texture: Json | None = None
     if picture is not None:
-        surface["baseColorTexture"] = {"index": pictures.texture(picture)}
+        rectangle = picture.transform(appearance.cell)
+        own_texture = surface["baseColorTexture"] = pictures.info(picture, rectangle)
+        picture = picture.part(appearance.cell)
+        if rectangle != WHOLE:
+            values["rectangle"] = " ".join(f"{value:.9g}" for value in rectangle[:4])
     cutout = appearance.translucent and not appearance.additive and appearance.colour[3] == 1.0
     if cutout and picture is not None and picture.cutout:
         out["alphaMode"] = "MASK"  # a silhouette: no half-clear texel to blend
@@ -94,8 +116,8 @@ def set_appearance(
         out["emissiveFactor"] = to_linear(own)
         if light is not None:
             out["emissiveTexture"] = {"index": pictures.texture(light), "texCoord": _LIGHTMAP_UV}
-        elif picture is not None:  # its own light goes through the texture too
-            out["emissiveTexture"] = {"index": pictures.texture(picture)}
+        elif own_texture is not None:  # its own light goes through the texture too
+            out["emissiveTexture"] = own_texture
     values["material"], values["phases"] = appearance.material, appearance.phases
     if appearance.additive:
         values["additive"] = 1

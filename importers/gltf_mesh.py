@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError
-from ..converter.formats.gltf import Json, Mode
+from ..converter.formats.gltf import TEXTURE_TRANSFORM, Mode
 from ..converter.numeric.arrays import cross_products
 from ..converter.numeric.axes import gltf_to_game
 from ..converter.numeric.quantize import normalise
@@ -291,9 +291,9 @@ def _flat(attributes: Arrays, index: NDArray[Any]) -> tuple[Arrays, NDArray[Any]
 
 
 def _choose_coordinates(file: GltfFile, data: GltfPrimitive, attributes: Arrays, material: GltfMaterial) -> None:
-    """Make TEXCOORD_0 what the base colour texture uses: its set, KHR_texture_transform."""
+    """Make TEXCOORD_0 the set that the base colour texture uses; its transform is the material's."""
     info = (material.pbrMetallicRoughness or {}).get("baseColorTexture") or {}
-    transform = (info.get("extensions") or {}).get("KHR_texture_transform")
+    transform = (info.get("extensions") or {}).get(TEXTURE_TRANSFORM)
     name = f"TEXCOORD_{(transform or {}).get('texCoord', info.get('texCoord', 0))}"
     uv = attributes.get(name, attributes.get("TEXCOORD_0"))
     packed = "KHR_draco_mesh_compression" in (data.get("extensions") or {})
@@ -301,19 +301,7 @@ def _choose_coordinates(file: GltfFile, data: GltfPrimitive, attributes: Arrays,
         uv = file.array(data["attributes"][name])
     if uv is None:
         return
-    if transform is not None:
-        uv = moved_texture(uv, transform)
     attributes["TEXCOORD_0"] = uv
-
-
-def moved_texture(uv: NDArray[Any], transform: Json) -> NDArray[np.float32]:
-    """Texture coordinates, (V, 2), as KHR_texture_transform shows them."""
-    scaled = uv.astype(np.float64) * transform.get("scale", [1, 1])
-    sine, cosine = np.sin(transform.get("rotation", 0.0)), np.cos(transform.get("rotation", 0.0))
-    turned = np.stack(
-        [cosine * scaled[:, 0] + sine * scaled[:, 1], cosine * scaled[:, 1] - sine * scaled[:, 0]], axis=1
-    )
-    return np.asarray(turned + transform.get("offset", [0, 0]), np.float32)
 
 
 def _colours(values: NDArray[Any]) -> NDArray[np.uint8]:

@@ -20,7 +20,7 @@ from .converter.numeric.arrays import NONE16
 from .converter.scene.extras import FileInfo, MeshExtras, NodeExtras, read_extras, typed_extras
 from .converter.scene.scene import Channel, Clip, ImportedNode, ImportedScene, Mesh, Track
 from .importers.gltf import read_flags
-from .importers.gltf_mesh import StreamBuilder, moved_texture
+from .importers.gltf_mesh import StreamBuilder
 from .importers.gltf_types import require_finite
 from .materials import Looks, looks
 from .to_blender import FPS, NEAR, NORMAL, SHOWN_NORMAL, ids
@@ -243,10 +243,7 @@ class _Reader:
             own = {name: values[chosen] for name, values in attributes.items()}
             layer = self.looks.layers[material] if material >= 0 else None
             if uv:
-                name, transform = layer if layer is not None else ("", None)
-                own["TEXCOORD_0"] = uv.get(name, next(iter(uv.values())))[chosen]
-                if transform is not None:
-                    own["TEXCOORD_0"] = moved_texture(own["TEXCOORD_0"], transform)
+                own["TEXCOORD_0"] = uv.get(layer or "", next(iter(uv.values())))[chosen]
             out.primitives.append(self.vertices.add(material, *_shared(own)))
 
     # -------------------------------------------------------------- the clip

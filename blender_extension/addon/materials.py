@@ -16,7 +16,7 @@ import bpy
 import numpy as np
 
 from .converter.findings import Report
-from .converter.formats.gltf import FilePicture, Surface
+from .converter.formats.gltf import TEXTURE_TRANSFORM, FilePicture, Surface
 from .converter.scene.extras import MaterialExtras, read_extras
 from .converter.scene.scene import ImportedScene, Material
 from .exporters.gltf_file import Builder, glb_bytes
@@ -71,6 +71,8 @@ def bring_in(context: bpy.types.Context, file: GltfFile, given: ImportedScene) -
     for image in file.root.get("images", []):
         data = np.frombuffer(file.view(image["bufferView"]), np.uint8)
         probe.add_texture({**image, "bufferView": probe.add_buffer_view(data)}, "")
+    for name in file.root.get("extensionsUsed", []):
+        probe.use_extension(name)
     for material in file.root["materials"]:
         probe.add_material(material)
     primitives = [{"attributes": attributes, "material": i} for i in range(count)]
@@ -89,15 +91,14 @@ class Looks:
 
     Attributes:
         materials, surfaces, extras, flags: as an ``ImportedScene`` has them.
-        layers: the UV map that the picture of each goes through, and how it is moved, as glTF says it;
-            ``None``: by the first.
+        layers: the UV map that the picture of each goes through; ``None``: by the first.
     """
 
     materials: list[Material]
     surfaces: list[Surface[FilePicture]]
     extras: list[MaterialExtras]
     flags: list[int | None]
-    layers: list[tuple[str, dict | None] | None]
+    layers: list[str | None]
 
 
 def looks(
@@ -142,11 +143,11 @@ def looks(
     )
 
 
-def _layer(material: dict, layers: Sequence[str]) -> tuple[str, dict | None] | None:
-    """The UV map of a material's picture, and its transform."""
+def _layer(material: dict, layers: Sequence[str]) -> str | None:
+    """The UV map of a material's picture."""
     info = material.get("pbrMetallicRoughness", {}).get("baseColorTexture")
     if info is None or not layers:
         return None
-    transform = info.get("extensions", {}).get("KHR_texture_transform")
-    number = (transform or {}).get("texCoord", info.get("texCoord", 0))
-    return (layers[number] if number < len(layers) else layers[0]), transform
+    transform = info.get("extensions", {}).get(TEXTURE_TRANSFORM, {})
+    number = transform.get("texCoord", info.get("texCoord", 0))
+    return layers[number] if number < len(layers) else layers[0]

@@ -324,6 +324,9 @@ def _show_problems(given: ToMsh, result: ImportResult) -> None:
 
 def _import_many(given: ToMsh, options: ImportOptions) -> None:
     """``gltf2msh`` on a directory; exits with the run's code."""
+    from collections import Counter
+
+    from ..formats.kinds import Kind
     from ..formats.library import MATERIALS
     from ..game.import_run import import_run
     from ..game.outcome import open_log, progress_bar
@@ -351,10 +354,10 @@ def _import_many(given: ToMsh, options: ImportOptions) -> None:
         force=given.force,
         dry_run=given.dry_run,
     )
-    changed = sum(outcome.status in ("changed", "added") for outcome in run.outcomes)
+    changed = Counter(outcome.kind for outcome in run.outcomes if outcome.status in ("changed", "added"))
     painted = [outcome for outcome in run.textures if outcome.status in ("changed", "added")]
     materials = sum(outcome.id.startswith(f"{MATERIALS}::") for outcome in painted)
-    what = plural(changed, "model")
+    what = " and ".join(plural(count, kind) for kind, count in changed.items()) or plural(0, Kind.MODEL)
     for count, noun in ((len(painted) - materials, "texture"), (materials, "material")):
         what += f" and {plural(count, noun)}" if count else ""
     keys = sum("key" in o.facts and o.status in ("changed", "added") for o in run.outcomes)

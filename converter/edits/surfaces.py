@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 
 from ..errors import ConversionError, printable
 from ..findings import Report
-from ..formats.gltf import FilePicture, ShownPicture, Surface, pixel_digest, same_picture
+from ..formats.gltf import FilePicture, ShownPicture, Surface, is_image, pixel_digest, same_picture
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, NewPicture, entry_key, first_phase
 from ..formats.material import MaterialKind
 from ..formats.names import decode_text, encode_name
 from ..formats.nres import NAME_SIZE
 from ..numeric.quantize import to_bytes, to_linear
+from .coordinates import cell_of
 from .material_rows import Created, WearEdit
 from .materials import without_loss
 from .new_materials import NO_SUCH_VALUE, NewMaterial, new_material, picture_of, unchosen
@@ -243,8 +244,15 @@ class _Comparison:
         self._compare_mode()
         if _differ(edited.picture, shown.picture):
             self._picture(edited.picture, shown.picture)
+        else:
+            self._cell(edited, shown)
         if _differ(edited.light, shown.light):
             self._light(edited.light, shown.light)
+        elif edited.light is not None:
+            follows = edited.picture is not None and shown.light == shown.picture
+            if not edited.light_transform.near(edited.transform if follows else shown.light_transform):
+                reason = _LIGHT_FOLLOWS if follows else _LIGHT_FROM_ELSEWHERE
+                self._reject("texture transform of the emission is another", reason)
 
     @property
     def count(self) -> int:
@@ -354,6 +362,14 @@ class _Comparison:
                 what = f"{before} {printable(new.name)}, a new one"
                 self._edit_material(what, "picture", made.digest.encode(), made)
 
+    def _cell(self, new: Surface[FilePicture], old: Surface[ShownPicture]) -> None:
+        """Compare the rectangle of the picture; other transforms are in the coordinates (``edits.coordinates``)."""
+        if new.transform.near(old.transform):
+            return
+        cell = cell_of(new.transform, old.picture, self._known.entries.values())
+        if cell is not None:
+            self._edit_material(f"shows rectangle {cell} of its picture", "cell", bytes([cell]))
+
     def _edit_texture(self, entry: LibraryEntry, new: FilePicture) -> None:
         try:
             rgba = new.rgba()
@@ -384,11 +400,6 @@ def _differ(new: FilePicture | None, old: ShownPicture | None) -> bool:
     if new is None or old is None:
         return (new is None) != (old is None)
     return not same_picture(new, old)
-
-
-def is_image(name: str, stored: str) -> bool:
-    """Return whether an image's name is a stored one; Blender drops what follows its last dot."""
-    return name.lower() in (stored.lower(), stored.lower().rpartition(".")[0])
 
 
 def _per_cent(surface: Surface[FilePicture] | Surface[ShownPicture]) -> int:

@@ -61,9 +61,65 @@ REPEAT = 10497
 RESTART16 = 0xFFFF
 
 
+#: The extension that shows a rectangle of a texture.
+TEXTURE_TRANSFORM = "KHR_texture_transform"
 P = TypeVar("P")
 #: Textures that the exporter never writes.
 _MORE_TEXTURES = ("normalTexture", "occlusionTexture", "metallicRoughnessTexture")
+
+
+class TextureTransform(NamedTuple):
+    """What ``KHR_texture_transform`` does to texture coordinates: scale, turn, move.
+
+    Attributes:
+        u, v: offset.
+        wide, high: scale.
+        turn: rotation in radians.
+    """
+
+    u: float = 0.0
+    v: float = 0.0
+    wide: float = 1.0
+    high: float = 1.0
+    turn: float = 0.0
+
+    @property
+    def json(self) -> Json:
+        """The extension's object, without a rotation."""
+        return {"offset": [self.u, self.v], "scale": [self.wide, self.high]}
+
+    def near(self, other: TextureTransform) -> bool:
+        """Return whether both show the same rectangle; editors store single floats."""
+        return all(abs(a - b) <= _SAME_RECTANGLE for a, b in zip(self, other, strict=True))
+
+    def apply(self, uv: NDArray[Any]) -> NDArray[np.float64]:
+        """Return texture coordinates as they are shown. (n, 2)."""
+        u, v = (uv.astype(np.float64) * (self.wide, self.high)).T
+        sine, cosine = np.sin(self.turn), np.cos(self.turn)
+        return np.stack([cosine * u + sine * v + self.u, cosine * v - sine * u + self.v], axis=1)
+
+    def undo(self, uv: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the coordinates that a rectangle, which is not turned, shows as these. (n, 2)."""
+        return (uv - (self.u, self.v)) / (self.wide, self.high)
+
+
+#: The whole of a texture.
+WHOLE = TextureTransform()
+#: Of numbers of two transforms: a hundredth of a texel of a texture of 1024.
+_SAME_RECTANGLE = 1e-5
+
+
+def transform_of(info: Json | None) -> TextureTransform:
+    """Return the transform of a texture of a material.
+
+    Raises:
+        LookupError, TypeError, ValueError: it is malformed.
+    """
+    values = ((info or {}).get("extensions") or {}).get(TEXTURE_TRANSFORM)
+    if values is None:
+        return WHOLE
+    offset, scale = _numbers(values.get("offset", [0, 0]), 2), _numbers(values.get("scale", [1, 1]), 2)
+    return TextureTransform(offset[0], offset[1], scale[0], scale[1], float(values.get("rotation", 0)))
 
 
 class ShownPicture(NamedTuple):
@@ -116,6 +172,8 @@ class Surface(NamedTuple, Generic[P]):
         others: names of extensions and of textures that the exporter never writes.
         definition: entry of ``Material.lib`` that the exporter took; empty: none.
         own: whether that entry has the material's name, or the first one's of two.
+        transform: of the base colour texture.
+        light_transform: of the emissive texture.
     """
 
     colour: tuple[float, ...]
@@ -129,6 +187,12 @@ class Surface(NamedTuple, Generic[P]):
     others: tuple[str, ...] = ()
     definition: str = ""
     own: bool = False
+    transform: TextureTransform = WHOLE
+    light_transform: TextureTransform = WHOLE
+
+    def row(self) -> list[object]:
+        """Return it as JSON values, without transforms where there are none."""
+        return [*self] if (self.transform, self.light_transform) != (WHOLE, WHOLE) else [*self[:-2]]
 
 
 def surface_of(material: Json, textures: list[Json], picture_of: Callable[[int], P]) -> Surface[P]:
@@ -169,6 +233,8 @@ def surface_of(material: Json, textures: list[Json], picture_of: Callable[[int],
         (*others, *map(str, sorted(material.get("extensions") or {}))),
         definition,
         bool(definition) and f"{name}+".startswith(f"{definition.lower()}+"),
+        transform_of(base.get("baseColorTexture")),
+        transform_of(material.get("emissiveTexture")),
     )
 
 
@@ -186,7 +252,7 @@ def read_surface(row: list[Any]) -> Surface[ShownPicture]:
         LookupError, TypeError, ValueError: it is not one.
     """
     colour, emission, metallic, roughness, mode, double, picture, light, others, *found = row
-    definition, own = found
+    definition, own, *transforms = found  # older sidecars have no transforms
     return Surface(
         _numbers(colour, 4),
         _numbers(emission, 3),
@@ -199,6 +265,7 @@ def read_surface(row: list[Any]) -> Surface[ShownPicture]:
         tuple(map(str, others)),
         str(definition),
         bool(own),
+        *(TextureTransform(*_numbers(values, 5)) for values in transforms),
     )
 
 
@@ -207,6 +274,11 @@ def same_picture(new: FilePicture, old: ShownPicture) -> bool:
     if old.uri and new.uri == old.uri and not new.digest():
         return True  # it lies outside the file's folder, an item of its run
     return bool(old.digest and new.digest() == old.digest) or new.pixels() == old.pixels
+
+
+def is_image(name: str, stored: str) -> bool:
+    """Return whether an image's name is a stored one; Blender drops what follows its last dot."""
+    return name.lower() in (stored.lower(), stored.lower().rpartition(".")[0])
 
 
 def pixel_digest(rgba: NDArray[np.uint8]) -> str:

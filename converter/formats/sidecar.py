@@ -138,6 +138,7 @@ def write_sidecar(sidecar: Sidecar) -> bytes:
     fields = {**vars(sidecar.description), "attached": [len(data) for data in attached]}
     fields["points"] = _shown(fields["points"])
     fields["companions"] = {ending: b64encode(data).decode() for ending, data in fields["companions"].items()}
+    fields["shown"] = [surface.row() for surface in fields["shown"]]
     fields["library"] = [entry.row() for entry in fields["library"]]
     for name in _LATER:
         if not fields[name]:

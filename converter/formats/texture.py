@@ -169,6 +169,11 @@ class Texm:
         """``PAGE_DTYPE``: x, width, y, height in pixels of the full size; empty without chunk."""
         return np.zeros(0, PAGE_DTYPE) if self.rects is None else self.rects
 
+    @property
+    def rectangles(self) -> list[tuple[int, int, int, int]]:
+        """Left, top, width and height of each of ``pages`` in pixels."""
+        return [(int(r["x"]), int(r["y"]), int(r["width"]), int(r["height"])) for r in self.pages]
+
     def rgba(self, level: int = 0) -> NDArray[np.uint8]:
         """The pixels of a level, (height, width, 4) uint8: red, green, blue, alpha, top row first.
 

@@ -307,7 +307,7 @@ def _look_into(path: Path, source: str, targets: _Targets, found: Found, longer:
         found.unreadable.append(Skipped(source, _without_file(error)))
         return
     if kind is not Kind.ARCHIVE:
-        name = entry_name(path)
+        name = readable(entry_name(path))
         target = targets.file(source, file_stem(name))
         found.items.append(
             Item(

@@ -256,12 +256,13 @@ class Libraries:
         archive = self.library(library)
         if found is None or archive is None:
             return None
-        index, payload, _ = found
+        index, payload, texm = found
         entry = archive.entries[index]
         path, digest = picture_path(library, entry.name), sha256(payload)
         self._note(library, entry, texture_head(payload), digest)
         # its pixels are read again when they are asked for: a game has a great many
-        picture = Picture(entry.name, path, digest, partial(_pixels, entry, _label(entry, archive)))
+        rgba, size = partial(_pixels, entry, _label(entry, archive)), (texm.width, texm.height)
+        picture = Picture(entry.name, path, digest, rgba, size, texm.rectangles)
         self._pictures[library, name] = picture
         return picture
 

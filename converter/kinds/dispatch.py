@@ -187,17 +187,21 @@ def import_scene(
     Raises:
         ConversionError: as of :func:`import_gltf`.
     """
+    from ..edits.coordinates import settle_coordinates
     from ..judge.models import snapshot
     from .base import find_sidecar, open_sidecar
     from .import_model import import_new, judge_new
 
     options = options or ImportOptions()
-    seen = snapshot(given) if options.verify else None
     found, kept_in_memory = (
         find_sidecar(gltf, sidecar, given.info, alone=alone) if options.use_sidecar else (None, None)
     )
     try:
-        if found is None:
+        kept = None if found is None else open_sidecar(found, gltf, given.info, options, data=kept_in_memory)
+        about = None if kept is None else kept.description
+        settle_coordinates(given, about.shown if about else [], about.library if about else [])
+        seen = snapshot(given) if options.verify else None
+        if found is None or kept is None:
             if (made_of := given.info.get("kind")) in ASSEMBLY_KINDS:
                 raise ConversionError(
                     f"is {with_article(Kind(made_of))}, which is not written without its sidecar",
@@ -207,7 +211,6 @@ def import_scene(
             if seen is not None:
                 judge_new(out, seen, options)
         else:
-            kept = open_sidecar(found, gltf, given.info, options, data=kept_in_memory)
             made_by = class_of(kept.description.kind)
             assert issubclass(made_by, LoadedScene), "a sidecar is of one of SCENE_KINDS"
             out = made_by.import_edited(EditedFile(gltf, given, seen, kept, found, options))

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..formats.gltf import pixel_digest
+from ..formats.gltf import WHOLE, TextureTransform, pixel_digest
 from ..formats.library import LIGHTMAPS, LibraryEntry
 from ..formats.names import decode_text, escape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ..formats.material import Material
 
@@ -62,12 +62,27 @@ class Picture:
         path: where it lies as a file, from the output directory; see :func:`picture_path`.
         digest: of what it is made of, hex.
         rgba: makes its pixels, (H, W, 4) uint8, top row first.
+        size: width and height in pixels.
+        rectangles: of its ``Page``: left, top, width and height in pixels.
     """
 
     name: str
     path: str
     digest: str
     rgba: Callable[[], Pixels] = field(repr=False, compare=False)
+    size: tuple[int, int] = field(default=(1, 1), compare=False)
+    rectangles: Sequence[tuple[int, int, int, int]] = field(default=(), compare=False)
+
+    def transform(self, cell: int) -> TextureTransform:
+        """Return what shows a rectangle of it; :data:`WHOLE` where it has no such rectangle."""
+        return rectangle_transform(self.rectangles, self.size, cell)
+
+    def part(self, cell: int) -> Picture:
+        """Return a rectangle of it as a picture of its own, for its colours alone."""
+        if self.transform(cell) == WHOLE:
+            return self
+        left, top, width, height = self.rectangles[cell]
+        return replace(self, rgba=lambda: self.rgba()[top : top + height, left : left + width])
 
     @cached_property
     def cutout(self) -> bool:
@@ -86,6 +101,25 @@ class Picture:
         """Its mean red, green and blue, 0..1."""
         red, green, blue = (self.rgba()[..., :3].reshape(-1, 3).mean(0) / 255).tolist()
         return red, green, blue
+
+
+def rectangle_transform(
+    rectangles: Sequence[tuple[int, int, int, int]], size: tuple[int, int], cell: int
+) -> TextureTransform:
+    """Return the texture transform that shows a rectangle of a ``Page`` (docs/reference/texture.md#page).
+
+    Args:
+        rectangles: left, top, width and height in pixels.
+        size: width and height of the texture.
+        cell: the rectangle; -1, or one that is missing, empty or outside: :data:`WHOLE`.
+    """
+    if not 0 <= cell < len(rectangles):
+        return WHOLE
+    left, top, width, height = rectangles[cell]
+    across, down = size
+    if not (width and height and left + width <= across and top + height <= down):
+        return WHOLE
+    return TextureTransform(left / across, top / down, width / across, height / down)
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import PartName, node_of_part, part_name, read_part_name, scene_name
-from tests.support.gltf_edit import Editable
+from tests.support.corpus import sample_called
+from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.rebuilt import parse
-from tests.support.runs import run
+from tests.support.runs import run, to_gltf
 
 ROOT = Path(__file__).parents[3]
 
@@ -23,7 +24,7 @@ ROOT = Path(__file__).parents[3]
     ("name", "stated"),
     [
         ("gun.lod1", ("gun", 1, 0, True)),
-        ("gun.lod2.group4#7", ("gun", 2, 4, True)),
+        ("gun.lod2.group4#7", ("gun", 2, 4, False)),
         ("gun.stage1", ("gun", 1, 0, False)),
         ("gun.level2", ("gun", 0, 2, False)),
         ("gun.stage2.level3", ("gun", 2, 3, False)),
@@ -46,10 +47,11 @@ def test_other_names_state_no_cell(name: str) -> None:
 def test_what_is_written_is_read() -> None:
     for dialect in Dialect:
         for lod, group in [(lod, group) for lod in range(3) for group in range(5)]:
-            found = PartName("x", lod, group, by_row=dialect is Dialect.SPEC)
+            found = PartName("x", lod, group, by_row=False)
             assert read_part_name(f"x.{scene_name(lod, group, dialect)}") == found
             name = part_name("x", lod, group, dialect)
             assert name == "x" if (dialect, lod, group) == (Dialect.RETAIL, 0, 0) else read_part_name(name) == found
+    assert read_part_name("x.lod2") == PartName("x", 2, 0, by_row=True)
 
 
 def test_zeros_are_left_out_in_the_terms_of_the_game() -> None:
@@ -110,4 +112,13 @@ def test_the_mesh_of_an_older_export_says_which_node_was_renamed(tmp_path: Path)
     gun["name"] = "cannon"
     document.save(tmp_path / "walker.glb")
     result = import_gltf(tmp_path / "walker.glb")
-    assert [str(change) for change in result.changes] == ["node 'cannon': renamed from 'gun'"]
+    assert [str(change) for change in result.changes] == ["node 'gun': renamed to 'cannon'"]
+
+
+def test_an_export_without_anything_beside_it_says_nothing_of_its_own_stages(tmp_path: Path) -> None:
+    """Its parts are called by row and column, which nobody does who means a level of detail."""
+    document = Editable(to_gltf(sample_called("spec__odd__B_PLANT_008"), tmp_path / "m.glb"))
+    assert any(".lod1.group" in node["name"] for node in document.json["nodes"])
+    drop_extras(document)
+    back = import_gltf(document.save(tmp_path / "e.glb"), None, ImportOptions(use_sidecar=False, dialect="retail"))
+    assert [line for line in back.warnings if "damage stage" in line] == []
