@@ -18,7 +18,7 @@ from ..converter.scene.appearance import Appearance
 from ..converter.scene.decode import rest_pose
 from ..converter.scene.extras import MaterialExtras, MeshExtras, NodeExtras, SceneExtras, SourceExtras, to_extras
 from ..converter.scene.level import MaterialPair, TerrainScene
-from ..converter.scene.scene import Node, Part, Scene, part_name
+from ..converter.scene.scene import Node, Part, Scene, scene_name
 from .gltf_file import Builder, Document, row_colour
 from .gltf_nodes import (
     Pictures,
@@ -109,7 +109,7 @@ class _Writer:
                 shown[part.node] = part
         if self.options.visible_only:
             return shown, []
-        named = [(f"lod{lod}.group{group}", others[lod, group]) for lod, group in sorted(others)]
+        named = [(scene_name(*cell, self.scene.dialect), others[cell]) for cell in sorted(others)]
         return shown, [("cockpit", cockpit), *named] if cockpit else named
 
     def _scene_extras(self) -> Json:
@@ -149,7 +149,7 @@ class _Writer:
 
     def _add_part(self, part: Part) -> int:
         """A part outside the default scene, as a node of its own."""
-        name = part_name(self.scene.nodes[part.node].name, part.lod, part.group)
+        name = f"{self.scene.nodes[part.node].name}.{scene_name(part.lod, part.group, self.scene.dialect)}"
         values = NodeExtras(node=part.node, lod=part.lod, group=part.group)
         if flags := self.scene.meshes[part.mesh].common_flags:
             values["tri_flags"] = flags

@@ -142,7 +142,7 @@ def _object(scene: Scene, part: Part, poses: tuple[F64, F64], up: str, names: li
     if streams.normals is not None:
         normals = posed_normals(streams.normals[used], rotation)
         out.append(_lines("vn %.9g %.9g %.9g\n", axes(normals)))
-    out.append(f"g {escape(part_name(node.name, part.lod, part.group))}\n")
+    out.append(f"g {escape(part_name(node.name, part.lod, part.group, scene.dialect))}\n")
     corner, width = _corner(streams)
     numbers = place.reshape(-1) + first
     ends = np.cumsum([len(row) for row in rows])

@@ -53,7 +53,7 @@ def trimesh_scene(
         above = names[node.parent] if node.parent >= 0 else out.graph.base_frame
         edge: dict[str, Any] = {"frame_to": node.name, "frame_from": above, "matrix": matrix}
         if (part := shown.get(i)) is not None:
-            edge["geometry"] = name = part_name(node.name, lod, group)
+            edge["geometry"] = name = part_name(node.name, lod, group, scene.dialect)
             out.geometry[name] = _geometry(scene, part, name, materials)
         out.graph.update(**edge)
     return out

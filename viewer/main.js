@@ -20,7 +20,7 @@ import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { GLTFLoader } from "three/examples/jsm/loaders/GLTFLoader.js";
 
 const COCKPIT_FLAG = 0x20;
-const CELLS = 15; // 3 levels of detail by 5 groups; the layers behind them are the cockpit's
+const CELLS = 15; // 3 rows by 5 columns of a slot table; the layers behind them are the cockpit's
 const VIEW_ANGLE = 30; // the thumbnails' camera: converter/game/thumbnails.py
 const HEADING = MathUtils.degToRad(145);
 const PITCH = MathUtils.degToRad(24);
@@ -55,7 +55,7 @@ class Viewer {
   /**
    * Take a model apart into cells.
    * @param {ArrayBuffer} glb
-   * @returns what can be chosen: levels, groups, cockpit, frames, fps, and what is shown first.
+   * @returns what can be chosen: rows, columns and what they are called, cockpit, frames, fps, and what is shown first.
    */
   async open(glb) {
     this.close();
@@ -86,7 +86,7 @@ class Viewer {
           part.quaternion.identity();
           part.scale.set(1, 1, 1);
         }
-        const [lod, group] = model ? [about.lod ?? 0, about.group ?? 0] : [number, 0];
+        const [lod, group] = model ? [about.lod ?? 0, about.group ?? 0] : [0, number];
         part.traverse((object) => {
           if (drawn(object)) this.put(object, lod, group, cockpit);
         });
@@ -103,11 +103,14 @@ class Viewer {
     this.seek(0);
     this.look();
     const cells = [...this.layers].map((layer) => layer % CELLS);
-    const names = gltf.scenes.map((scene) => scene.name);
+    const scenes = gltf.scenes.map((scene) => scene.name);
+    const columns = info.dialect === "spec" ? [] : [0, 1, 2, 3, "view"];
+    const called = info.dialect === "spec" ? ["LOD", "Group"] : ["Damage stage", "Level of detail"];
     return {
       lods: sorted(cells.map((cell) => Math.floor(cell / 5)), first.lod),
       groups: sorted(cells.map((cell) => cell % 5), first.group),
-      names: model ? [] : [info.kind === "terrain" ? "fine" : "all", ...names.slice(1)],
+      called: model ? called : ["", info.kind === "terrain" ? "Level of detail" : "Shown"],
+      names: model ? columns : [info.kind === "terrain" ? "fine" : "all", ...scenes.slice(1)],
       cockpit: [...this.layers].some((layer) => layer >= CELLS),
       frames: this.frames,
       fps: this.fps,

@@ -21,7 +21,7 @@ from ..findings import NotApplied, Report
 from ..formats.gltf import FilePicture, ShownPicture, Surface, same_picture
 from ..formats.names import known_name
 from ..formats.terrain import LEVELS
-from ..scene.scene import ImportedScene, Part, Scene
+from ..scene.scene import ImportedScene, Part, Scene, cell_title
 from .nodes import Identified
 from .triangles import Match, TriangleList, match, triangle_list
 
@@ -190,7 +190,8 @@ def report_new_faces_without_material(identified: Identified, wear: Sequence[str
 
 def _report_bare(identified: Identified, part: Part, count: int, becomes: str, instead: str) -> None:
     identified.report.skipped(
-        f"part {printable(identified.scene.nodes[part.node].name)!r} lod {part.lod} group {part.group}",
+        f"part {printable(identified.scene.nodes[part.node].name)!r} "
+        + cell_title(part.lod, part.group, identified.scene.dialect),
         f"has {plural(count, 'triangle')} without a material",
         f"every triangle of a model has one: {becomes}",
         instead,

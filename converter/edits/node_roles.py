@@ -16,7 +16,7 @@ from ..errors import printable
 from ..formats.names import without_number
 from ..scene.decode import is_point
 from ..scene.dialect import Dialect
-from ..scene.scene import ImportedNode, ImportedScene, Mesh, Scene, part_name, read_part_name
+from ..scene.scene import ImportedNode, ImportedScene, Mesh, Part, Scene, part_key, part_name, read_part_name
 
 
 class StoredMeshes:
@@ -24,7 +24,8 @@ class StoredMeshes:
 
     def __init__(self, stored: Scene) -> None:
         self._by_slot = {mesh.slot: i for i, mesh in enumerate(stored.meshes)}
-        self._by_name = {mesh.name: i for i, mesh in enumerate(stored.meshes)}
+        self._by_name = {name: part.mesh for part in reversed(stored.parts) for name in _mesh_names(stored, part)}
+        self._by_name |= {mesh.name: i for i, mesh in enumerate(stored.meshes)}
 
     def of(self, mesh: Mesh) -> int | None:
         """Return the index of the stored mesh, if it is one."""
@@ -60,9 +61,7 @@ class Role:
 class NodeRoles:
     """Find the role of every item; ``None`` for what is skipped."""
 
-    def __init__(
-        self, imported: ImportedScene, stored: Scene | None, noise: float, dialect: Dialect = Dialect.SPEC
-    ) -> None:
+    def __init__(self, imported: ImportedScene, stored: Scene | None, noise: float, dialect: Dialect) -> None:
         self.imported, self.items, self.stored = imported, imported.nodes, stored
         self.noise = noise
         self.dialect = dialect
@@ -148,10 +147,11 @@ class NodeRoles:
         owner = item.extras["node"]
         stated: PartKey = owner, item.extras["lod"], item.extras["group"]
         bare, exported = without_number(item.name), self._part(stated)
+        forms = exported, part_key(self._owner_name(owner), *stated[1:])
         match = _part_match(item.name) or _part_match(bare)
         named = None if match is None else (self._owner(match[0]), *match[1:])
-        cut = exported.startswith(bare) and len(bare.encode()) >= _LONG_NAME
-        if _UNIQUE.sub("", bare) == exported or cut or named == stated or not bare:
+        cut = any(form.startswith(bare) for form in forms) and len(bare.encode()) >= _LONG_NAME
+        if _UNIQUE.sub("", bare) in forms or cut or named == stated or not bare:
             return stated, stated
         if named is None or named[0] is None:
             if self.stored is not None and owner in self.owner_names:
@@ -222,16 +222,15 @@ class NodeRoles:
 
     def _part(self, cell: PartKey) -> str:
         """What the exporter calls a part."""
-        owner, lod, group = cell
-        name = self.owner_names.get(owner, str(owner)) if isinstance(owner, int) else owner
-        return part_name(name, lod, group)
+        return part_name(self._owner_name(cell[0]), *cell[1:], self.dialect)
+
+    def _owner_name(self, owner: int | str) -> str:
+        return self.owner_names.get(owner, str(owner)) if isinstance(owner, int) else owner
 
     def _report(self, i: int, what: str, why: str) -> None:
+        form = "NODE.lodL.groupG" if self.dialect is Dialect.SPEC else "NODE.stageN.levelN"
         self.imported.report.skipped(
-            f"part {printable(self.items[i].name)!r}",
-            what,
-            why,
-            "name it NODE.lodL.groupG after the cell where it should be",
+            f"part {printable(self.items[i].name)!r}", what, why, f"name it {form} after the cell where it should be"
         )
 
     def _by_name(self, i: int, name: str) -> bool:
@@ -247,7 +246,9 @@ class NodeRoles:
         Returns the items still open.
         """
         free = {k for k in range(len(stored.nodes)) if ("node", k) not in self.taken}
-        mesh_names = {stored.meshes[part.mesh].name: part.node for part in stored.parts if part.node in free}
+        mesh_names = {
+            name: part.node for part in stored.parts if part.node in free for name in _mesh_names(stored, part)
+        }
         below: dict[int, list[int]] = {}
         for k in sorted(free):
             below.setdefault(stored.nodes[k].parent, []).append(k)
@@ -302,6 +303,11 @@ class NodeRoles:
                 f"part {printable(name)!r}: row {found.lod} is damage stage {found.lod} in the game; a level of detail "
                 f"is called {printable(found.node)}.level{found.lod}"
             )
+
+
+def _mesh_names(stored: Scene, part: Part) -> tuple[str, str]:
+    """What the mesh of a part is called, and was by versions that called all cells by row and column."""
+    return part_key(stored.nodes[part.node].name, part.lod, part.group), stored.meshes[part.mesh].name
 
 
 def _part_match(name: str) -> tuple[str, int, int] | None:

@@ -93,13 +93,14 @@ def identify(
         imported: the file.
         stored: the sidecar's model, if there is one.
         shown: the cell that the default scene shows.
-        dialect: of the model.
+        dialect: of a model that is made without a stored one.
 
     Raises:
         ConversionError: more nodes than a model has rows for, or a transform that rigid nodes
             cannot have.
     """
     size, placed = model_size(stored) if stored else 1.0, imported.placed
+    dialect = dialect if stored is None else stored.dialect
     roles = NodeRoles(imported, stored, POSE_NOISE * size, dialect).run()
     count = sum(role is not None and not role.is_part for role in roles)
     if count > MOST_NODES:
@@ -109,7 +110,7 @@ def identify(
             expected=f"at most {MOST_NODES:,} in a model",
             hint="join objects before the export",
         )
-    scene = Scene(imported.name, imported.streams, meshes=imported.meshes)
+    scene = Scene(imported.name, imported.streams, meshes=imported.meshes, dialect=dialect)
     scene.materials = imported.materials
     _flag_primitives(imported)
     out = Identified(scene, imported, world_matrices(imported.nodes), shown=shown, size=size)
@@ -333,7 +334,7 @@ class _Builder:
                 i,
                 f"is below node {name!r}",
                 "a part belongs to the node that it is called after",
-                f"name it {part_name(name, role.lod, role.group)}, or clear its parent",
+                f"name it {part_name(name, role.lod, role.group, self.out.scene.dialect)}, or clear its parent",
             )
 
     def report_flags(self) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import plural, printable
 from ..findings import Report
 from ..options import ImportOptions
-from ..scene.scene import Part, Scene, part_name
+from ..scene.scene import Part, Scene, cell_title, part_key
 from .materials import resolve_same_names
 from .node_roles import StoredMeshes
 from .nodes import Identified
@@ -275,8 +275,9 @@ def _refuse_flags(plan: Plan, part: PartPlan) -> None:
 
 def _where_in(plan: Plan, part: PartPlan) -> str:
     """What messages call a part of the file."""
-    name = plan.identified.scene.nodes[part.part.node].name
-    return f"part {printable(name)!r} lod {part.part.lod} group {part.part.group}"
+    scene = plan.identified.scene
+    name = scene.nodes[part.part.node].name
+    return f"part {printable(name)!r} {cell_title(part.part.lod, part.part.group, scene.dialect)}"
 
 
 def _describe(plan: Plan, part: PartPlan, stored: Scene) -> None:
@@ -360,7 +361,7 @@ def _left_behind(plan: Plan, stored: Scene, unseen: list[Cell]) -> None:
     cells = [cell for cell in unseen if cell[0] in shifted]
     if cells:
         more = f" and {plural(len(cells) - 1, 'other')}" if len(cells) > 1 else ""
-        plan.report.concerned += [part_name(stored.nodes[node].name, lod, group) for node, lod, group in cells]
+        plan.report.concerned += [part_key(stored.nodes[node].name, lod, group) for node, lod, group in cells]
         plan.report.skipped(
             f"{_where(stored, cells[0])}{more}",
             "keeps its vertices, though its node was scaled or its origin was moved",
@@ -371,7 +372,7 @@ def _left_behind(plan: Plan, stored: Scene, unseen: list[Cell]) -> None:
 
 def _where(stored: Scene, cell: Cell) -> str:
     """What messages call a stored part."""
-    return f"part {printable(stored.nodes[cell[0]].name)!r} lod {cell[1]} group {cell[2]}"
+    return f"part {printable(stored.nodes[cell[0]].name)!r} {cell_title(*cell[1:], stored.dialect)}"
 
 
 def _replaced_parts(plan: Plan, stored: Scene) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import plural, printable
+from ..scene.scene import cell_title
 from .match import is_flat, looseness, nearest, pairs, steps
 from .shown import F64, I64, Bools, Shown, Thing, Triangles, some_of, ways
 
@@ -240,9 +241,8 @@ class Comparison:
         text = f"has {plural(count, 'triangle')} in the {there} that are not in the {other}"
         self._add(side.things[owner], self._title(cell), "triangles", text, count)
 
-    @staticmethod
-    def _title(cell: tuple[int, int]) -> str:
-        return f"lod {cell[0]} group {cell[1]}, part"
+    def _title(self, cell: tuple[int, int]) -> str:
+        return f"{cell_title(*cell, self.result.dialect)}, part"
 
     def _unmatched(
         self, cell: tuple[int, int], file: tuple[Triangles, F64, Bools], result: tuple[Triangles, F64, Bools]

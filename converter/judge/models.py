@@ -13,7 +13,8 @@ from ..edits.node_roles import NodeRoles, Role
 from ..edits.nodes import POSE_NOISE, model_size
 from ..findings import Report
 from ..numeric.pose import parents_first
-from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Node, Scene, Track
+from ..scene.dialect import Dialect
+from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Node, Scene, Track, part_key, part_name
 from .shown import (
     F64,
     MOST_FRAMES,
@@ -64,7 +65,9 @@ def shown_by_scene(scene: Scene, frames: F64 | None = None) -> Shown:
         frames: those that are looked at; by default the first.
     """
     count = frames_of(scene)
-    out = Shown(frames=np.zeros(1) if frames is None else frames, frame_count=count, clip=(scene.name,))
+    out = Shown(
+        frames=np.zeros(1) if frames is None else frames, frame_count=count, clip=(scene.name,), dialect=scene.dialect
+    )
     world = world_poses(scene.nodes, scene.tracks, out.frames)
     loose = _looseness(scene, world)
     moving = _moving(scene.nodes, {track.node for track in scene.tracks})
@@ -77,13 +80,14 @@ def shown_by_scene(scene: Scene, frames: F64 | None = None) -> Shown:
     lists: dict[tuple[int, int], list[Triangles]] = {}
     for part in scene.parts:
         node = scene.nodes[part.node]
-        names = (f"{node.name}.lod{part.lod}.group{part.group}", *out.things[part.node].names)
+        names = (part_key(node.name, part.lod, part.group), *out.things[part.node].names)
         lists.setdefault((part.lod, part.group), []).append(
             triangles_of(scene.streams, scene.meshes[part.mesh], len(out.things))
         )
         below = out.things[part.node]
         at = (below.turn, below.move, below.moving)
-        out.things.append(Thing(names[0], part.node, below.world, {}, names, *at))
+        name = part_name(node.name, part.lod, part.group, scene.dialect)
+        out.things.append(Thing(name, part.node, below.world, {}, names, *at))
     out.cells = {cell: joined(found) for cell, found in lists.items()}
     return scene_materials(out, scene)
 
@@ -155,10 +159,11 @@ class FileOfModel:
         clip: str | None,
         cell: tuple[int, int],
         held: int = 1,
+        dialect: Dialect = Dialect.SPEC,
     ) -> None:
         self.given, self.items, self.cell, self.held = given, given.nodes, cell, held
         size = 1.0 if stored is None else model_size(stored)
-        self.roles = NodeRoles(given, stored, POSE_NOISE * size).run()
+        self.roles = NodeRoles(given, stored, POSE_NOISE * size, dialect if stored is None else stored.dialect).run()
         self.stored = stored
         self.tracks, self.clip_names = self._tracks(timing, clip)
 

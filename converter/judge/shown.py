@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..formats.names import without_number
 from ..numeric.pose import parents_first, rotation_matrix
+from ..scene.dialect import Dialect
 from ..scene.scene import ImportedNode, Mesh, Node, Streams, Track, evaluate
 from .looks import Look
 
@@ -121,6 +122,7 @@ class Shown:
         frames: (T,) the frames of :attr:`Thing.world`.
         frame_count: length of the clip; 1 without one.
         clip: its names.
+        dialect: of the result, for the names of cells.
         step: of the stored precision, relative to a coordinate.
     """
 
@@ -135,6 +137,7 @@ class Shown:
     frames: F64 = field(default_factory=lambda: np.zeros(1))
     frame_count: int = 1
     clip: tuple[str, ...] = ()
+    dialect: Dialect = Dialect.SPEC
 
     @property
     def size(self) -> float:

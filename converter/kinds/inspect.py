@@ -17,6 +17,7 @@ from ..formats.rsli import RsliLibrary, is_rsli, read_rsli, unpack
 from ..formats.terrain import NO_MATERIAL
 from ..formats.texture import TEXM_MAGIC
 from ..formats.unit import CLASSES, Unit
+from ..scene.dialect import Dialect
 from .check import check_file
 from .check_assembly import game_of, path_problem
 from .open_files import read_assembly
@@ -50,10 +51,12 @@ def show_model(console: Console, facts: Json) -> None:
         for found in played["ranges"]:
             console.print(f"range     {found['text']}", highlight=False)
     console.print()
-    console.print(_tree(facts["nodes"]))
+    spec = dialect["dialect"] == Dialect.SPEC
+    console.print(_tree(facts["nodes"], "lod.group" if spec else "stage.level"))
     console.print()
     tables: tuple[RenderableType, ...]
-    tables = _cells_table(facts["cells"]), _materials_table(facts["materials"])
+    cells = _cells_table(facts["cells"], ("lod", "group") if spec else ("stage", "level"))
+    tables = cells, _materials_table(facts["materials"])
     if console.width >= 120:
         beside = Table.grid(padding=(0, 4))
         beside.add_row(*tables)
@@ -138,11 +141,11 @@ def show_archive(console: Console, label: str, entries: list[Json], models: list
         console.print(f"Look at one with: msh-inspect {escape(label)} --entry {escape(name)}", soft_wrap=True)
 
 
-def _tree(nodes: list[Json]) -> RenderableType:
+def _tree(nodes: list[Json], cell: str) -> RenderableType:
     from rich.markup import escape
     from rich.tree import Tree
 
-    root = Tree("[bold]nodes[/]  [dim](index, name, parts as lod.group:triangles)[/]")
+    root = Tree(f"[bold]nodes[/]  [dim](index, name, parts as {cell}:triangles)[/]")
     branches: dict[int, Tree] = {-1: root}
     waiting = list(nodes)
     while waiting:
@@ -177,8 +180,8 @@ def _table(title: str, *columns: str) -> Any:
     return table
 
 
-def _cells_table(cells: list[Json]) -> RenderableType:
-    table = _table("parts", "lod", "group", "parts", "triangles")
+def _cells_table(cells: list[Json], titles: tuple[str, str]) -> RenderableType:
+    table = _table("parts", *titles, "parts", "triangles")
     for cell in cells:
         table.add_row(*(f"{cell[k]:,}" for k in ("lod", "group", "parts", "triangles")))
     rendered: RenderableType = table

@@ -161,7 +161,7 @@ def not_in_obj(scene: Scene, lod: int = 0, group: int = 0) -> list[str]:
     has = {
         "hierarchy": any(node.parent >= 0 for node in scene.nodes),
         "animation": bool(scene.tracks),
-        "other LODs and groups": others > 0,
+        "other LODs and groups" if scene.dialect is Dialect.SPEC else "other stages and levels": others > 0,
         "second UV set": scene.streams.uv1 is not None,
         "vertex colours": scene.streams.colours is not None,
     }

@@ -13,7 +13,7 @@ from ..findings import Report
 from ..numeric.arrays import cross_products
 from ..numeric.quantize import normalise
 from ..scene.dialect import Dialect
-from ..scene.scene import Mesh, Part, Primitive, Scene, Streams
+from ..scene.scene import Mesh, Part, Primitive, Scene, Streams, part_name
 
 _FEWEST = 4
 #: How far a vertex may be moved onto the bounding box, as a ratio of its diagonal.
@@ -78,7 +78,7 @@ def generate_lods(
                 )
                 vertex_end, index_end = vertex_end + size, index_end + count
             if primitives:
-                name = f"{scene.nodes[part.node].name}.lod{lod}.group{group}"
+                name = part_name(scene.nodes[part.node].name, lod, group, dialect)
                 scene.meshes.append(Mesh(name, primitives))
                 scene.parts.append(part._replace(lod=lod, group=group, mesh=len(scene.meshes) - 1))
     scene.streams = _joined(pieces)

@@ -30,7 +30,7 @@ from ..formats.tables import HEADER_DTYPE, NAME_DTYPE, NODE_DTYPE, SLOT_DTYPE
 from ..numeric.arrays import NONE16
 from ..scene import dialect as dialects
 from ..scene.dialect import Dialect
-from ..scene.scene import Scene
+from ..scene.scene import Scene, cell_title, part_name
 from .geometry import posed_header, too_many
 from .nodes import NodeEdit, build_nodes, node_edits, node_order
 from .parts import rebuild_parts
@@ -304,8 +304,8 @@ def report_rows(plan: Plan, stored: Scene | None) -> list[dict[str, str]]:
         say("node", name, "rebuilt" if why else "kept", "; ".join(why) or "unchanged")
     for part in plan.parts:
         node = scene.nodes[part.part.node]
-        name = f"{printable(node.name)}.lod{part.part.lod}.group{part.part.group}"
-        where = f"part {printable(node.name)!r} lod {part.part.lod} group {part.part.group}"
+        name = part_name(printable(node.name), part.part.lod, part.part.group, scene.dialect)
+        where = f"part {printable(node.name)!r} {cell_title(part.part.lod, part.part.group, scene.dialect)}"
         if part.source is not None and not part.copied:
             say("part", name, "moved", "; ".join(reasons[where]))
         elif part.unchanged:
@@ -321,7 +321,7 @@ def report_rows(plan: Plan, stored: Scene | None) -> list[dict[str, str]]:
             (plan.replaced_parts, "deleted", "its cell shows another part"),
         ):
             for k, lod, group in cells:
-                name = f"{printable(stored.nodes[k].name)}.lod{lod}.group{group}"
+                name = part_name(printable(stored.nodes[k].name), lod, group, scene.dialect)
                 say("part", name, status, reason)
         for k in plan.deleted_nodes:
             say("node", printable(stored.nodes[k].name), "deleted", "missing from the file")

@@ -26,7 +26,7 @@ from ..formats.wear import is_material_name
 from ..numeric.arrays import NONE16
 from ..numeric.quantize import encode_lightmap_uv, encode_uv
 from ..scene.dialect import Dialect, last_row
-from ..scene.scene import Material, Scene
+from ..scene.scene import Material, Scene, cell_title
 from .geometry import SlotGeometry, build_slots, too_many
 from .slots import Edit, change_in_place, new_corners, rebuild_slot
 from .workspace import Cell, Rebuild, Workspace
@@ -371,7 +371,7 @@ def _fits(values: F64) -> NDArray[np.bool_]:
 def _report_clamped(report: Report, part: PartPlan, scene: Scene, count: int, what: str, limits: str) -> None:
     node, lod, group = part.part.node, part.part.lod, part.part.group
     report.skipped(
-        f"part {printable(scene.nodes[node].name)!r} lod {lod} group {group}",
+        f"part {printable(scene.nodes[node].name)!r} {cell_title(lod, group, scene.dialect)}",
         f"{plural(count, f'{what} coordinate')} beyond {limits} were clamped",
         "a stored one has 16 bits, in steps of 1/1024",
         "repeat the texture less often on these faces, or cut them",

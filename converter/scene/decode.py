@@ -62,7 +62,7 @@ def decode(
     """
     materials, material_of = _materials(model, dialect, wear)
     primitives = _primitives(model, material_of)
-    scene = Scene(name, _streams(model, dialect), materials=materials)
+    scene = Scene(name, _streams(model, dialect), materials=materials, dialect=dialect)
     scene.frame_count = max(1, model.frame_count)
     if model.legacy:
         identity = np.array([1.0, 0.0, 0.0, 0.0])
@@ -247,7 +247,7 @@ def _parts(model: MshModel, scene: Scene, primitives: list[Primitive | None]) ->
             drawn = [p for p in primitives[first : first + count] if p is not None]
             mesh_of[slot] = len(scene.meshes) if drawn else None
             if drawn:
-                name = part_name(scene.nodes[node].name, lod, group)
+                name = part_name(scene.nodes[node].name, lod, group, scene.dialect)
                 # the flags of its triangles, if it has a descriptor for each
                 own = None
                 if flags is not None and sum(p.index_count // 3 for p in drawn) == tri_count:

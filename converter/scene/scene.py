@@ -4,11 +4,9 @@
 Vertex streams and indices are whole arrays; primitives are windows into them, so that nothing is
 copied per batch.
 
-What the cells of a node's slot table are called: by row and column, or as the game means them.
-
-The addresses are those of the source documents, row (``lod``) and column (``group``). In the game a row is a
-damage stage and columns 0 to 3 are levels of detail (docs/reference/model.md#the-slot-matrix): ``.stage1``,
-``.level2`` and ``.view`` name the same cells.
+The addresses of cells are those of the source documents, row (``lod``) and column (``group``). In the game a row is a
+damage stage and columns 0 to 3 are levels of detail (docs/reference/model.md#the-slot-matrix): in the dialect
+``retail`` cells are called ``.stage1``, ``.level2`` and ``.view``.
 """
 
 from __future__ import annotations
@@ -25,6 +23,7 @@ from ..findings import Report
 from ..formats.control_points import ControlPoint
 from ..formats.gltf import FilePicture, Surface
 from ..numeric.quantize import normalise
+from .dialect import Dialect
 from .extras import FileInfo, MaterialExtras, NodeExtras
 
 F32 = NDArray[np.float32]
@@ -288,6 +287,7 @@ class Scene:
         frame_count: length of the timeline in frames.
         paths: (L, 2, 3) float64 segments of the interior path graph in model space.
         points: control points.
+        dialect: of the model, which cells are called by.
     """
 
     name: str
@@ -301,6 +301,7 @@ class Scene:
     legacy: bool = False
     paths: F64 | None = None
     points: list[ControlPoint] = field(default_factory=list)
+    dialect: Dialect = Dialect.SPEC
 
     def triangle_count(self, mesh: int) -> int:
         """Number of whole triangles of a mesh."""
@@ -441,9 +442,34 @@ class PartName(NamedTuple):
     by_row: bool
 
 
-def part_name(node: str, lod: int, group: int) -> str:
-    """Return ``{node}.lod{l}.group{g}``, the name of a part's object."""
-    return f"{node}.lod{lod}.group{group}"
+def cell_name(lod: int, group: int, dialect: Dialect) -> str:
+    """Return the name of a cell: ``lod1.group2``, in ``retail`` ``stage1.level2``, zeros left out."""
+    if dialect is Dialect.SPEC:
+        return f"lod{lod}.group{group}"
+    column = "view" if group == VIEW else f"level{group}" if group else ""
+    return ".".join(filter(None, (f"stage{lod}" if lod else "", column)))
+
+
+def scene_name(lod: int, group: int, dialect: Dialect) -> str:
+    """Return the name of a scene of parts of a cell."""
+    return cell_name(lod, group, dialect) or "stage0"
+
+
+def part_name(node: str, lod: int, group: int, dialect: Dialect) -> str:
+    """Return the name of a part: its node's, and its cell's where that has one."""
+    return ".".join(filter(None, (node, cell_name(lod, group, dialect))))
+
+
+def part_key(node: str, lod: int, group: int) -> str:
+    """Return what tells a part from all other parts and from its node, whatever the dialect."""
+    return part_name(node, lod, group, Dialect.SPEC)
+
+
+def cell_title(lod: int, group: int, dialect: Dialect) -> str:
+    """Return a cell in words, for reports: ``lod 1 group 2``, in ``retail`` ``stage 1 level 2``."""
+    if dialect is Dialect.SPEC:
+        return f"lod {lod} group {group}"
+    return f"stage {lod} view" if group == VIEW else f"stage {lod} level {group}"
 
 
 def read_part_name(name: str) -> PartName | None:

@@ -1,7 +1,7 @@
 """Render a .glb to PNG with Blender's Workbench, without a display.
 
     python examples/blender/preview.py robot.glb robot.png [--frame 12] [--size 800x600]
-    python examples/blender/preview.py robot.glb robot.png --lod 1 --transparent
+    python examples/blender/preview.py robot.glb robot.png --stage 1 --transparent
     python examples/blender/preview.py robot.glb robot.png --turntable 24
 
 Runs in an environment that has ``bpy`` (``pip install bpy``), or inside Blender:
@@ -30,8 +30,8 @@ def main() -> None:
     parser.add_argument("--size", default="800x600", help="WIDTHxHEIGHT")
     parser.add_argument("--turn", type=float, default=35.0, help="camera heading in degrees")
     parser.add_argument("--turntable", type=int, metavar="N", help="N pictures, once round")
-    parser.add_argument("--lod", type=int, default=0, help="level of detail, 0 to 2")
-    parser.add_argument("--group", type=int, default=0, help="damage stage, 0 to 4")
+    parser.add_argument("--stage", type=int, default=0, help="damage stage, 0 to 2")
+    parser.add_argument("--level", type=int, default=0, help="level of detail, 0 to 3; 4: the view")
     parser.add_argument("--transparent", action="store_true", help="no backdrop")
     options = parser.parse_args(arguments)
 
@@ -40,8 +40,8 @@ def main() -> None:
     show_base_colours()
     scene = bpy.context.scene
     scene.frame_set(options.frame)
-    if options.lod or options.group:
-        show_only(f"lod{options.lod}.group{options.group}")
+    if options.stage or options.level:
+        show_only(options.stage, options.level)
     width, height = map(int, options.size.split("x"))
     scene.render.resolution_x, scene.render.resolution_y = width, height
     scene.render.engine = "BLENDER_WORKBENCH"
@@ -87,12 +87,14 @@ def show_base_colours() -> None:
                 tree.nodes.active = link.from_node
 
 
-def show_only(cell: str) -> None:
-    """Show the parts of one level of detail and damage stage; their scene is a collection."""
+def show_only(stage: int, level: int) -> None:
+    """Show the parts of one damage stage and level of detail; their scene is a collection."""
+    column = "view" if level == 4 else f"level{level}" if level else ""
+    cells = (".".join(filter(None, (f"stage{stage}" if stage else "", column))), f"lod{stage}.group{level}")
     layer = bpy.context.view_layer.layer_collection.children
-    wanted = next((c for c in layer if c.name.partition(".0")[0] == cell or c.name == cell), None)
+    wanted = next((c for c in layer if c.name.partition(".0")[0] in cells or c.name in cells), None)
     if wanted is None:
-        raise SystemExit(f"the model has no parts in {cell}")
+        raise SystemExit(f"the model has no parts in {cells[0]}")
     for found in list(bpy.data.objects):
         found.hide_render = found.type == "MESH"
     wanted.exclude = False

@@ -14,7 +14,7 @@ from pathlib import Path
 import bpy
 
 #: The gun, and what stands for it on the damaged turret.
-GUNS = ("gun", "gun.lod1.group0")
+GUNS = ("gun", "gun.stage1")
 LEFT = (-1.1, 0, 0)
 
 

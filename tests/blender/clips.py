@@ -64,7 +64,7 @@ for frame, size in ((0, 1.0), (10, 2.0)):
 (out / "scaled").write_text(still.name)
 save("scaled")
 load(30)
-turned = next(o for o in bpy.data.objects if o.animation_data and ".lod" not in o.name)
+turned = next(o for o in bpy.data.objects if o.animation_data and "lod" not in o.get("msh", {}))
 bpy.context.scene.frame_set(2)
 turned.rotation_mode = "QUATERNION"
 turned.rotation_quaternion = turned.rotation_quaternion @ Quaternion((0, 0, 1), 0.4)

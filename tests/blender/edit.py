@@ -106,7 +106,7 @@ def delete_part(node):
 def add_lod(node):
     """A copy of the mesh as LOD 2, in place."""
     found = bpy.data.objects[node]
-    copy = bpy.data.objects.new(f"{node}.lod2.group0", found.data.copy())
+    copy = bpy.data.objects.new(f"{node}.stage2", found.data.copy())
     bpy.context.scene.collection.objects.link(copy)
     copy.matrix_world = found.matrix_world.copy()
 
@@ -152,7 +152,7 @@ def bigger_applied(node):
 
 def only_part(node):
     """The object of the only part of LOD 0, group 2."""
-    return next(o for o in bpy.data.objects if o.name.endswith(".lod0.group2"))
+    return next(o for o in bpy.data.objects if o.name.endswith(".level2"))
 
 
 def delete_cell(node):
@@ -161,7 +161,7 @@ def delete_cell(node):
 
 def move_part(node):
     found = only_part(node)
-    found.name = found.name.replace(".lod0.group2", ".lod1.group3")
+    found.name = found.name.replace(".level2", ".stage1.level3")
 
 
 def move_part_by_properties(node):
@@ -232,7 +232,7 @@ def scale_all(node):
 def move_node_and_parts_apart(node):
     switch_collections_on()
     for found in bpy.data.objects:
-        if found.name == node or found.name.startswith(f"{node}.lod"):
+        if found.name == node or found.name.startswith(f"{node}."):
             found.location.x += 1 if found.name == node else 2
 
 

@@ -152,14 +152,14 @@ def reopened(out):
     """Saved, closed, opened: the sidecar is in the .blend. Switched off things do not move."""
     read("walker")
     bpy.data.objects["turret"].hide_viewport = True
-    bpy.data.objects["Base_TM.lod1.group0"].hide_viewport = True
+    bpy.data.objects["Base_TM.stage1"].hide_viewport = True
     bpy.ops.wm.save_as_mainfile(filepath=str(out / "walker.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(out / "walker.blend"))
     bpy.ops.export_scene.gltf(filepath=str(out / "by_hand.glb"))
     facts = write(out / "same.msh")
     facts["hidden"] = sorted(o.name for o in bpy.context.scene.objects if o.hide_viewport)
     facts["view_layers"] = len(bpy.context.scene.view_layers)
-    bpy.data.objects["Base_TM.lod1.group0"].location.x += 1
+    bpy.data.objects["Base_TM.stage1"].location.x += 1
     facts["moved"] = write(out / "moved.msh")
     return facts
 
@@ -197,7 +197,7 @@ def edited(out):
     bpy.ops.mesh.select_all(action="SELECT")
     bpy.ops.transform.translate(value=(0, 0, 0.25))
     scene.render.fps = 60
-    for name in ("gun", "gun.lod1.group0"):
+    for name in ("gun", "gun.stage1"):
         bpy.data.objects[name].modifiers.new("mirror", "MIRROR")
     facts = write(out / "edited.msh")
     facts["mode"] = bpy.context.object.mode
@@ -209,7 +209,7 @@ def two_models(out):
     """The same model twice and another: each scene its own."""
     first, second, third = read("walker"), read("walker"), read("retail")
     facts = {"scenes": [s.name for s in bpy.data.scenes]}
-    gun = next(o for o in second.objects if o.name.startswith("gun") and "lod" not in o.name)
+    gun = next(o for o in second.objects if o.name.startswith("gun") and ".stage" not in o.name)
     facts["gun"] = gun.name
     gun.location.x += 0.5
     for name, scene in (("first", first), ("second", second), ("third", third)):

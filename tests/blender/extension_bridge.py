@@ -36,7 +36,7 @@ def cells(out):
     state.level = 0
     facts["again"] = seen()
     scene.frame_set(7)
-    gun, part = (bpy.data.objects[name].matrix_world for name in ("gun", "gun.lod1.group0"))
+    gun, part = (bpy.data.objects[name].matrix_world for name in ("gun", "gun.stage1"))
     facts["follows"] = max(abs(a - b) for x, y in zip(gun, part, strict=True) for a, b in zip(x, y, strict=True))
     return facts
 

@@ -42,7 +42,7 @@ def pixels(path: Path) -> np.ndarray:
 def test_thumbnail_frame_and_lod(walker: Path) -> None:
     """A transparent border round a model; another frame and another LOD look different."""
     shown = []
-    for name, options in (("a.png", ()), ("b.png", ("--frame", "6")), ("c.png", ("--lod", "1"))):
+    for name, options in (("a.png", ()), ("b.png", ("--frame", "6")), ("c.png", ("--stage", "1"))):
         result = preview(walker, name, "--transparent", *options)
         assert result.returncode == 0, result.stderr[-1000:]
         picture = pixels(walker.with_name(name))
@@ -65,7 +65,7 @@ def test_turntable(walker: Path) -> None:
 
 
 def test_a_cell_that_is_not_there(walker: Path) -> None:
-    result = preview(walker, "none.png", "--lod", "1", "--group", "2")
+    result = preview(walker, "none.png", "--stage", "1", "--level", "2")
     assert result.returncode == 1
-    assert "the model has no parts in lod1.group2" in result.stderr
+    assert "the model has no parts in stage1.level2" in result.stderr
     assert not walker.with_name("none.png").exists()

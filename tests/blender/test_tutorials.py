@@ -54,8 +54,8 @@ def test_turret(out: Path) -> None:
     """Two parts of one model change; Blender does today what the kept file says."""
     back = import_gltf(out / TURRET, None)
     assert [(change.where, change.what) for change in back.changes] == [
-        ("part 'gun' lod 0 group 0", "24 triangles became 48"),
-        ("part 'gun' lod 1 group 0", "12 triangles became 24"),
+        ("part 'gun' stage 0 level 0", "24 triangles became 48"),
+        ("part 'gun' stage 1 level 0", "12 triangles became 24"),
     ]
     assert back.data == kept(out, "e_tur_01.glb", TURRET).data
     archive = read_nres((example_game() / "turrets.rlb").read_bytes(), "x")

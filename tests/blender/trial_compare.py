@@ -13,7 +13,7 @@ from PIL import Image
 from scipy.spatial import cKDTree
 
 from tests.support.gltf_edit import Editable
-from tests.support.gltf_shown import Shown
+from tests.support.gltf_shown import Shown, part_of_name
 
 Array = np.ndarray[Any, Any]
 NUMBER = re.compile(r"(\.\d{3}|#\d+)*$")
@@ -50,8 +50,10 @@ class Result:
         return self.shown.extras(i).get("kind") not in ("paths", "borders")
 
     def _cell(self, i: int) -> str:
-        found = re.search(r"lod\d\.group\d|coarse", self.shown.names[i])
-        return found[0] if found else ""
+        """As ``trial_tools`` calls it."""
+        if part := part_of_name(NUMBER.sub("", self.shown.names[i])):
+            return f"lod{part[1]}.group{part[2]}"
+        return "coarse" if "coarse" in self.shown.names[i] else ""
 
     def _materials(self, i: int) -> list[int]:
         out: list[int] = []
@@ -233,7 +235,7 @@ def _things(things: dict[str, Any], result: Result, near: float) -> list[str]:
     shown = result.shown
     theirs: dict[str, list[int]] = {}
     for i, name in enumerate(shown.names):
-        if "lod" in name:  # parts are called after their nodes
+        if part_of_name(NUMBER.sub("", name)):  # parts are called after their nodes
             continue
         theirs.setdefault(NUMBER.sub("", name), []).append(i)
     mine: dict[str, list[str]] = {}

@@ -232,8 +232,13 @@ def _stated(one):
 
 
 def _in_name(name):
-    found = re.search(r"lod\d\.group\d|coarse", name)
-    return found[0] if found else ""
+    """Row and column that a name states, in the terms of either dialect."""
+    if found := re.search(r"lod\d\.group\d|coarse", name):
+        return found[0]
+    stage, level = re.search(r"\.stage(\d)", name), re.search(r"\.level(\d)|\.view", name)
+    if stage is None and level is None:
+        return ""
+    return f"lod{stage[1] if stage else 0}.group{(level[1] or 4) if level else 0}"
 
 
 def _cell_of(one, before):

@@ -58,7 +58,7 @@ def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(values["moved"].changes[0]).startswith("node 'Base_TM': ")
     assert [str(change) for change in values["edited"].changes] == [
         "node 'crate': is new",
-        "part 'Base_TM' lod 0 group 0: 24 triangles became 20",
-        "part 'crate' lod 0 group 0: is new",
+        "part 'Base_TM' stage 0 level 0: 24 triangles became 20",
+        "part 'crate' stage 0 level 0: is new",
     ]
     assert snapshot(EXAMPLES) == before

@@ -186,7 +186,7 @@ def test_scenes(tmp_path: Path) -> None:
     assert names[1] == "cockpit"
     assert names[2:] == sorted(names[2:])
     cockpit = [view["nodes"][n]["name"] for n in view["scenes"][1]["nodes"]]
-    assert cockpit == ["BTCP_6.lod0.group0", "CP_7.lod0.group0"]
+    assert cockpit == ["BTCP_6.stage0", "CP_7.stage0"]
     for index in (6, 7):  # still nodes of the hierarchy, without a mesh
         assert "mesh" not in view["nodes"][index]
 

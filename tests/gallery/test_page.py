@@ -242,8 +242,11 @@ def test_level_and_stage(target: str, path: str, entry: str | None, tab: Tab, ou
         cell = (part.lod, part.group, scene.nodes[part.node].cockpit)
         true[cell] = true.get(cell, 0) + scene.triangle_count(part.mesh)
     lods, groups = (
-        [int(value) for value in page.locator(f"#{id} option").all_inner_texts()] for id in ("lod", "group")
+        [{"view": 4}.get(text) or int(text) for text in page.locator(f"#{id} option").all_inner_texts()]
+        for id in ("lod", "group")
     )
+    assert page.inner_text("label[for=lod]") == "Damage stage"
+    assert page.inner_text("label[for=group]") == "Level of detail"
     assert lods == sorted({lod for lod, _, _ in true})
     assert groups == sorted({group for _, group, _ in true})
     assert len(lods) * len(groups) > 2
@@ -314,7 +317,7 @@ def test_maps(tab: Tab, out: Path) -> None:
     known = {m["target"]: m for m in listed(out)}
     assert tab.triangles() == known["DATA/MAPS/M1/Land"]["triangles"]
     fine = tab.pixels()
-    page.select_option("#lod", label="coarse")
+    page.select_option("#group", label="coarse")
     view = GltfView(out / "DATA/MAPS/M1/Land.glb")
     rows = [view["accessors"][p["indices"]]["count"] for p in view["meshes"][1]["primitives"]]
     assert tab.triangles() == sum(rows) // 3

@@ -156,7 +156,7 @@ def test_a_part_is_a_geometry_with_its_materials() -> None:
     model = msh_gltf.read_msh(WALKER)
     scene = msh_gltf.to_trimesh(model)
     assert scene.graph.transforms.parents["turret"] == "Base_TM"
-    base = scene.geometry["Base_TM.lod0.group0"]
+    base = scene.geometry["Base_TM"]
     assert [material.name for material in base.visual.material.materials] == ["armour", "glass"]
     assert base.face_attributes["material"].tolist() == [0] * 12 + [1] * 12
     assert scene.metadata["msh"]["source"] == "walker.msh"
@@ -164,7 +164,7 @@ def test_a_part_is_a_geometry_with_its_materials() -> None:
 
 def test_a_cell_is_chosen_by_stage_and_level() -> None:
     scene = msh_gltf.to_trimesh(msh_gltf.read_msh(WALKER), stage=1)
-    assert {name.rpartition(".lod")[2] for name in scene.geometry} == {"1.group0"}
+    assert {name.rpartition(".")[2] for name in scene.geometry} == {"stage1"}
     assert msh_gltf.import_gltf(scene).unchanged
 
 
@@ -184,8 +184,8 @@ def test_materials_have_pictures(tmp_path: Path) -> None:
 def test_edits_of_a_scene_arrive() -> None:
     model = msh_gltf.read_msh(WALKER)
     scene = msh_gltf.to_trimesh(model, frame=3)
-    scene.geometry["gun.lod0.group0"].vertices *= 1.5
-    base = scene.geometry["Base_TM.lod0.group0"]
+    scene.geometry["gun"].vertices *= 1.5
+    base = scene.geometry["Base_TM"]
     base.update_faces(np.arange(24) >= 6)
     crate = trimesh.creation.box([0.2, 0.2, 0.2])
     crate.visual = trimesh.visual.TextureVisuals(material=base.visual.material.materials[0])
@@ -193,9 +193,9 @@ def test_edits_of_a_scene_arrive() -> None:
     result = msh_gltf.import_gltf(scene)
     assert [str(change) for change in result.changes] == [
         "node 'crate': is new",
-        "part 'Base_TM' lod 0 group 0: 24 triangles became 18",
-        "part 'gun' lod 0 group 0: positions or texture coordinates changed on 24 of 24 triangles",
-        "part 'crate' lod 0 group 0: is new",
+        "part 'Base_TM' stage 0 level 0: 24 triangles became 18",
+        "part 'gun' stage 0 level 0: positions or texture coordinates changed on 24 of 24 triangles",
+        "part 'crate' stage 0 level 0: is new",
     ]
     assert result.not_applied == []
 

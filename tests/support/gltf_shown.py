@@ -19,9 +19,26 @@ from tests.support.gltf_edit import Editable
 
 Json = dict[str, Any]
 Array = np.ndarray[Any, Any]
-PART_NAME = re.compile(r"(?P<owner>.+?)\.lod(?P<lod>\d)(?:\.group(?P<group>\d))?")
+_ROW_NAME = re.compile(r"(.+?)\.lod(\d)(?:\.group(\d))?")
+_STAGE_NAME = re.compile(r"(.+?)(?=\.stage|\.level|\.view)(?:\.stage(\d))?(?:\.level(\d)|\.(view))?")
 #: What Blender appends to a name that it has met, and what the export appends.
 NUMBER = re.compile(r"(\.\d{3})?(#\d+)*$")
+
+
+def part_of_name(name: str) -> tuple[str, int, int] | None:
+    """The node, row and column that the name of a part states."""
+    if match := _ROW_NAME.fullmatch(name):
+        return match[1], int(match[2]), int(match[3] or 0)
+    if match := _STAGE_NAME.fullmatch(name):
+        return match[1], int(match[2] or 0), 4 if match[4] else int(match[3] or 0)
+    return None
+
+
+def name_like(other: str, owner: str, lod: int, group: int) -> str:
+    """The name of a part, in the terms that another one is called in."""
+    if _ROW_NAME.fullmatch(other):
+        return f"{owner}.lod{lod}.group{group}"
+    return f"{owner}.stage{lod}" + ("" if not group else ".view" if group == 4 else f".level{group}")
 
 
 @dataclass
@@ -151,15 +168,14 @@ class Shown:
             if "node" in self.extras(i) and "lod" not in self.extras(i)
         }
         for i in sorted(reached):
-            extras, match = self.extras(i), PART_NAME.fullmatch(NUMBER.sub("", self.names[i]))
+            extras, match = self.extras(i), part_of_name(NUMBER.sub("", self.names[i]))
             stated = "lod" in extras and "group" in extras
-            named = match is not None and match["owner"] in by_name
+            named = match is not None and match[0] in by_name
             if "mesh" in self.items[i] and stated and not (i in renamed and named):
                 owner = by_row.get(extras.get("node"), -1)
                 self.parts[i] = owner, extras["lod"], extras["group"]
             elif "mesh" in self.items[i] and match and named:
-                owner = by_name[match["owner"]]
-                self.parts[i] = owner, int(match["lod"]), int(match["group"] or 0)
+                self.parts[i] = by_name[match[0]], *match[1:]
             elif extras.get("kind") not in ("point", "paths"):
                 self.nodes.append(i)
 

@@ -172,7 +172,7 @@ EDITS: dict[str, tuple[Edit, str, str]] = {
     "added": (
         lambda f: f.add({"name": "cube", "mesh": 0}, rock(f)),
         "rock.msh",
-        "node 'cube', part 'cube' lod 0 group 0 is new",
+        "node 'cube', part 'cube' stage 0 level 0 is new",
     ),
     "an empty": (lambda f: f.add({"name": "dot"}, rock(f)), "rock.msh", "'dot' is new"),
     "flags": (lambda f: _set(rock(f), flags=77), "rock.msh", "flags"),

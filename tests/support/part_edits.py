@@ -17,6 +17,7 @@ from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.options import ImportOptions
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable
+from tests.support.gltf_shown import name_like
 from tests.support.runs import to_gltf
 
 #: Six nodes; LOD 0 to 2 and groups 0 and 4 in use.
@@ -80,7 +81,10 @@ def part_names(document: Editable) -> list[str]:
 
 
 def name_of(document: Editable, row: int, lod: int, group: int) -> str:
-    return f"{document.json['nodes'][row]['name']}.lod{lod}.group{group}"
+    """What the object of a part is called."""
+    info = document.json["scenes"][0]["extras"]["msh"]
+    form = ".stage0" if info["dialect"] == "retail" else ".lod0"
+    return name_like(f"x{form}", document.json["nodes"][row]["name"], lod, group).replace(".stage0.", ".")
 
 
 def cells_of(model: MshModel, lod: int, group: int) -> list[int]:

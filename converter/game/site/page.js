@@ -244,9 +244,9 @@ const MSH_GALLERY = (() => {
   }
 
   /** Set the controls to what a model has. */
-  function offer({ lods, groups, names, cockpit, frames, fps, lod, group }) {
-    options("lod", lods, lod, names);
-    options("group", groups, group, []);
+  function offer({ lods, groups, called, names, cockpit, frames, fps, lod, group }) {
+    options("lod", called[0], lods, lod, []);
+    options("group", called[1], groups, group, names);
     $("cockpit").checked = false;
     $("cockpit-control").hidden = !cockpit;
     $("clip-control").hidden = frames < 2;
@@ -256,11 +256,12 @@ const MSH_GALLERY = (() => {
     show();
   }
 
-  function options(id, values, chosen, names) {
+  function options(id, called, values, chosen, names) {
     $(id).replaceChildren(
       ...values.map((value) => new Option(names[value] ?? `${value}`, `${value}`)),
     );
     $(id).value = `${chosen}`;
+    document.querySelector(`label[for=${id}]`).textContent = called;
     $(`${id}-control`).hidden = values.length < 2;
   }
 

@@ -422,7 +422,7 @@ def test_obj_and_back(tmp_path: Path) -> None:
     target = tmp_path / "robot.obj"
     out = run("msh2gltf", ROBOT.path, "-o", target, "--frame", 6, "--up", "z")
     assert out.returncode == 0, out.stderr
-    assert "an OBJ does not hold: hierarchy, animation, other LODs and groups" in out.stderr
+    assert "an OBJ does not hold: hierarchy, animation, other stages and levels" in out.stderr
     assert files(tmp_path) == ["robot.msh-sidecar", "robot.mtl", "robot.obj"]
     assert "frame=6.0 up=z" in target.read_text("utf-8").splitlines()[0]
     back = run("gltf2msh", target, "-o", tmp_path / "back.msh")

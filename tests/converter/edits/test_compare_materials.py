@@ -132,7 +132,7 @@ def test_a_new_object_without_a_material_is_reported_with_the_row_it_has(path: P
     document.json["scenes"][0]["nodes"].append(len(document.json["nodes"]) - 1)
     back = back_from(document, path)
     (line,) = lines(back)
-    assert line.startswith("not applied: part 'box' lod 0 group 0: has ")
+    assert line.startswith("not applied: part 'box' stage 0 level 0: has ")
     name = read_sidecar(sidecar_path(path).read_bytes(), "x").description.materials[0]
     assert f"these have row 0 ({name})" in line
 

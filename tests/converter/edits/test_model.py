@@ -64,13 +64,13 @@ def test_parts_at_the_origin_are_warned_of(tmp_path: Path) -> None:
     assert call(cli.msh2gltf, walker, "-o", path, "-q") == 0
     assert import_gltf(path).warnings == []
     document = Editable(path)
-    for name in ("gun.lod1.group0", "turret.lod1.group0"):
+    for name in ("gun.stage1", "turret.stage1"):
         document.node(name)["translation"] = [0, 0, 0]
-    document.node("shin_l.lod1.group0")["translation"][0] += 1
+    document.node("shin_l.stage1")["translation"][0] += 1
     back = import_gltf(document.save(path))
     assert len(back.changes) == 3
     (warning,) = back.warnings
-    assert "'turret.lod1.group0' and 1 more came to the origin" in warning
+    assert "'turret.stage1' and 1 more came to the origin" in warning
 
 
 def test_saved_by_pygltflib(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def delete_shown_mesh(d: Editable) -> None:
 
 
 def delete_other_part(d: Editable) -> None:
-    scene = next(s for s in d.json["scenes"] if s["name"] == "lod0.group1")
+    scene = next(s for s in d.json["scenes"] if s["name"] == "level1")
     gone = scene["nodes"].pop()
     del d.json["nodes"][gone]["mesh"]
 
@@ -182,8 +182,8 @@ def retime(d: Editable) -> None:
         (flip_face, "positions or texture coordinates changed"),
         (change_material, "materials changed"),
         (new_node, "node 'antenna': is new"),
-        (delete_shown_mesh, "part 'foot_m2o3' lod 0 group 0: is missing"),
-        (delete_other_part, "lod 0 group 1: is missing"),
+        (delete_shown_mesh, "part 'foot_m2o3' stage 0 level 0: is missing"),
+        (delete_other_part, "stage 0 level 1: is missing"),
         (move_key, "translation changed at frame 3"),
         (delete_channel, "rotation changed at frame 1"),
         (retime, "changed at frame 1"),
@@ -258,16 +258,16 @@ def test_all_bundled_models_are_tested() -> None:
 def test_edits_of_hidden_parts_without_extras(tmp_path: Path) -> None:
     """A part in another scene, in a file whose extras an editor dropped."""
     document = Editable(to_gltf(sample_called(ANIMATED), tmp_path / "m.glb"))
-    part = document.node("foot_m2o3.lod0.group1")
+    part = document.node("foot_m2o3.level1")
     primitive = document.json["meshes"][part["mesh"]]["primitives"][0]
     document.arrays[primitive["attributes"]["POSITION"]][0] += 1
     drop_extras(document)
     changes = import_gltf(document.save(tmp_path / "m.glb")).changes
-    assert [c.where for c in changes] == ["part 'foot_m2o3' lod 0 group 1"]
+    assert [c.where for c in changes] == ["part 'foot_m2o3' stage 0 level 1"]
 
 
 @pytest.mark.parametrize("extras", [True, False])
-@pytest.mark.parametrize("name", ["foot_m2o3", "foot_m2o3.lod0.group1"])
+@pytest.mark.parametrize("name", ["foot_m2o3", "foot_m2o3.level1"])
 def test_a_copy_is_new(name: str, extras: bool, tmp_path: Path) -> None:
     """Shift-D in Blender copies extras too: the copy is an object of its own."""
     document = Editable(to_gltf(sample_called(ANIMATED), tmp_path / "m.glb"))

@@ -345,7 +345,7 @@ def test_two_objects_in_one_cell_are_one_part(tmp_path: Path) -> None:
     def edit(document: Editable) -> None:
         nodes = document.json["nodes"]
         node = next(n for n in nodes if n["name"] == "CP_7")
-        part = next(n for n in nodes if n["name"] == "CP_7.lod0.group4")
+        part = next(n for n in nodes if n["name"] == "CP_7.view")
         node["mesh"] = part["mesh"]
         number = nodes.index(part)
         for scene in document.json["scenes"]:
@@ -355,5 +355,8 @@ def test_two_objects_in_one_cell_are_one_part(tmp_path: Path) -> None:
                 other["children"].remove(number)
 
     out = edited(tmp_path, COCKPIT, edit)
-    assert out.changes == ["part 'CP_7' lod 0 group 0: 12 triangles became 32", "part 'CP_7' lod 0 group 4: is missing"]
+    assert out.changes == [
+        "part 'CP_7' stage 0 level 0: 12 triangles became 32",
+        "part 'CP_7' stage 0 view: is missing",
+    ]
     assert out.cell(7, 0, 4) == NONE16

@@ -23,7 +23,7 @@ from tests.support.runs import first_difference, run, to_gltf
 
 def delete_lod2(document: Editable) -> None:
     """All parts of a cell, and so its scene."""
-    delete(document, *(name for name in part_names(document) if ".lod2." in name))
+    delete(document, *(name for name in part_names(document) if ".stage2" in name or ".lod2." in name))
 
 
 def hide(document: Editable) -> None:
@@ -118,7 +118,7 @@ def test_cockpit_parts_are_outside_of_the_default_scene(tmp_path: Path) -> None:
     assert cells_of(out.new, 0, 4) == []
     out = edited(tmp_path, COCKPIT, hide, "--force")
     assert {one.where for one in out.back.not_applied} >= {
-        f"part {name!r} lod 0 group 0"
+        f"part {name!r} stage 0 level 0"
         for name in (Editable(tmp_path / "m.glb").json["nodes"][row]["name"] for row in rows)
     }
 

@@ -201,7 +201,7 @@ def test_an_edit_of_a_shared_mesh_is_one_edit(made: Path, tmp_path: Path) -> Non
     shift(file, rock(file), "POSITION", 1)
     out = file.back()
     (one,) = out.changes
-    assert one.where == "model 'rock.msh', part 'Base_m1o2' lod 0 group 0"
+    assert one.where == "model 'rock.msh', part 'Base_m1o2' stage 0 level 0"
     assert [placed.path for placed in out.placed] == [None]
 
 

@@ -116,7 +116,7 @@ def delete_6(document: Editable) -> None:
     parent["children"] = [*parent.get("children", []), *below]
     names = [node["name"] for node in document.json["nodes"]]
     for i, name in enumerate(names):
-        if name.startswith(f"{names[6]}.lod"):
+        if name.startswith(f"{names[6]}."):
             forget(document, i)
 
 

@@ -66,7 +66,7 @@ def test_losses_are_said(tmp_path: Path) -> None:
     (kept,) = [w for w in import_obj(path).warnings if "not in an OBJ" in w]
     (lost,) = [w for w in import_obj(path, None, ImportOptions(use_sidecar=False)).warnings if "are lost" in w]
     for words in (kept, lost):
-        assert "hierarchy, animation, other LODs and groups" in words
+        assert "hierarchy, animation, other stages and levels" in words
 
 
 @every_sample
@@ -144,7 +144,7 @@ def test_a_moved_vertex(document: Editable) -> None:
     x, y, z = document.lines[at].split()[1:]
     document.lines[at] = f"v {float(x) + 0.25} {y} {z}"
     back = document.save()
-    assert {c.where for c in back.changes} == {"part 'foot_m2o3' lod 0 group 0"}
+    assert {c.where for c in back.changes} == {"part 'foot_m2o3' stage 0 level 0"}
     old, new = before(), scene_of(back)
     assert [n.name for n in new.nodes] == [n.name for n in old.nodes]
     assert [n.parent for n in new.nodes] == [n.parent for n in old.nodes]
@@ -176,7 +176,7 @@ def test_a_deleted_face(document: Editable) -> None:
     faces = document.lines_of("foot_m2o3", "f")
     del document.lines[faces[0]]
     back = document.save()
-    assert [c.where for c in back.changes] == ["part 'foot_m2o3' lod 0 group 0"]
+    assert [c.where for c in back.changes] == ["part 'foot_m2o3' stage 0 level 0"]
     old, new = before(), scene_of(back)
     count = {p[:3]: old.triangle_count(p.mesh) for p in old.parts}
     for part in new.parts:
@@ -194,13 +194,13 @@ def test_a_deleted_object(document: Editable) -> None:
             document.lines[i] = "#" if word != "o" else document.lines[i]
     document.lines[start] = "#"
     changes = [str(c) for c in document.save().changes]
-    assert changes == ["part 'foot_m2o3' lod 0 group 0: is missing"]
+    assert changes == ["part 'foot_m2o3' stage 0 level 0: is missing"]
 
 
 def test_a_new_object(document: Editable) -> None:
     document.lines += ["v 1 2 3", "v 2 2 3", "v 2 3 3", "o antenna", "f -3 -2 -1"]
     back = document.save()
-    assert [str(c) for c in back.changes] == ["node 'antenna': is new", "part 'antenna' lod 0 group 0: is new"]
+    assert [str(c) for c in back.changes] == ["node 'antenna': is new", "part 'antenna' stage 0 level 0: is new"]
     scene = scene_of(back)
     (node,) = [i for i, n in enumerate(scene.nodes) if n.name == "antenna"]
     assert scene.nodes[node].parent == -1
@@ -231,7 +231,7 @@ def test_another_material(document: Editable) -> None:
     document.lines[at] = next(name for name in names if name != document.lines[at])
     changes = [str(c) for c in document.save().changes]
     assert len(changes) == 1
-    assert changes[0].startswith("part 'foot_m2o3' lod 0 group 0: materials changed")
+    assert changes[0].startswith("part 'foot_m2o3' stage 0 level 0: materials changed")
 
 
 def test_texture_and_normal_edits(document: Editable) -> None:
@@ -243,8 +243,8 @@ def test_texture_and_normal_edits(document: Editable) -> None:
     document.lines[normal] = f"vn {y} {z} {x}"
     changes = [str(c) for c in document.save().changes]
     assert len(changes) == 2
-    assert "'foot_m2o3' lod 0 group 0: positions or texture coordinates changed" in changes[0]
-    assert "'foot_m3o2' lod 0 group 0: normals changed" in changes[1]
+    assert "'foot_m2o3' stage 0 level 0: positions or texture coordinates changed" in changes[0]
+    assert "'foot_m3o2' stage 0 level 0: normals changed" in changes[1]
 
 
 def test_both_users_of_a_shared_slot(tmp_path: Path) -> None:

@@ -11,11 +11,13 @@ from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect
-from msh_gltf.converter.scene.scene import PartName, node_of_part, part_name, read_part_name
+from msh_gltf.converter.scene.scene import PartName, node_of_part, part_name, read_part_name, scene_name
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.rebuilt import parse
-from tests.support.runs import to_gltf
+from tests.support.runs import run, to_gltf
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize(
@@ -43,10 +45,20 @@ def test_other_names_state_no_cell(name: str) -> None:
 
 
 def test_what_is_written_is_read() -> None:
-    for lod in range(3):
-        for group in range(5):
-            assert read_part_name(part_name("x", lod, group)) == PartName("x", lod, group, by_row=False)
+    for dialect in Dialect:
+        for lod, group in [(lod, group) for lod in range(3) for group in range(5)]:
+            found = PartName("x", lod, group, by_row=False)
+            assert read_part_name(f"x.{scene_name(lod, group, dialect)}") == found
+            name = part_name("x", lod, group, dialect)
+            assert name == "x" if (dialect, lod, group) == (Dialect.RETAIL, 0, 0) else read_part_name(name) == found
     assert read_part_name("x.lod2") == PartName("x", 2, 0, by_row=True)
+
+
+def test_zeros_are_left_out_in_the_terms_of_the_game() -> None:
+    cells = [(0, 1), (1, 0), (1, 2), (2, 4)]
+    names = [part_name("gun", *cell, Dialect.RETAIL) for cell in cells]
+    assert names == ["gun.level1", "gun.stage1", "gun.stage1.level2", "gun.stage2.view"]
+    assert part_name("gun", 1, 0, Dialect.SPEC) == "gun.lod1.group0"
 
 
 @pytest.mark.parametrize("dialect", list(Dialect))
@@ -65,6 +77,42 @@ def test_new_parts_are_named_as_the_game_means_them_in_either_dialect(dialect: D
     said = [line for line in result.warnings if "damage stage" in line]
     line = "part 'hut.lod2': row 2 is damage stage 2 in the game; a level of detail is called hut.level2"
     assert said == ([line] if dialect is Dialect.RETAIL else [])
+
+
+@pytest.mark.parametrize("extras", [True, False])
+def test_exports_that_name_cells_by_row_and_column_come_back_unchanged(extras: bool, tmp_path: Path) -> None:
+    """Older versions called them so in both dialects; without extras the names alone say which part is which."""
+    run("msh2gltf", ROOT / "examples/walker.msh", "-o", tmp_path / "walker.glb")
+    document = Editable(tmp_path / "walker.glb")
+    by_row = {}
+    for node in document.json["nodes"]:
+        about = node["extras"]["msh"]
+        owner = document.json["nodes"][about["node"]]["name"]
+        if "lod" in about:
+            by_row[node["name"]] = f"{owner}.lod{about['lod']}.group{about['group']}"
+    for node in document.json["nodes"]:
+        node["name"] = by_row.get(node["name"], node["name"])
+    for mesh in document.json["meshes"]:
+        mesh["name"] = by_row.get(mesh["name"], f"{mesh['name']}.lod0.group0")
+    if not extras:
+        for thing in [*document.json["nodes"], *document.json["meshes"]]:
+            thing.pop("extras", None)
+    assert len(by_row) == 9
+    document.save(tmp_path / "walker.glb")
+    result = import_gltf(tmp_path / "walker.glb")
+    assert (result.unchanged, result.warnings, result.not_applied) == (True, [], [])
+
+
+def test_the_mesh_of_an_older_export_says_which_node_was_renamed(tmp_path: Path) -> None:
+    run("msh2gltf", ROOT / "examples/walker.msh", "-o", tmp_path / "walker.glb")
+    document = Editable(tmp_path / "walker.glb")
+    gun = document.node("gun")
+    document.json["meshes"][gun["mesh"]]["name"] = "gun.lod0.group0"
+    del document.json["meshes"][gun["mesh"]]["extras"], gun["extras"]
+    gun["name"] = "cannon"
+    document.save(tmp_path / "walker.glb")
+    result = import_gltf(tmp_path / "walker.glb")
+    assert [str(change) for change in result.changes] == ["node 'gun': renamed to 'cannon'"]
 
 
 def test_an_export_without_anything_beside_it_says_nothing_of_its_own_stages(tmp_path: Path) -> None:

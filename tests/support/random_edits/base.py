@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tests.support.gltf_edit import Editable
-from tests.support.gltf_shown import PART_NAME
+from tests.support.gltf_shown import part_of_name
 
 Json = dict[str, Any]
 Array = np.ndarray[Any, Any]
@@ -79,7 +79,7 @@ class Edited(Editable):
     def is_part(self, index: int) -> bool:
         extras = self.nodes[index].get("extras", {}).get("msh", {})
         return "mesh" in self.nodes[index] and (
-            "lod" in extras or PART_NAME.fullmatch(self.nodes[index].get("name", "")) is not None
+            "lod" in extras or part_of_name(self.nodes[index].get("name", "")) is not None
         )
 
     def some(self, chance: np.random.Generator, fits: Callable[[int], Any]) -> int:
@@ -205,10 +205,10 @@ def turned(a: Any, b: Any) -> list[float]:
 
 def owner_name(d: Edited, index: int) -> str:
     row = d.nodes[index].get("extras", {}).get("msh", {}).get("node")
-    match = PART_NAME.fullmatch(name_of(d, index))
+    match = part_of_name(name_of(d, index))
     if row is not None and row < len(d.first):
         return str(d.first[row].get("name", ""))
-    return match["owner"] if match else ""
+    return match[0] if match else ""
 
 
 def extras_of(d: Edited, index: int) -> Json:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
 
 import numpy as np
 
-from tests.support.gltf_shown import PART_NAME
+from tests.support.gltf_shown import name_like, part_of_name
 from tests.support.random_edits.base import Edited, NotHere, edit, name_of, owner_name, vector
 
 
@@ -16,16 +15,16 @@ def move_part_to_another_cell(d: Edited, chance: np.random.Generator) -> list[st
     """By custom properties, or by name where there are none."""
     i = d.some_part(chance)
     name, extras = name_of(d, i), d.nodes[i].get("extras", {}).get("msh", {})
-    match = PART_NAME.fullmatch(name)
-    owner = match["owner"] if match else name
-    taken = {name_of(d, k) for k in d.listed()}
+    match = part_of_name(name)
+    owner = match[0] if match else name
+    taken = {part_of_name(name_of(d, k)) for k in d.listed()}
     free = [(a, b) for a in range(3) for b in range(5) if (a, b) != (0, 0)]
-    free = [(a, b) for a, b in free if f"{owner}.lod{a}.group{b}" not in taken]
+    free = [(a, b) for a, b in free if (owner, a, b) not in taken]
     lod, group = free[int(chance.integers(len(free)))]
     if "lod" in extras:
         extras |= {"lod": lod, "group": group}
     if match:
-        d.nodes[i]["name"] = f"{owner}.lod{lod}.group{group}"
+        d.nodes[i]["name"] = name_like(name, owner, lod, group)
     return [name, name_of(d, i), owner]
 
 
@@ -47,42 +46,40 @@ def move_part_into_the_first_cell(d: Edited, chance: np.random.Generator) -> lis
 @edit
 def move_part_to_another_node(d: Edited, chance: np.random.Generator) -> list[str]:
     i = d.some_part(chance)
-    before, match = name_of(d, i), PART_NAME.fullmatch(name_of(d, i))
+    before, match = name_of(d, i), part_of_name(name_of(d, i))
     if match is None:
         raise NotHere
     extras = d.nodes[i].get("extras", {}).get("msh", {})
-    taken = {name_of(d, k) for k in d.listed()}
+    taken = {part_of_name(name_of(d, k)) for k in d.listed()}
 
     def fits(k: int) -> bool:
         row = d.nodes[k].get("extras", {}).get("msh", {}).get("node")
-        return not d.is_part(k) and part_of(d, k, match) not in taken and ("node" not in extras or row is not None)
+        return (
+            not d.is_part(k) and (name_of(d, k), *match[1:]) not in taken and ("node" not in extras or row is not None)
+        )
 
     other = d.some(chance, fits)
     if "node" in extras:
         extras["node"] = d.nodes[other]["extras"]["msh"]["node"]
-    d.nodes[i]["name"] = part_of(d, other, match)
+    d.nodes[i]["name"] = name_like(before, name_of(d, other), *match[1:])
     return [before, name_of(d, i), name_of(d, other)]
-
-
-def part_of(d: Edited, owner: int, match: Any) -> str:
-    return f"{name_of(d, owner)}.lod{match['lod']}.group{match['group'] or 0}"
 
 
 @edit
 def copy_part_to_another_cell(d: Edited, chance: np.random.Generator) -> list[str]:
     i = d.some_part(chance)
     new = copy.deepcopy(d.nodes[i])
-    match = PART_NAME.fullmatch(name_of(d, i))
+    match = part_of_name(name_of(d, i))
     extras = new.get("extras", {}).get("msh", {})
     lod = int(chance.integers(1, 3))
-    name = f"{match['owner'] if match else 'x'}.lod{lod}.group4"
-    if match is None or name in [name_of(d, k) for k in d.listed()]:
+    if match is None or (match[0], lod, 4) in [part_of_name(name_of(d, k)) for k in d.listed()]:
         raise NotHere
+    name = name_like(name_of(d, i), match[0], lod, 4)
     if "lod" in extras:
         extras |= {"lod": lod, "group": 4}
     new["name"] = name
     d.append(new)
-    return [name, match["owner"]]
+    return [name, match[0]]
 
 
 @edit
@@ -155,12 +152,11 @@ def use_another_mesh(d: Edited, chance: np.random.Generator) -> list[str]:
 @edit
 def rename_part_against_its_extras(d: Edited, chance: np.random.Generator) -> list[str]:
     i = d.some(chance, lambda i: "lod" in d.nodes[i].get("extras", {}).get("msh", {}))
-    before, match = name_of(d, i), PART_NAME.fullmatch(name_of(d, i))
+    before, match = name_of(d, i), part_of_name(name_of(d, i))
     if match is None:
         raise NotHere
-    lod = (int(match["lod"]) + 1) % 3 or 1
-    name = f"{match['owner']}.lod{lod}.group{match['group']}"
+    name = name_like(before, match[0], (match[1] + 1) % 3 or 1, match[2])
     if name in [name_of(d, k) for k in d.listed()] or name == before:
         raise NotHere
     d.nodes[i]["name"] = name
-    return [before, name, match["owner"]]
+    return [before, name, match[0]]
