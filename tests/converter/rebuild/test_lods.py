@@ -148,7 +148,7 @@ def test_a_seam_of_texture_coordinates_stays() -> None:
             assert np.ptp(scene.streams.uv0[faces, 0], axis=1).max() < 0.6
 
 
-def farthest(one: np.ndarray, other: np.ndarray) -> float:
+def largest_distance(one: np.ndarray, other: np.ndarray) -> float:
     """Largest distance of corners, middles of edges and of triangles to another surface. (n, 3, 3) each."""
     from vtkmodules.util.numpy_support import numpy_to_vtk
     from vtkmodules.vtkCommonCore import mutable, vtkPoints
@@ -182,7 +182,7 @@ def test_the_stated_error_is_what_is_measured_and_bounded() -> None:
             scene.streams.positions[np.concatenate([*primitives(scene, part).values()])].astype(float)
             for part in scene.parts
         )
-        away = max(farthest(whole, level), farthest(level, whole))
+        away = max(largest_distance(whole, level), largest_distance(level, whole))
         away /= np.linalg.norm(np.ptp(whole.reshape(-1, 3), axis=0))
         assert 0 < away <= limit
         (change,) = report.changes
