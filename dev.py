@@ -3,7 +3,9 @@
     python3 dev.py demo         convert the bundled example both ways, and say where the files are
     python3 dev.py test         style, types, and all tests (arguments after it go to pytest;
                                 --windows also tests CPython for Windows, under wine;
-                                --all that, and every Blender and Python that can be had)
+                                --all that, and every Blender and Python that can be had;
+                                --explore lets Hypothesis look for new examples)
+    python3 dev.py mutants converter/rebuild   change the product at random: does a test notice? (--count 100)
     python3 dev.py extension    the Blender extension: dist/msh_gltf-VERSION.zip
     python3 dev.py docs         the site, strictly built into site/ (--serve: shown while you write)
     python3 dev.py release      wheel, sdist, extension and site into dist/, checked
@@ -46,6 +48,8 @@ def main() -> int:
         return demo()
     if command == "test":
         return test(more)
+    if command == "mutants":
+        return run(environments.environment(["test"]), ["-m", "tests.mutants", *more], dict(os.environ))
     if command == "extension":
         return subprocess.run([sys.executable, "-m", "blender_extension.build"], cwd=HERE, check=False).returncode
     if command == "docs":
@@ -80,9 +84,11 @@ def demo() -> int:
 def test(arguments: list[str]) -> int:
     """Everything that the gate checks."""
     everything, windows = "--all" in arguments, "--windows" in arguments
-    arguments = [one for one in arguments if one not in ("--all", "--windows")]
-    python = environments.environment(["test"])
     settings = dict(os.environ)
+    if "--explore" in arguments:
+        settings["HYPOTHESIS_PROFILE"] = "explore"
+    arguments = [one for one in arguments if one not in ("--all", "--windows", "--explore")]
+    python = environments.environment(["test"])
     blenders = environments.blenders(every=everything)
     if "5.0" in blenders:
         settings["MSH_GLTF_BLENDER_PYTHON"] = str(blenders["5.0"])

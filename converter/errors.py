@@ -31,6 +31,24 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+#: How long a line for the user is at most, and a value in it.
+LONGEST_LINE, LONGEST_VALUE = 500, 160
+
+
+def shortened(text: str, most: int = LONGEST_LINE) -> str:
+    """Return a text that is not longer than a bound: what is left out in its middle is marked."""
+    if len(text) <= most:
+        return text
+    half = (most - 5) // 2
+    return f"{text[:half]} ... {text[-half:]}"
+
+
+def quoted(path: object) -> str:
+    """Return a path as it is typed in a command: in quotes where bash or PowerShell would split it."""
+    text = str(path)
+    return text if all(c.isalnum() or c in "/\\._-+:~" for c in text) else f'"{text}"'
+
+
 class ConversionError(Exception):
     """Input that cannot be converted: what is wrong, where, and what was expected.
 
@@ -97,9 +115,9 @@ class ConversionError(Exception):
         text = ", ".join(place)
         text = f"{text}: {self.problem}" if text else self.problem
         if self.value is not None:
-            text += f": {self.value}"
+            text += f": {shortened(str(self.value), LONGEST_VALUE)}"
         if self.expected is not None:
-            text += f" (expected {self.expected})"
+            text += f" (expected {shortened(str(self.expected), LONGEST_VALUE)})"
         if self.hint is not None:
             text += f"; {self.hint}"
         return text.replace("\n", " ")

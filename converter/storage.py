@@ -352,6 +352,16 @@ def _tidy(directory: Path) -> None:
                 _remove_abandoned(os.path.join(directory, name))
 
 
+def _walk(root: Path, onerror: Callable[[OSError], None] | None = None) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Walk like ``os.walk``, which before Python 3.12 ends in a RecursionError a thousand folders deep."""
+    waiting = [str(root)]
+    while waiting:
+        for here, directories, files in os.walk(waiting.pop(), onerror=onerror):
+            yield here, directories, files
+            waiting += [path for name in reversed(directories) if not os.path.islink(path := os.path.join(here, name))]
+            directories.clear()
+
+
 def walk_files(
     root: Path, onerror: Callable[[OSError], None] | None = None
 ) -> Iterator[tuple[Path, list[str], list[str]]]:
@@ -364,14 +374,14 @@ def walk_files(
         root: where to start.
         onerror: called where a directory cannot be read.
     """
-    for here, directories, files in os.walk(root, onerror=onerror):
+    for here, directories, files in _walk(root, onerror):
         directories[:] = sorted(name for name in directories if name.lower() != VAULT)
         yield Path(here), directories, sorted(files)
 
 
 def remove_temporary(root: Path) -> None:
     """Remove what killed runs left below a directory; no link is followed."""
-    for here, _, names in os.walk(root):
+    for here, _, names in _walk(root):
         for name in filter(_is_temporary, names):
             _remove_abandoned(os.path.join(here, name))
 
@@ -450,22 +460,23 @@ def is_taken(path: Path) -> bool:
 
 
 def read_json(data: bytes) -> Any:
-    """The value of a JSON text in UTF-8, with or without a byte order mark.
-
-    Numbers may be NaN or infinite, as some exporters write them: who uses them looks at them.
+    """The value of a JSON text in UTF-8, with or without a byte order mark; numbers may be NaN or infinite.
 
     Raises:
-        ValueError: no JSON, nested too deeply (some hundred levels), a number of thousands of
-            digits, or half a character, which nobody could write again.
+        ValueError: in words: no JSON, nested too deeply, a huge number, half a character.
     """
     text = data.decode("utf-8-sig")
     try:
         value = json.loads(text)
         if _SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode("utf-8")
+        return value
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
-    return value
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {error.lineno}, column {error.colno} is not JSON, or it ends there") from None
+    except ValueError:
+        raise ValueError("it has a number of thousands of digits, or half a character") from None
 
 
 def inflate(data: bytes | memoryview, most: int, *, raw: bool = False) -> tuple[bytes, bool]:

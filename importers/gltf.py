@@ -21,7 +21,7 @@ from ..converter.numeric.pose import parents_first, rotation_matrix
 from ..converter.numeric.quantize import normalise
 from ..converter.scene.extras import NAMESPACE, FileInfo, MaterialExtras, NodeExtras, read_extras, typed_extras
 from ..converter.scene.scene import Channel, Clip, ImportedNode, ImportedScene, StatedFlags, Track
-from .gltf_file import BROKEN_HINT, OBJECT_SIZE, GltfFile, GltfInMemory, broken_gltf, open_gltf, typed
+from .gltf_file import BROKEN_HINT, OBJECT_SIZE, GltfFile, GltfInMemory, broken_gltf, open_gltf, report_flat, typed
 from .gltf_mesh import Weights, bind_skins, read_meshes
 from .gltf_types import (
     INSTANCING,
@@ -101,6 +101,8 @@ def _read_scene(file: GltfFile, parents: list[int], chosen: list[int]) -> tuple[
     out.draco = file.draco_used
     drawn = [primitive for mesh in file.meshes for primitive in mesh.primitives]
     out.has_normals = not drawn or any("NORMAL" in one.get("attributes", {}) for one in drawn)
+    if out.has_normals:
+        report_flat(file, out.report)
     for item in out.nodes:
         if item.mesh >= 0:
             shown = out.meshes[item.mesh].primitives

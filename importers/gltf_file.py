@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ..converter.errors import ConversionError, needed_for, plural, printable
 from ..converter.files import read_file
 from ..converter.findings import Report
-from ..converter.formats.gltf import DTYPES, WIDTHS, Json
+from ..converter.formats.gltf import DTYPES, WIDTHS, Json, Mode
 from ..converter.formats.names import is_device
 from ..converter.numeric.arrays import NONE16
 from ..converter.scene.extras import raw_extras
@@ -448,3 +448,19 @@ def _plain(value: Any) -> Any:
 
 #: What ``GLTF2`` keeps beside its fields.
 _PRIVATE = frozenset(("_path", "_name", "_glb_data", "_min_alignment"))
+
+
+def report_flat(file: GltfFile, report: Report) -> None:
+    """Name the meshes whose faces are flat, because they have no normals, in a file where others have."""
+    flat = [
+        printable(mesh.name or f"mesh {i}")
+        for i, mesh in enumerate(file.meshes)
+        if any(
+            p.get("mode", Mode.TRIANGLES) >= Mode.TRIANGLES and "NORMAL" not in p.get("attributes", {})
+            for p in mesh.primitives
+        )
+    ]
+    if flat:
+        names = ", ".join(map(repr, flat[:5])) + (f" and {plural(len(flat) - 5, 'other')}" if len(flat) > 5 else "")
+        report.warnings.append(f"no normals in {names}, though others have them: the faces are flat")
+        report.concerned += flat

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.second import plugin
+
+plugin.install()  # before anything imports a writer
 
 ROOT = Path(__file__).parent.parent
 #: What the marker ``slow`` is on, and why it takes long; tests/README.md has the same table.
@@ -34,9 +40,11 @@ SLOW = {
     "test_extension_build.py": "fetch wheels, build the extension twice",
 }
 
-# a busy machine is slow, and no test is about time
-settings.register_profile("project", deadline=None, suppress_health_check=list(HealthCheck))
-settings.load_profile("project")
+# a busy machine is slow, and no test is about time; the gate tries the same examples each time
+settings.register_profile("project", deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+# other examples each time, and many; what fails is tried again first (.hypothesis)
+settings.register_profile("explore", settings.get_profile("project"), derandomize=False, max_examples=2000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "project"))
 # a shell that runs pytest in the background lets it ignore Ctrl-C, and so would every command that
 # the tests start and interrupt
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -49,3 +57,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         place = item.path.relative_to(ROOT / "tests").as_posix()
         if place.startswith(tuple(SLOW)):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    plugin.forget()
+
+
+@pytest.fixture(autouse=True)
+def sound_by_a_second_reader(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test in which an import made a file that a second reader finds broken."""
+    yield
+    if not request.node.get_closest_marker("plants_faults"):
+        assert not plugin.found

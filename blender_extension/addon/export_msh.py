@@ -33,6 +33,7 @@ from .from_blender import needs_gltf, read_scene
 from .game import find_again, refresh, require_file
 from .importers.gltf import read_gltf
 from .levels import game_of_file, named_game, numbered
+from .seen import clans_of_collections, report_left_out
 from .state import DIALECTS, MshState, commit, game_folders, guarded, put_back, recorded, show_report, sidecar_bytes
 from .to_blender import FPS
 
@@ -95,12 +96,15 @@ def _scene_of(context: bpy.types.Context, target: Path) -> ImportedScene:
     """What the scene shows; by Blender's glTF add-on, where the bridge does not reach."""
     scene = context.scene
     lines = scene.msh_gltf.kind == Kind.MISSION  # routes are
-    with _all_evaluated(context), numbered(scene):
+    with _all_evaluated(context), numbered(scene), clans_of_collections(scene):
         if not needs_gltf(scene):
-            return read_scene(context, lines=lines)
-        with _game_time(scene):
-            bpy.ops.export_scene.gltf(filepath=str(target), use_mesh_edges=lines, **GLTF_OPTIONS)
-    return read_gltf(target, all_scenes=bool(scene.msh_gltf.source))
+            given = read_scene(context, lines=lines)
+        else:
+            with _game_time(scene):
+                bpy.ops.export_scene.gltf(filepath=str(target), use_mesh_edges=lines, **GLTF_OPTIONS)
+            given = read_gltf(target, all_scenes=bool(scene.msh_gltf.source))
+        report_left_out(scene, given)
+    return given
 
 
 def _game_of(context: bpy.types.Context) -> str | None:

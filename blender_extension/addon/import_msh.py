@@ -27,6 +27,7 @@ from .importers.gltf import read_gltf
 from .importers.gltf_file import GltfInMemory, open_gltf
 from .levels import game_of_file, show_areals, sort_by_kind
 from .materials import bring_in
+from .seen import remember_clans
 from .state import DIALECTS, TEXTURES, clear_report, game_folders, guarded, keep_sidecar, new_owner, show_warnings
 from .to_blender import Builder
 
@@ -101,7 +102,9 @@ def import_model(context: bpy.types.Context, path: Path, entry: str | None, opti
     if given.info:
         scene["msh"] = to_extras(given.info)["msh"]
     if kind is Kind.MISSION:
-        sort_by_kind(scene, [clan.title for clan in loaded.mission.clans])
+        clans = [clan.title for clan in loaded.mission.clans]
+        sort_by_kind(scene, clans)
+        remember_clans(scene, clans)
     scene.frame_set(0)
     sidecar = data[SUFFIX]
     state = scene.msh_gltf

@@ -166,8 +166,7 @@ def put_back(state: MshState, command: str) -> Games:
     """
     if not state.owner:  # of a new model, or of a .blend of an earlier version
         state.owner = new_owner()
-    owner = state.owner
-    return Games(command, owner, lambda one: one.owner == owner)
+    return Games(command, state.owner, takes_back=True)
 
 
 def new_owner() -> str:

@@ -17,7 +17,6 @@ WORDS = {
     "give the file that msh2gltf wrote": "import the terrain again",
     "give a file; msh2gltf DIR --list shows the models below it": "choose a file in it",
     "msh-inspect FILE lists the entries": "leave Entry empty to choose from a list",
-    "msh-inspect FILE lists them": "leave Entry empty to choose from a list",
     "choose a texture with --entry NAME": "models and missions alone can be opened",
     "choose one with --entry NAME: ": "choose one under Entry: ",
     "; or all with -o DIR": "",

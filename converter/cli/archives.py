@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, plural, printable, quoted
 from ..files import read_file
 from ..game.archive_folder import Packed, pack_folder, unpacked_files
 from ..game.games import Games
@@ -70,7 +70,7 @@ def pack(folder: Path, archive: Path, *, force: bool, quiet: bool, dry_run: bool
         packed.warnings += games.messages
     _show(packed, archive, wrote, quiet, dry_run)
     if wrote and not (quiet or dry_run):
-        say(f"  msh-mod undo {archive.parent} takes it back")
+        say(f"  msh-mod undo {quoted(archive.parent)} takes it back")
 
 
 def _show(packed: Packed, archive: Path, wrote: list[Path], quiet: bool, dry_run: bool) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import __version__
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, plural, printable, shortened
 from .options import write_options
 
 if TYPE_CHECKING:
@@ -158,7 +158,8 @@ def say(*fields: str, error: bool = False) -> None:
         fields: what to print, with tabs between.
         error: print to standard error.
     """
-    click.echo("\t".join(map(printable, fields)), err=error)
+    text = "\t".join(map(printable, fields))
+    click.echo(shortened(text) if error else text, err=error)
 
 
 def console() -> Console:

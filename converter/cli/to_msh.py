@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import plural, printable
+from ..errors import plural, printable, quoted
 from .common import (
     SETTINGS,
     STDOUT,
@@ -302,7 +302,7 @@ def _add_one(given: ToMsh, options: ImportOptions) -> None:
     for path in wrote if not given.dry_run else ():
         say(f"  wrote {path}")
     if wrote and not given.dry_run:
-        say(f"  msh-mod undo {archive.parent} takes it back")
+        say(f"  msh-mod undo {quoted(archive.parent)} takes it back")
 
 
 def _show_problems(given: ToMsh, result: ImportResult) -> None:
@@ -324,6 +324,9 @@ def _show_problems(given: ToMsh, result: ImportResult) -> None:
 
 def _import_many(given: ToMsh, options: ImportOptions) -> None:
     """``gltf2msh`` on a directory; exits with the run's code."""
+    from collections import Counter
+
+    from ..formats.kinds import Kind
     from ..formats.library import MATERIALS
     from ..game.import_run import import_run
     from ..game.outcome import open_log, progress_bar
@@ -351,16 +354,16 @@ def _import_many(given: ToMsh, options: ImportOptions) -> None:
         force=given.force,
         dry_run=given.dry_run,
     )
-    changed = sum(outcome.status in ("changed", "added") for outcome in run.outcomes)
+    changed = Counter(outcome.kind for outcome in run.outcomes if outcome.status in ("changed", "added"))
     painted = [outcome for outcome in run.textures if outcome.status in ("changed", "added")]
     materials = sum(outcome.id.startswith(f"{MATERIALS}::") for outcome in painted)
-    what = plural(changed, "model")
+    what = " and ".join(plural(count, kind) for kind, count in changed.items()) or plural(0, Kind.MODEL)
     for count, noun in ((len(painted) - materials, "texture"), (materials, "material")):
         what += f" and {plural(count, noun)}" if count else ""
     keys = sum("key" in o.facts and o.status in ("changed", "added") for o in run.outcomes)
     what += f" and {plural(keys, 'object key')}" if keys else ""
     wrote = changed or painted or any(o.status == "restored" for o in run.everything)
-    undo = f"; msh-mod undo {game} takes it back" if output is None and wrote else ""
+    undo = f"; msh-mod undo {quoted(game)} takes it back" if output is None and wrote else ""
     finish(run, given, given.report, f"{what} went into {game if output is None else output}{undo}")
 
 
@@ -456,4 +459,4 @@ def _write_into(given: ToMsh, edit: Callable[[], EditedLibrary], summary: str) -
         return
     say(f"  {'added' if edited.added else 'replaced'} entry {edited.name}")
     say(f"  wrote {library} ({plural(len(edited.data), 'byte')})")
-    say(f"  msh-mod undo {library.parent} takes it back")
+    say(f"  msh-mod undo {quoted(library.parent)} takes it back")

@@ -28,6 +28,8 @@ DEFAULT_FPS = 24.0
 _USUAL = (12.0, 15.0, 23.976, 24.0, 25.0, 29.97, 30.0, 48.0, 50.0, 59.94, 60.0, 120.0)
 #: Times of keys are float32: seconds that a spacing may be off by, and the ratio.
 _TIME_NOISE, _SPACING_NOISE = 1e-5, 2e-4
+#: So few keys are an artist's: that the last one is uneven says nothing.
+_FEW_KEYS = 5
 #: A key this near to a whole frame is on it.
 _FRAME_NOISE = 1e-3
 #: A curve that varies by more, rotations or relative to its size, is never taken for constant.
@@ -364,14 +366,20 @@ class FrameRate:
 
 
 def _step(channel: Channel) -> float:
-    """Seconds between the keys of a channel that was sampled, 0 = it was not."""
+    """Seconds between the keys of a channel that was sampled, 0 = it was not.
+
+    Some tools add a key where the clip ends, less than a sample after the last one.
+    """
     times = channel.frames
     if channel.interpolation == "CUBICSPLINE":
         return 0.0
-    step = float(times[-1] - times[0]) / (len(times) - 1)
-    even = times[0] + step * np.arange(len(times))
     loose = _TIME_NOISE + 1e-6 * float(times[-1])
-    return step if np.abs(times - even).max() <= loose else 0.0
+    for own in (times, times[:-1] if len(times) >= _FEW_KEYS else times):
+        step = float(own[-1] - own[0]) / (len(own) - 1)
+        even = own[0] + step * np.arange(len(own))
+        if np.abs(own - even).max() <= loose and times[-1] - own[-1] < step + loose:
+            return step
+    return 0.0
 
 
 def _in_frames(channel: Channel, timing: Timing) -> Channel:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -43,6 +44,11 @@ class ShownModel:
     points: list[ControlPoint]
     moves: bool
     of_game: bool = False
+
+    @cached_property
+    def size(self) -> float:
+        """Its largest coordinate, as of :func:`~converter.edits.nodes.model_size`."""
+        return model_size(self.scene)
 
 
 @dataclass(eq=False)
@@ -109,7 +115,7 @@ class Copies:
 
     def _noise(self, other: Copies) -> float:
         reaches = (0.0 if one.scene.placed is None else one.scene.placed.reach for one in (self, other))
-        return 2 * POSE_NOISE * max(1.0, model_size(self.model.scene), *reaches)
+        return 2 * POSE_NOISE * max(1.0, self.model.size, *reaches)
 
     def _same_pose(self, a: ImportedNode | Node, b: ImportedNode, other: Copies) -> bool:
         moved = np.abs(a.translation - b.translation).max()

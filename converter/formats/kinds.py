@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
+from difflib import get_close_matches
 from enum import StrEnum
 
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, printable, quoted
 from ..files import pass_on_unreadable
+from .names import stem
 from .nres import Archive, Entry, entry_types, is_nres, read_nres
 from .texture import TEXM_TYPE
 from .unit import is_unit
@@ -214,7 +216,16 @@ def find_model(archive: Archive, wanted: str | None) -> int | None:
     if index is None and wanted.isdecimal() and int(wanted) < len(archive.entries):
         index = int(wanted)
     if index is None:
-        raise ConversionError(
-            "no such entry", file=archive.label, value=wanted, hint="msh-inspect FILE lists the entries"
-        )
+        ordered = sorted(archive.entries, key=lambda entry: entry.type_id != MODEL_TYPE)
+        raise no_such_entry(archive.label, wanted, [entry.name for entry in ordered])
     return index
+
+
+def no_such_entry(file: str, wanted: str, names: Sequence[str]) -> ConversionError:
+    """Return the error for an entry that an archive does not have; its hint has the names most like it."""
+    folded = wanted.casefold()
+    near = [name for name in names if stem(name).casefold() == folded][:1]
+    near = near or get_close_matches(wanted, names[:10_000], 3, cutoff=0.7)
+    shown = " or ".join(quoted(printable(name)) for name in dict.fromkeys(near[:3]))
+    hint = f"did you mean {shown}? " if shown else ""
+    return ConversionError("no such entry", file=file, value=wanted, hint=f"{hint}msh-inspect FILE lists the entries")

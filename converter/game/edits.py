@@ -17,7 +17,7 @@ from typing import Any
 
 from ..errors import printable
 from ..formats.sidecar import sha256
-from .layers import Changed, Layer, Slot, Value, changes, compose, digest_of, new_names_taken, taken_out
+from .layers import Changed, Layer, Slot, Value, changes, compose, digest_of, new_names_taken, taken_out, values_of
 from .merge import Conflict
 from .transaction import (
     History,
@@ -48,6 +48,7 @@ class Opened:
         base: the file without our changes.
         layers: what is in force in it.
         wanted_base, wanted: what these are to be.
+        news: the items that this transaction changes something for.
     """
 
     file: str
@@ -56,6 +57,7 @@ class Opened:
     layers: tuple[Layer, ...] = ()
     wanted_base: bytes | None = field(init=False)
     wanted: tuple[Layer, ...] = field(init=False)
+    news: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.wanted_base, self.wanted = self.base, self.layers
@@ -172,6 +174,9 @@ class GameEdits:
     ) -> bool:
         """Say what a file is to be; nothing is written yet.
 
+        An entry that gets a value that it had before some of the changes in force has these taken out,
+        whoever brought them: changes that cancel are not in force.
+
         Args:
             file: its path from the root.
             data: its bytes; ``None``: all that is mine is taken back.
@@ -194,9 +199,15 @@ class GameEdits:
             own = [layer for layer in opened.wanted if layer not in kept and layer.slot == slot]
             if own and now.get(slot) == change.after:
                 kept += own
+                continue
+            source = (items or {}).get(bytes.fromhex(slot.name), item)
+            opened.news.add(source)
+            group, values = values_of(opened.wanted_base, kept, slot, self.read_change, file)
+            if change.after in values:
+                gone = group[values.index(change.after) :]
+                kept = [layer for layer in kept if layer not in gone]
             else:
-                name = bytes.fromhex(slot.name)
-                kept.append(self._layer(file, (items or {}).get(name, item), slot, change))
+                kept.append(self._layer(file, source, slot, change))
         opened.wanted = in_order(kept)
         return opened.wanted != opened.layers
 
@@ -290,12 +301,24 @@ class GameEdits:
 
     # ------------------------------------------------------------------ writing
 
+    def has_written(self, file: str) -> bool:
+        """Whether what is where a file is to be written is as a transaction of this owner left it."""
+        state = self._own.files.get(file)
+        last = next((record for record in reversed(self._own.records) if file in record["files"]), None)
+        if state is None or last is None or last["owner"] != self.owner:
+            return False
+        return state.after == digest_of_file(file_bytes(inside(self.vault.root, file)))
+
     def planned(self) -> dict[str, bytes | None]:
         """Return the files that this transaction changes, with their new bytes (``None``: removed).
 
         Raises:
             Conflict: changes do not fit one another.
         """
+        if self._is_copy:  # it has what is in force in the game, and nothing else
+            for file, state in (*self.history.files.items(), *self._own.files.items()):
+                if state.layers:
+                    self.open(file)
         found: dict[str, bytes | None] = {}
         for file, opened in self._files.items():
             if self._is_touched(opened):
@@ -309,7 +332,8 @@ class GameEdits:
         return {file for file, opened in self._files.items() if self._is_touched(opened)}
 
     def _is_touched(self, opened: Opened) -> bool:
-        copied = self._is_copy and bool(opened.wanted)
+        own = self._own.files.get(opened.file) if self._is_copy else None
+        copied = self._is_copy and bool(opened.wanted or (own is not None and own.layers))
         return copied or opened.is_rebased or opened.wanted != opened.layers
 
     def _there(self, opened: Opened) -> bytes | None:
@@ -332,10 +356,6 @@ class GameEdits:
             ConversionError: a file has changed meanwhile, or cannot be written; the game is as it
                 was.
         """
-        if self._is_copy:  # it has all that is in force in the game
-            for file, state in self.history.files.items():
-                if state.layers:
-                    self.open(file)
         jobs = self.planned()
         touched = [opened for opened in self._files.values() if self._is_touched(opened)]
         rows = {opened.file: self._row(opened, jobs) for opened in touched}

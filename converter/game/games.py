@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import ConversionError, printable
@@ -23,15 +23,13 @@ class Games:
     Args:
         command: what the user called, for the history.
         owner: who changes them.
-        mine: which changes are taken back where they are not made again.
+        takes_back: what the owner brought before is taken back where it is not made again.
         dry_run: write nothing.
     """
 
-    def __init__(
-        self, command: str, owner: str, mine: Callable[[Layer], bool] = lambda layer: False, *, dry_run: bool = False
-    ) -> None:
-        self.command, self.owner, self.mine = command, owner, mine
-        self._dry_run = dry_run
+    def __init__(self, command: str, owner: str, *, takes_back: bool = False, dry_run: bool = False) -> None:
+        self.command, self.owner = command, owner
+        self._takes_back, self._dry_run = takes_back, dry_run
         self._stack = contextlib.ExitStack()
         self._doors: dict[Path, GameEdits] = {}
 
@@ -40,6 +38,10 @@ class Games:
 
     def __exit__(self, *error: object) -> None:
         self._stack.close()
+
+    def mine(self, layer: Layer) -> bool:
+        """Whether a change is taken back where it is not made again."""
+        return self._takes_back and layer.owner == self.owner
 
     @property
     def messages(self) -> list[str]:
@@ -77,6 +79,17 @@ class Games:
         """
         door, file = self.of(path)
         return [layer for layer in door.open(file).layers if self.mine(layer)]
+
+    def left(self, path: Path) -> set[str]:
+        """Return SHA-256 of what is mine in a file's entries, and of what came back where mine cancelled others'.
+
+        Raises:
+            ConversionError: it cannot be read.
+        """
+        door, file = self.of(path)
+        out = door.history.taken_out_by(self.owner) if self._takes_back else ()
+        cancelled = {layer.before for _, other, layer in out if other == file and not self.mine(layer)}
+        return cancelled | {layer.after for layer in self.own(path)}
 
     def in_force(self) -> list[Layer]:
         """Return the changes in force that are mine, in the games that were opened."""

@@ -20,7 +20,7 @@ from ..kinds.unpacked import entry_file
 from ..options import ImportOptions
 from ..scene.dialect import Dialect
 from .edits import GameEdits
-from .layers import Layer
+from .layers import Layer, Slot
 from .manifest import Record
 from .outcome import Outcome, guarded, known_at_once
 from .replace_entry import HINT_OF_RUN, changed_since, entry_to_replace
@@ -39,23 +39,27 @@ class Brought:
         prefix: the path from there to the game's directory of the run; empty, or ending in a slash.
         layers: the changes, each with its file: what reports call it, and its path from the run's
             directory.
+        left: file, slot and SHA-256 of what these made, and of what came back where an edit cancelled
+            what was exported.
     """
 
     root: str = ""
     prefix: str = ""
     layers: tuple[tuple[str, str, Layer], ...] = ()
+    left: frozenset[tuple[str, Slot, str]] = frozenset()
 
     def of(self, source: str) -> Brought:
         """Return what of it is in a file, or in the files of a folder."""
         own = [one for one in self.layers if one[0] == source or one[0].startswith(f"{source}/")]
-        return replace(self, layers=tuple(own))
+        left = {one for one in self.left if one[0] == source or one[0].startswith(f"{source}/")}
+        return replace(self, layers=tuple(own), left=frozenset(left))
 
     def has(self, file: str) -> bool:
         """Whether any of it is in a file."""
         return any(own == file for own, _, _ in self.layers)
 
     def digests(self, source: str, name: str, raw: str) -> set[str]:
-        """Return SHA-256 of all that was brought as one entry, or as one file.
+        """Return SHA-256 of all that runs left in one entry, or in one file.
 
         Args:
             source: the file or folder.
@@ -64,10 +68,10 @@ class Brought:
         """
         places = ((source, raw), (f"{source}/{name}", ""))
         return {
-            layer.after
-            for file, _, layer in self.layers
+            digest
+            for file, slot, digest in self.left
             for where, key in places
-            if file == where and (layer.slot.name == key or not layer.slot.name)
+            if file == where and slot.name in ("", key)
         }
 
     def was(self, file: str) -> bytes | None:
@@ -96,16 +100,24 @@ def brought_by(door: GameEdits, prefix: str, records: Mapping[str, Record]) -> B
         prefix: as of :class:`Brought`.
         records: the manifest's, by what reports call them.
     """
-    found = []
-    for file, state in door.history.files.items():
-        if not file.startswith(prefix):
-            continue
-        for layer in state.layers:
-            shown = [records[item].edits for item in layer.item.split(JOIN) if item in records]
-            if layer.owner == door.owner and layer.number > min(shown, default=0):
-                path = file[len(prefix) :]
-                found.append((readable(path), path, layer))
-    return Brought(str(door.source_root), prefix, tuple(found))
+
+    def is_shown(number: int, layer: Layer) -> bool:
+        shown = [records[item].edits for item in layer.item.split(JOIN) if item in records]
+        return number <= min(shown, default=0)
+
+    layers = [
+        (readable(path := file[len(prefix) :]), path, layer)
+        for file, state in door.history.files.items()
+        if file.startswith(prefix)
+        for layer in state.layers
+        if layer.owner == door.owner and not is_shown(layer.number, layer)
+    ]
+    left = {(file, layer.slot, layer.after) for file, _, layer in layers}
+    for number, file, layer in door.history.taken_out_by(door.owner):
+        is_mine = layer.owner == door.owner and not is_shown(layer.number, layer)
+        if file.startswith(prefix) and not is_mine and not is_shown(number, layer):
+            left.add((readable(file[len(prefix) :]), layer.slot, layer.before))
+    return Brought(str(door.source_root), prefix, tuple(layers), frozenset(left))
 
 
 @lru_cache(maxsize=16)
@@ -248,6 +260,7 @@ def _import_known(task: ImportTask) -> Outcome:
     outcome = Outcome(
         task.id,
         "unchanged",
+        kind=record.kind,
         warnings=result.warnings,
         facts={"changes": [str(change) for change in result.changes]},
         seconds={"convert": perf_counter() - started},

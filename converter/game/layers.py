@@ -198,6 +198,38 @@ def by_slot(layers: Iterable[Layer]) -> dict[Slot, list[Layer]]:
     return groups
 
 
+def values_of(
+    base: bytes | None, layers: Sequence[Layer], slot: Slot, read: Read, label: str
+) -> tuple[list[Layer], list[Value | None]]:
+    """Return the layers of a slot, oldest first, and what it holds before each of them and after the last.
+
+    Args:
+        base: the file without our changes; ``None``: there is none.
+        layers: the changes in force.
+        slot: which.
+        read: reads stored differences.
+        label: what messages call the file.
+
+    Raises:
+        Conflict: a layer does not fit what is below it.
+        ConversionError: the base is damaged.
+    """
+    groups = by_slot(layers)
+    group = groups.get(slot, [])
+    if not group:
+        return [], []
+    value = None if base is None else Value(base)
+    if slot != Slot():
+        whole = compose(base, groups.get(Slot(), ()), read, label)
+        archive = read_nres(whole or b"", label)
+        index = slots_of(archive).get(slot)
+        value = None if index is None else value_of(archive.entries[index])
+    values = [value]
+    for layer in group:
+        values.append(_applied(values[-1], [layer], read, label))
+    return group, values
+
+
 def _applied(value: Value | None, layers: Sequence[Layer], read: Read, label: str) -> Value:
     """What a slot holds with its layers."""
     for layer in layers:

@@ -420,7 +420,7 @@ def _edit(plan: LibraryPlan, edit: LibraryEdit) -> None:
         return edited_entry(edit, entry, label) is None
 
     raw = encode_name(edit.entry.name)
-    known = {edit.entry.digest, *(layer.after for layer in plan.games.own(one.path))}
+    known = {edit.entry.digest, *plan.games.left(one.path)}
     index = entry_to_replace(one.archive, raw, -1, known=known, is_new=is_new, hint=HINT_OF_COPY)
     made = None if index is None else edited_entry(edit, one.archive.entries[index], label)
     if index is None or made is None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..errors import MACHINE, ConversionError, fault_of, printable
+from ..formats.kinds import Kind
 from ..storage import no_follow, write_outputs
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Outcome:
 
     Attributes:
         id: ``path::entry``, or the path alone.
+        kind: what it is, as manifests call it (:class:`~converter.formats.kinds.Kind`).
         status: ``converted``, ``unchanged``, ``kept``, ``changed``, ``added``, ``restored`` (an
             edit that was written before is undone) or ``failed``.
         detail: the error, or why it was kept.
@@ -64,6 +66,7 @@ class Outcome:
     placed: list[PlacedImport] = field(default_factory=list)
     is_gone: bool = False
     origins: list[str] = field(default_factory=list)
+    kind: str = Kind.MODEL
 
     @property
     def is_undecided(self) -> bool:

@@ -205,7 +205,7 @@ def replace_model(
         ConversionError: another model is there now, the file is gone or cannot be read, or another
             run is at work in its game.
     """
-    known = {*known, *(layer.after for layer in games.own(origin.path))}
+    known = {*known, *games.left(origin.path)}
     before = games.was(origin.path)
     if before is None:
         raise ConversionError("cannot be read (No such file or directory)", file=str(origin.path), hint=HINT_OF_COPY)

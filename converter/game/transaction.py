@@ -249,7 +249,9 @@ def _now(vault: Vault, file: str) -> str:
 
 
 def _is_ready(vault: Vault, name: str, file: str, row: dict[str, Any]) -> bool:
-    """Whether a file has been written already, can be written, or is to be removed."""
+    """Whether a file has been written already, can be written, or is to be removed; what changes it is kept."""
+    if not all(vault.has_change(Layer.from_row(added).stored) for added in row["added"]):
+        return False
     ready = vault.staged(name)
     if not row["after"] or _now(vault, file) == row["after"]:
         return True
@@ -391,6 +393,15 @@ class History:
     def first(self, file: str) -> str:
         """Return SHA-256 of the first original of a file; empty where there was none."""
         return next((r["files"][file]["base"] for r in self.records if file in r["files"]), "")
+
+    def taken_out_by(self, owner: str) -> Iterator[tuple[int, str, Layer]]:
+        """Yield the changes that transactions of an owner took out: the transaction's number, the file, the change."""
+        for record in self.records:
+            if record["owner"] != owner:
+                continue
+            for file, facts in record["files"].items():
+                for row in facts["removed"]:
+                    yield record["number"], file, Layer.from_row(row)
 
     def _replay(self, record: dict[str, Any]) -> None:
         texts = [record[key] for key in ("time", "command", "owner", "kind")]

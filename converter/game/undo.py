@@ -143,7 +143,8 @@ def undo(edits: GameEdits, number: int | None = None) -> int:
     history = edits.history
     if number is None:
         undoes = {record["number"] for record in history.records if "undoes" in record}
-        left = [r["number"] for r in history.records if r["number"] not in history.undone | undoes]
+        done = history.undone | undoes
+        left = [r["number"] for r in history.records if r["number"] not in done and r["kind"] != "recovery"]
         if not left:
             raise ConversionError(
                 "has no change to take back", file=str(edits.vault.root), hint="msh-mod status shows what is known"

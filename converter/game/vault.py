@@ -166,6 +166,10 @@ class Vault:
             return False
         return True
 
+    def has_change(self, digest: str) -> bool:
+        """Whether a difference is kept."""
+        return is_taken(self.path / "changes" / digest)
+
     def sizes(self) -> dict[str, int]:
         """Return how many bytes originals and changes take."""
         found = {}
@@ -259,7 +263,7 @@ class Vault:
             ConversionError: it cannot be kept.
         """
         digest = sha256(data)
-        if not is_taken(self.path / "changes" / digest):
+        if not self.has_change(digest):
             self._put("changes", digest, data, None)
         return digest
 

@@ -152,7 +152,7 @@ def tree(root: Path, *, leave_out: Path | None = None) -> Tree:
         here = str(base)
         for name in list(directories):
             path = base / name
-            if path.is_symlink():
+            if os.path.islink(path):  # False where a path is too long to ask
                 out.directory_links.append(path.relative_to(root))
                 directories.remove(name)
             elif hidden is not None and path.resolve() == hidden:
@@ -307,7 +307,7 @@ def _look_into(path: Path, source: str, targets: _Targets, found: Found, longer:
         found.unreadable.append(Skipped(source, _without_file(error)))
         return
     if kind is not Kind.ARCHIVE:
-        name = entry_name(path)
+        name = readable(entry_name(path))
         target = targets.file(source, file_stem(name))
         found.items.append(
             Item(

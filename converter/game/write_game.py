@@ -153,6 +153,8 @@ class GameWriter:
             return not (target.is_symlink() and source.is_symlink())
         if data is not None and read_file(target) == data:
             return False
+        if self._door.has_written(self._file(path)):  # its vault can make it again
+            return False
         # what the game has as well is not lost
         return not (source.is_file() and filecmp.cmp(source, target, shallow=False))
 
@@ -286,13 +288,7 @@ class GameWriter:
         for layer in opened.layers:
             if layer in self._mine and layer.slot not in slots:
                 self._restored(path, layer)
-        new = {
-            item
-            for file in files
-            for layer in self._door.open(self._file(file)).wanted
-            if layer.number == self._door.number
-            for item in layer.item.split(JOIN)
-        }
+        new = {item for file in files for news in self._door.open(self._file(file)).news for item in news.split(JOIN)}
         for outcome in outcomes:
             done = outcome.result is not None and outcome.status in ("changed", "added")
             if done and outcome.id not in new and _origins(outcome).split(JOIN)[0] not in new:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..edits.nodes import local_matrix
 from ..edits.placed_nodes import row_of
@@ -64,6 +65,8 @@ class Placed:
         for i in self.order:
             local = local_matrix(items[i])
             self.world[i] = local if items[i].parent < 0 else self.world[items[i].parent] @ local
+        self.parents = {item.parent for item in items}
+        self.animated = {track.node for clip in self.given.clips for track in clip.tracks}
         self.expected: dict[int, F64] = {}
         self.holder: dict[int, tuple[int, str]] = {}
 
@@ -138,8 +141,7 @@ class Placed:
 
     def _is_moving(self, i: int) -> bool:
         """Whether a clip of the file moves a node: where it stands by itself, in any frame, says nothing then."""
-        animated = {track.node for clip in self.given.clips for track in clip.tracks}
-        while i >= 0 and i not in animated:
+        while i >= 0 and i not in self.animated:
             i = self.given.nodes[i].parent
         return i >= 0
 
@@ -271,30 +273,41 @@ def _match_objects(
     """The record of each node that is an object: of the same path the nearest, the same name first."""
     nodes = placed.given.nodes
     places = np.array([one.record["position"] for one in written.objects], np.float64).reshape(-1, 3)
+    ids = np.array([one.logical_id for one in written.objects], np.int64)
+    rows_of: dict[str, list[int]] = {}
+    for row, one in enumerate(written.objects):
+        rows_of.setdefault(one.reference.lower(), []).append(row)
     out: dict[int, int] = {}
-    free = {*range(len(written.objects))}
-    ranked = []
-    for i in items:
-        extras, index = nodes[i].extras, row_of(nodes[i].extras)
-        paths = {str(extras.get("path", "")).lower(), str(nodes[i].typed.get("path", "")).lower()}
-        at = placed.world[i, :3, 3]
-        pose = hosted.get(index) if index is not None else None
-        if (
-            pose is not None
-            and index is not None
-            and np.abs(pose.translation - at).max() < 1e-3 + _PLACE * np.abs(at).max()
-        ):
-            at = stored.objects[index].record["position"].astype(np.float64)
-        for row in free:
-            one = written.objects[row]
-            away = float(np.abs(places[row] - at).max())
-            same = (one.reference.lower() not in paths, one.logical_id != extras.get("logical_id"))
-            ranked.append((same[0], same[1] and away > 1e-3, away, same[1], i, row))
-    for *_, i, row in sorted(ranked):
-        if i not in out and row in free:
-            out[i] = row
-            free.discard(row)
+    free = np.ones(len(ids), np.bool_)
+
+    def pair(of_path: bool) -> None:
+        ranked: list[NDArray[np.float64]] = []
+        for i in items:
+            if i in out:
+                continue
+            extras = nodes[i].extras
+            paths = {str(one.get("path", "")).lower() for one in (extras, nodes[i].typed)} if of_path else rows_of
+            rows = np.array([row for path in paths for row in rows_of.get(path, []) if free[row]], np.int64)
+            away = np.abs(places[rows] - _start(placed, i, hosted, stored)).max(axis=1, initial=0)
+            other = ids[rows] != extras.get("logical_id")
+            ranked.append(np.stack([other & (away > 1e-3), away, other, np.full(len(rows), i), rows], axis=1))
+        columns = np.concatenate([np.empty((0, 5)), *ranked])
+        for i, row in columns[np.lexsort(columns.T[::-1])][:, 3:].astype(np.int64).tolist():
+            if i not in out and free[row]:
+                out[i], free[row] = row, False
+
+    pair(of_path=True)
+    pair(of_path=False)
     return out
+
+
+def _start(placed: Placed, i: int, hosted: Mapping[int, Pose], stored: Mission) -> F64:
+    """Where a node that is an object stands; of a guest that stands in its building its own record. (3,)."""
+    at, index = placed.world[i, :3, 3], row_of(placed.given.nodes[i].extras)
+    pose = hosted.get(index) if index is not None else None
+    if pose is None or index is None or np.abs(pose.translation - at).max() >= 1e-3 + _PLACE * np.abs(at).max():
+        return np.asarray(at)
+    return np.asarray(stored.objects[index].record["position"], np.float64)
 
 
 def _compare_object(
@@ -338,10 +351,9 @@ def _same(mine: object, theirs: object) -> bool:
 
 def _object_stands(placed: Placed, i: int) -> None:
     """Whether an object stands where its record puts it; one whose parts stand right does, too."""
-    apart, turned = _apart(placed.world[i], placed.expected[i])
-    shows = [k for k in placed.order if placed.given.nodes[k].parent == i]
-    if shows:
+    if i in placed.parents:
         return  # what is seen is below it
+    apart, turned = _apart(placed.world[i], placed.expected[i])
     if apart or turned:
         placed.add(i, "place", f"stands {apart:.3g} away from there in the game", max(apart, turned))
 

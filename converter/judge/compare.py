@@ -74,6 +74,7 @@ class Comparison:
         """Return all differences."""
         self._clip()
         self.partner = self._partners()
+        self._share_names()
         self._nodes(self.partner)
         for cell in sorted(self.file.cells.keys() | self.result.cells.keys()):
             if cell in self.file.cells or not self.absent:
@@ -113,6 +114,18 @@ class Comparison:
         )
         out |= {left[i]: rest[k] for i, k in nearest([a[i] for i in left], [b[k] for k in rest])}
         return out
+
+    def _share_names(self) -> None:
+        """Let the names that the report has for nodes and their parts name those of the result, too.
+
+        A node without a name is called after its row, which may be another one now.
+        """
+        of = {k: self.file.things[i].name for i, k in self.partner.items()}
+        for k, thing in enumerate(self.result.things):
+            node = k if k in of else thing.above
+            if (name := of.get(node)) is not None and name not in thing.names:
+                own = name + thing.name.removeprefix(self.result.things[node].name)
+                thing.names = (*thing.names, own, name)
 
     def _nodes(self, partner: dict[int, int]) -> None:
         a, b = self.file.things, self.result.things

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ...importers.materials import read_picture
 from ..errors import ConversionError, plural, printable
 from ..files import read_file
-from ..formats.kinds import Kind, find_model
+from ..formats.kinds import Kind, find_model, no_such_entry
 from ..formats.library import TEXTURE_NAME_ROOM, repainted
 from ..formats.names import decode_text, encode_name, readable, unescape
 from ..formats.nres import Archive, Entry, is_nres, read_nres, write_nres
@@ -124,7 +124,7 @@ def texture_at(path: Path, entry: str | None) -> LoadedTexture | None:
 def _rsli_texture(library: RsliLibrary, entry: str) -> LoadedTexture:
     row = library.find(entry)
     if row is None:
-        raise ConversionError("no such entry", file=library.label, value=entry, hint="msh-inspect FILE lists them")
+        raise no_such_entry(library.label, entry, [library.name(row) for row in range(len(library.rows))])
     content, name = unpack(library, row), library.name(row)
     if content[: len(TEXM_MAGIC)] != TEXM_MAGIC:
         raise ConversionError("is not a texture", file=library.label, entry=printable(name))

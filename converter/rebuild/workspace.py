@@ -103,7 +103,7 @@ class Workspace:
         present: the per-vertex tables that the model has.
         indices: (I,) uint16.
         batches: (B,) ``BATCH_DTYPE``.
-        triangles: (T,) ``TRIANGLE_DTYPE``; unused where ``has_triangles`` is false.
+        triangles: (T,) ``TRIANGLE_DTYPE``; where ``has_triangles`` is false only their number counts.
         slots: (S,) ``SLOT_DTYPE``.
         has_triangles: whether the model has Res7.
         tails: rows of per-vertex tables after the last vertex; none in valid files.
@@ -133,7 +133,7 @@ class Workspace:
             present,
             model.indices.copy(),
             model.batches.copy(),
-            np.zeros(0, TRIANGLE_DTYPE) if triangles is None else triangles.copy(),
+            np.zeros(len(model.indices) // 3, TRIANGLE_DTYPE) if triangles is None else triangles.copy(),
             slots=model.slots.copy(),
             has_triangles=triangles is not None,
             tails={
@@ -203,8 +203,7 @@ class Workspace:
         self.vertices = concatenate_records([self.vertices, *vertices])
         self.indices = np.concatenate([self.indices, *indices])
         self.batches = concatenate_records([self.batches, *batches])
-        if self.has_triangles:
-            self.triangles = concatenate_records([self.triangles, *triangles])
+        self.triangles = concatenate_records([self.triangles, *triangles])
         self.slots = concatenate_records([self.slots, *slots])
         return list(range(first, len(self.slots)))
 
@@ -232,9 +231,8 @@ class Workspace:
         self.batches = b.apply(self.batches, batches)
         self.indices = i.apply(self.indices, new.indices)
         self.vertices = v.apply(self.vertices, new.vertices)
-        if self.has_triangles:
-            self._move_links(t)
-            self.triangles = t.apply(self.triangles, triangles)
+        self._move_links(t)
+        self.triangles = t.apply(self.triangles, triangles)
 
     def _moves(self, slot: int, new: SlotGeometry) -> tuple[_Move, _Move, _Move, _Move]:
         """How rows of batches, indices, vertices and triangles move when a slot is replaced."""

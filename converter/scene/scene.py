@@ -432,7 +432,7 @@ class PartName(NamedTuple):
     Attributes:
         node: name of its node.
         lod, group: row and column.
-        by_row: the row is called ``lod``.
+        by_row: the row is called ``lod``, and no column is stated: the address of the exporter states both.
     """
 
     node: str
@@ -452,7 +452,7 @@ def read_part_name(name: str) -> PartName | None:
     if found is None or (found["lod"] is None and not any(found[key] for key in ("stage", "level", "view"))):
         return None
     if found["lod"] is not None:
-        return PartName(found["node"], int(found["lod"]), int(found["group"] or 0), by_row=True)
+        return PartName(found["node"], int(found["lod"]), int(found["group"] or 0), by_row=found["group"] is None)
     column = VIEW if found["view"] else int(found["level"] or 0)
     return PartName(found["node"], int(found["stage"] or 0), column, by_row=False)
 

@@ -53,7 +53,8 @@ def test_a_game_that_was_moved_is_asked_for(seen: Seen) -> None:
     facts, out = seen.facts["moved_game"], seen.out / "moved_game"
     assert facts["first"] == ""
     assert facts["asked"] == [["invoke_props_dialog"]]
-    assert facts["asked again"] == [["invoke_confirm"]]
+    place = seen.out / "moved_game/NEW/units"
+    assert facts["asked again"] == [["invoke_confirm", f"Write game.rlb: e_tur_01.msh in {place}?"]]
     assert "game.rlb: is not where it was; choose the game's folder" in facts["gone"]
     assert "label text=the game is not where it was icon=ERROR" in facts["shown"]
     assert "is not in" in facts["elsewhere"]

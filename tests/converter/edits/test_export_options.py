@@ -12,6 +12,7 @@ from msh_gltf import ConversionError, import_gltf
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.terrain import read_terrain
+from msh_gltf.converter.kinds.dispatch import import_gltf as import_file
 from msh_gltf.converter.kinds.obj import import_obj
 from msh_gltf.converter.options import ImportOptions
 from tests.converter.rebuild.test_terrain import LEVEL
@@ -196,3 +197,15 @@ def test_an_obj_without_texture_coordinates_and_normals_reports_both(tmp_path: P
     back = import_obj(path)
     assert [fact.where for fact in back.not_applied] == ["texture coordinates"]
     assert any(warning.startswith("no normals in the file") for warning in back.warnings)
+
+
+def test_meshes_without_normals_beside_others_are_named(tmp_path: Path) -> None:
+    document = Editable(to_gltf(sample_called("retail__static__i_room_006"), tmp_path / "m.glb"))
+    bare = next(mesh for mesh in document.json["meshes"] if mesh["primitives"][0].get("mode", 4) == 4)
+    for primitive in bare["primitives"]:
+        del primitive["attributes"]["NORMAL"]
+    for sidecar in (True, False):
+        options = ImportOptions(use_sidecar=sidecar)
+        back = import_file(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar", options)
+        said = [line for line in back.warnings if line.startswith("no normals in")]
+        assert said == [f"no normals in {bare['name']!r}, though others have them: the faces are flat"]

@@ -113,6 +113,30 @@ def test_untouched_at_another_rate(tmp_path: Path, change, rate: int, extras: bo
     assert "the clip is unchanged" in back.timing.reason
 
 
+@pytest.mark.parametrize("rate", [25, 30, 50])
+@pytest.mark.parametrize("last", [20, 21, 22, 23])
+def test_untouched_with_a_key_where_the_clip_ends(tmp_path: Path, rate: int, last: int) -> None:
+    """Samples at another rate, and one at the end, less than a sample after the one before it."""
+    document = opened(WALKING, tmp_path)
+    for _, sampler in samplers(document):
+        for name in ("input", "output"):
+            sampler[name] = document.add(document.arrays[sampler[name]][: last + 1])
+    cut_off = tmp_path / "cut.msh"
+    cut_off.write_bytes(imported(document, tmp_path, reduce=False).data)
+    (tmp_path / "cut").mkdir()
+    document = opened(Sample("cut", cut_off, None, WALKER), tmp_path / "cut")
+    ends = [document.arrays[s[name]][-1:] for _, s in samplers(document) for name in ("input", "output")]
+    resample(document, rate)
+    for i, (_, sampler) in enumerate(samplers(document)):
+        times = document.arrays[sampler["input"]]
+        inside = times[:, 0] < ends[2 * i][0, 0] - 1e-4
+        for name, end in (("input", ends[2 * i]), ("output", ends[2 * i + 1])):
+            sampler[name] = document.add(np.concatenate([document.arrays[sampler[name]][inside], end]))
+    back = imported(document, tmp_path / "cut")
+    assert (back.changes, back.not_applied) == ([], [])
+    assert back.data == cut_off.read_bytes()
+
+
 @pytest.mark.parametrize("rate", [30, 50, 60])
 def test_a_rate_that_neither_file_nor_keys_state(tmp_path: Path, rate: int) -> None:
     """Exported at another rate, through a Blender at 24 that drops the extras."""

@@ -297,6 +297,7 @@ def test_new_objects_of_one_mesh_state_flags_of_their_own(tmp_path: Path) -> Non
     assert [set(flags_in(out.new, row, 0, 0)) for row in (last - 1, last)] == [{2}, {4}]
 
 
+@pytest.mark.plants_faults
 def test_descriptors_are_made_where_a_slot_has_too_few(tmp_path: Path) -> None:
     """Flags are stated for triangles that have no descriptor."""
     from msh_gltf.converter.formats.model import write_model

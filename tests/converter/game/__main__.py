@@ -1,11 +1,12 @@
-"""``python -m tests.converter.game 10000 300``: sequences on the class, and of commands."""
+"""``python -m tests.converter.game 10000 300 [SEED]``: sequences on the class, and of commands."""
 
 from __future__ import annotations
 
+import secrets
 import sys
 from time import perf_counter
 
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.converter.game.commands import Commands
@@ -13,12 +14,15 @@ from tests.converter.game.machine import Game
 
 
 def main() -> None:
-    for machine, count in zip((Game, Commands), map(int, sys.argv[1:]), strict=False):
+    sequences, commands, *given = map(int, sys.argv[1:])
+    number = given[0] if given else secrets.randbits(32)
+    print(f"seed {number}", flush=True)
+    for machine, count in ((Game, sequences), (Commands, commands)):
         if not count:
             continue
         started = perf_counter()
         run_state_machine_as_test(
-            machine,
+            seed(number)(machine),
             settings=settings(
                 max_examples=count,
                 stateful_step_count=12,

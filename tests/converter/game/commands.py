@@ -64,6 +64,18 @@ def move(path: Path, x: float) -> None:
     document.save(path)
 
 
+def as_it_was(path: Path, before: Path) -> None:
+    """Edit a model back to what another one shows."""
+    document, was = Editable(path), Editable(before)
+    for node, old in zip(document.json["nodes"], was.json["nodes"], strict=True):
+        node.pop("translation", None)
+        if "translation" in old:
+            node["translation"] = old["translation"]
+    for material, old in zip(document.json["materials"], was.json["materials"], strict=True):
+        material["pbrMetallicRoughness"] = old["pbrMetallicRoughness"]
+    document.save(path)
+
+
 class Commands(RuleBasedStateMachine):
     """A game and everything that users do with it."""
 
@@ -301,6 +313,29 @@ class Commands(RuleBasedStateMachine):
         if self.run(cli.gltf2msh, *place) == 0:
             assert self.entry("turrets.rlb", 0) == was
         self.before = None
+
+    @rule(out=st.sampled_from(OUTS), model=st.sampled_from(MODELS[:2]), red=st.integers(0, 9))
+    def shown_and_taken_back(self, out: str, model: str, red: int) -> None:
+        """What an export shows and an edit takes back is not in force; the output can be edited on."""
+        place = (self.folder / out, "--game", self.game, "--in-place", "-q", "-j", "1")
+        export = (self.game, "-o", self.folder / out, "-q", "-j", "1", "--force")
+        for edit in (self.recolour, lambda out, model, red: self.edit_model(out, model, float(red))):
+            self.restore(None)
+            self.put_gltf_back(out, model)
+            if self.patched or not (self.folder / out / f"{model}.glb").is_file():
+                return
+            if call(cli.msh2gltf, *export) != 0 or call(cli.gltf2msh, *place) != 0:
+                return
+            edit(out, model, red)
+            assert call(cli.gltf2msh, *place) == 0
+            assert call(cli.msh2gltf, *export) == 0
+            as_it_was(self.folder / out / f"{model}.glb", prepared() / out / f"{model}.glb")
+            assert call(cli.gltf2msh, *place) == 0
+            self.before = None
+            assert self.files(self.game) == self.original
+            assert status(self.game).changes == []
+            edit(out, model, (red + 1) % 10)
+            assert call(cli.gltf2msh, *place) == 0
 
     # ------------------------------------------------------------------ what others do
 

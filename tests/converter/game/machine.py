@@ -15,34 +15,36 @@ from pathlib import Path
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import initialize, invariant, rule
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import read_nres, write_nres
-from msh_gltf.converter.formats.nres_edits import add_entry, repack, replace_entry
+from msh_gltf.converter.formats.nres_edits import add_entry, replace_entry
+from msh_gltf.converter.formats.wear import WEAR_TYPE
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.undo import restore, status, undo
 from msh_gltf.converter.game.vault import Vault
 from tests.converter.game.contents import assert_wanted, content, digest_of
+from tests.converter.game.others import (
+    ARCHIVES,
+    MADE,
+    NAMES,
+    NEW,
+    OWNERS,
+    PLAIN,
+    ROWS,
+    TEST,
+    Files,
+    Others,
+    kills,
+    payloads,
+    with_row,
+)
 from tests.converter.game.stopping import Killed, stopped_at
 from tests.support.game import archive, entry
 
-#: FourCC TEST: the entries of these archives are nobody's format.
-TEST = int.from_bytes(b"TEST", "little")
-ARCHIVES = ("static.rlb", "DATA/Material.lib")
-PLAIN = "DATA/Land.map"
-#: A file that the game does not have: an output directory makes it.
-MADE = "DATA/NEW/made.bin"
-NAMES = [b"alpha.msh", b"\xef\xf2\xe8\xf6\xe0.msh", b"same", b"same", b"omega"]
-NEW = [b"new_one", b"another", b"Zeta"]
-OWNERS = ("out:1", "out:2", "blend:3")
 
-payloads = st.sampled_from([b"", b"a", b"1"]) | st.binary(min_size=0, max_size=40)
-kills = st.none() | st.integers(0, 60)
-Files = dict[str, bytes]
-
-
-class Game(RuleBasedStateMachine):
+class Game(Others):
     """A game of two archives and a plain file, several output directories, another program."""
 
     @initialize(seed=st.integers(0, 3))
@@ -52,7 +54,8 @@ class Game(RuleBasedStateMachine):
         self.root, self.vault = self.folder / "game", self.folder / "game/.msh-gltf"
         (self.root / "DATA").mkdir(parents=True)
         for number, path in enumerate(ARCHIVES):
-            entries = [entry(TEST, name, bytes([i + number]) * (7 * i + seed)) for i, name in enumerate(NAMES)]
+            entries = [entry(TEST, name, bytes([i + number]) * (7 * i + seed)) for i, name in enumerate(NAMES[:-1])]
+            entries.append(entry(WEAR_TYPE, NAMES[-1], ROWS))
             (self.root / path).write_bytes(archive(entries, forgotten=b"\x01gap\xff"))
         (self.root / PLAIN).write_bytes(b"plain file" * (seed + 1))
         (self.root / "objects.rlb").write_bytes(archive([]))
@@ -92,6 +95,11 @@ class Game(RuleBasedStateMachine):
         """Whose changes are in force in a file."""
         return {one.owner for one in status(self.root).changes if one.file == file}
 
+    def stored(self) -> set[str]:
+        """The names of the differences in the vault."""
+        folder = self.vault / "changes"
+        return set(os.listdir(folder)) if folder.is_dir() else set()
+
     def last(self) -> dict:
         """The last transaction."""
         return ((Vault(self.root).records() if self.vault.exists() else [])[-1:] or [{"number": 0, "kind": ""}])[0]
@@ -120,11 +128,13 @@ class Game(RuleBasedStateMachine):
         plain=st.none() | payloads,
         made=st.none() | payloads,
         stop=kills,
-        how=st.sampled_from(["fails", "is killed", "is killed, and what lay ready is lost"]),
+        how=st.sampled_from(
+            ["fails", "is killed", "is killed, ready is lost", "is killed, ready and changes are lost"]
+        ),
     )
     def edit(self, owner: str, edits: list, new, plain, made, stop, how: str) -> None:
         """An output directory shows these edits and no other."""
-        before = self.files()
+        before, changes = self.files(), self.stored()
         wanted: dict[str, bytes | None] = {}
 
         def mine(layer) -> bool:
@@ -142,6 +152,8 @@ class Game(RuleBasedStateMachine):
                     for path, index, payload in edits:
                         if path == file and index < len(archive.entries):
                             as_it_was = read_nres(self.original[file], file).entries[index].payload
+                            if payload is not None and index == len(NAMES) - 1:
+                                payload = with_row(archive.entries[index].payload, payload)
                             archive = replace_entry(archive, index, as_it_was if payload is None else payload)
                     if new is not None and new[0] == file and archive.find(new[1]) is None:
                         archive = add_entry(archive, new[1], TEST, new[2])
@@ -153,8 +165,12 @@ class Game(RuleBasedStateMachine):
                 with stopped_at(stop, OSError if how == "fails" else Killed):
                     wrote = door.commit()
         except Killed:
-            if how.endswith("lost"):
+            if "ready" in how:
                 shutil.rmtree(self.vault / "staged", ignore_errors=True)
+            intent = Vault(self.root).intent() if self.vault.exists() else None
+            if "changes" in how and intent and intent["record"]["number"] > self.last()["number"]:
+                for name in self.stored() - changes:
+                    (self.vault / "changes" / name).unlink()
             self.note_done(before)
             if (after := self.files()) != before:
                 assert_wanted(after, wanted)
@@ -170,7 +186,7 @@ class Game(RuleBasedStateMachine):
     def take_back(self, nth: int | None, kill: int | None) -> None:
         """``msh-mod undo``: exact, or refused."""
         before, number = self.files(), None
-        is_last = self.done and (nth == 1 or (nth is None and self.last()["kind"] != "undo"))
+        is_last = self.done and (nth == 1 or (nth is None and self.last()["kind"] not in ("undo", "recovery")))
         exact = is_last and self.done[max(self.done)][1] == before
         try:
             with GameEdits(self.root, "undo", "msh-mod") as door:
@@ -184,6 +200,7 @@ class Game(RuleBasedStateMachine):
             assert not exact
             known = "has no change to take back" not in str(error)  # then nothing is in force
             assert known or self.foreign or before == self.original
+            self.assert_says_why(str(error), max(self.done, default=0) + 1 - (nth or 0))
             return
         _, _, was, became = self.done[number]
         without = {file: value for file, value in was.items() if value != became[file]}
@@ -192,6 +209,18 @@ class Game(RuleBasedStateMachine):
         else:
             assert kill is not None
             assert self.files() == before
+
+    def assert_says_why(self, error: str, number: int) -> None:
+        """A refused undo names the later change that is in force where this one changed something."""
+        if self.foreign or number not in self.done or "already" in error:
+            return
+        was, became, *_ = self.done[number]
+        later = {(one.file, one.entry) for one in status(self.root).changes if one.number > number}
+        for file in {*was, *became}:
+            old, new = content(was.get(file)), content(became.get(file))
+            changed = {name for name, nth in {*old, *new} if old.get((name, nth)) != new.get((name, nth))}
+            if any((file, name.decode("cp1251")) in later for name in changed - {b"same"}):
+                assert "changed it later" in error
 
     def assert_taken_back(self, number: int, now: Files) -> None:
         """What a transaction changed is as it was, and all else as it is."""
@@ -259,17 +288,21 @@ class Game(RuleBasedStateMachine):
         if states and file not in self.foreign:
             assert states[0] == digest_of(self.original[file])
 
-    @rule()
-    def copied(self) -> None:
+    @rule(opened=st.sets(st.sampled_from(ARCHIVES)), payload=payloads)
+    def copied(self, opened: set[str], payload: bytes) -> None:
         """``NEW_GAME``: it has what is in force, and a vault of its own."""
         new, before = self.folder / "new", self.files()
+        in_force = {one.file for one in status(self.root).changes}
         with ExitStack() as stack:
             stack.callback(shutil.rmtree, new, ignore_errors=True)
+            for file in opened & before.keys():
+                self.changes_while_it_is_copied(file, new, payload)
             with GameEdits(new, "copy", "out:1", source=self.root) as door:
-                for file in ARCHIVES:
+                for file in opened:
                     door.put(file, door.was(file, lambda _: False), lambda _: False)
                 wrote = door.commit()
             assert self.files() == before
+            assert self.foreign or {*wrote} == in_force
             for file in wrote:
                 assert (new / file).read_bytes() == before[file]
             for file in {*wrote} - self.foreign:
@@ -278,191 +311,17 @@ class Game(RuleBasedStateMachine):
                     door.commit("restore")
                 assert (new / file).read_bytes() == self.original[file] if file in self.original else True
 
-    # ------------------------------------------------------------------ what others do
-
-    @rule(
-        file=st.sampled_from(ARCHIVES),
-        index=st.integers(0, 4),
-        payload=payloads,
-        is_packed=st.booleans(),
-        is_followed=st.booleans(),
-    )
-    def patch(self, file: str, index: int, payload: bytes, is_packed: bool, is_followed: bool) -> None:
-        """Another program changes an entry, or lays the archive out again; an edit may follow."""
+    def changes_while_it_is_copied(self, file: str, new: Path, payload: bytes) -> None:
+        """Another program writes into the game while a copy is made: the run stops."""
         path = self.root / file
-        if not path.is_file():
-            return
-        there = read_nres(path.read_bytes(), file)
-        made = there if is_packed and payload else replace_entry(there, index, payload)
-        data = write_nres(repack(made) if is_packed else made)
-        if data == path.read_bytes():
-            return
-        slot = list(content(data))[index]
-        wanted = content(data)[slot]
-        is_theirs = self.note_foreign(file, slot, wanted)
-        path.write_bytes(data)
-        self.note()
-        if not is_followed:
-            return
-        before = self.files()
-        with GameEdits(self.root, "edit", "out:7") as door:
-            try:
-                now = door.was(file, lambda layer: layer.owner == "out:7")
-                assert now is not None
-                other = (index + 1) % 5
-                changed = replace_entry(read_nres(now, file), other, b"after the patch" + payload)
-                door.put(file, write_nres(changed), lambda layer: layer.owner == "out:7")
-                door.commit()
-            except ConversionError:
-                return
-        self.note_done(before)
-        assert content(path.read_bytes())[slot] == wanted or not is_theirs
-        digests = {one.digest for one in status(self.root).kept}
-        ours = [r["files"].get(file, {}).get("after") for r in Vault(self.root).records()]
-        if path.read_bytes() != data:  # our change was in force already
-            assert digest_of(data) in [*digests, *ours]
-
-    def note_foreign(self, file: str, slot: tuple[bytes, int], value: tuple) -> bool:
-        """Another program gives an entry a value: whether it is new, so that nobody takes it for ours."""
-        self.foreign.add(file)
-        self.theirs.add((file, slot))
-        known = any(content(files.get(file)).get(slot) == value for files in self.seen)
-        changes = content((self.root / file).read_bytes())[slot] != value
-        if changes and (without := self.without[file]) is not None:
-            self.without = {**self.without, file: {**without, slot: None if known else value}}
-        return not known
-
-    @rule(file=st.sampled_from([*ARCHIVES, PLAIN]), nth=st.integers(0, 5))
-    def put_version_back(self, file: str, nth: int) -> None:
-        """The user copies the original over the file, or another version of it."""
-        versions = list(dict.fromkeys(files[file] for files in self.seen if file in files))
-        data = versions[nth % len(versions)]
-        if (self.root / file).is_file() and (self.root / file).read_bytes() == data:
-            return
-        (self.root / file).write_bytes(data)
-        self.foreign.add(file)
-        self.theirs |= {(file, slot) for slot in content(data)}
-        self.without = {**self.without, file: None}
-
-    @rule(file=st.sampled_from([*ARCHIVES, PLAIN]))
-    def remove(self, file: str) -> None:
-        """Another program removes a file."""
-        (self.root / file).unlink(missing_ok=True)
-        self.foreign.add(file)
-        self.without = {**self.without, file: None}
-
-    @rule(payload=payloads)
-    def change_what_was_made(self, payload: bytes) -> None:
-        """Another program changes a file that an edit made: nothing removes it any more."""
-        path = self.root / MADE
-        if not path.is_file() or path.read_bytes() == payload:
-            return
-        if any(files.get(MADE) == payload for files in self.seen):
-            return  # an edit made the same once
-        path.write_bytes(payload)
-        self.note()
-        self.foreign.add(MADE)
-        for owner in OWNERS:
-            before = self.files()
-            with GameEdits(self.root, "edit", owner) as door:
-                door.put(MADE, None, lambda layer, owner=owner: layer.owner == owner)
-                door.commit()
-            self.note_done(before)
-        assert path.read_bytes() == payload
-
-    @rule()
-    def second_run(self) -> None:
-        """Two runs at once: one of them is told of the other."""
-        with GameEdits(self.root, "first", "out:1"), pytest.raises(ConversionError, match="at work"):
-            GameEdits(self.root, "second", "out:2").__enter__()
-
-    @rule(file=st.sampled_from(ARCHIVES), is_cut=st.booleans())
-    def damage_original(self, file: str, is_cut: bool) -> None:
-        """An original on a bad disk: it is named, never written into the game."""
-        before, kept = self.files(), {one.digest for one in status(self.root).kept if one.file == file}
-        for path in [self.vault / "originals" / digest for digest in kept]:
-            data = path.read_bytes()
-            path.write_bytes(data[:-1] if is_cut else b"\xff" + data[1:])
-            with GameEdits(self.root, "restore", "msh-mod") as door, pytest.raises(ConversionError, match="damaged"):
-                restore(door, [file], to=path.name)
-            path.write_bytes(data)
-            assert self.files() == before
-
-    @rule(file=st.sampled_from(ARCHIVES), payload=payloads)
-    def damaged_original_is_made_good(self, file: str, payload: bytes) -> None:
-        """Where the game has the bytes, an original that is damaged is kept again."""
-        before = self.files()
-        if file not in before:
-            return
-        path = self.vault / "originals" / digest_of(before[file])
-        (self.vault / "originals").mkdir(parents=True, exist_ok=True)
-        there = path.read_bytes() if path.is_file() else None
-        path.write_bytes(b"half")
-        try:
-            with GameEdits(self.root, "edit", "out:5") as door:
-                door.put(
-                    file, write_nres(replace_entry(read_nres(before[file], file), 0, b"5" + payload)), lambda _: False
-                )
-                wrote = door.commit()
-        except ConversionError:
-            wrote = []
-        if path.read_bytes() == b"half":
-            path.unlink()
-            if there is not None:
-                path.write_bytes(there)
-        if wrote and there is not None:
-            assert path.read_bytes() == before[file]
-        self.note_done(before)
-
-    @rule(file=st.sampled_from(ARCHIVES), payload=payloads)
-    def changed_meanwhile(self, file: str, payload: bytes) -> None:
-        """Another program writes while a run is at work: that is not replaced."""
-        before, path = self.files(), self.root / file
-        if file not in before:
-            return
-        theirs = write_nres(replace_entry(read_nres(before[file], file), 0, b"theirs" + payload))
-        with GameEdits(self.root, "edit", "out:6") as door:
-            made = replace_entry(read_nres(before[file], file), 1, os.urandom(9))
-            door.put(file, write_nres(made), lambda _: False)
-            path.write_bytes(theirs)
+        before = path.read_bytes()
+        archive = read_nres(before, file)
+        with GameEdits(new, "copy", "out:1", source=self.root) as door:
+            door.put(file, write_nres(replace_entry(archive, 1, os.urandom(9))), lambda _: False)
+            path.write_bytes(write_nres(replace_entry(archive, 0, b"theirs" + payload)))
             with pytest.raises(ConversionError, match="while this run was at work"):
                 door.commit()
-        assert path.read_bytes() == theirs
-        path.write_bytes(before[file])
-
-    @rule(
-        name=st.sampled_from(["edits.jsonl", "writer", "intent.json", "staged", "changes", "originals", "../DATA"]),
-        nth=payloads,
-    )
-    def linked(self, name: str, nth: bytes) -> None:
-        """A link in the vault of a received game, or in place of a folder of it."""
-        if not self.vault.is_dir():
-            return
-        place, aside, before = self.vault / name, self.folder / "aside", self.files()
-        is_there = os.path.lexists(place)
-        if is_there:
-            os.replace(place, aside)
-        is_folder = name in ("staged", "changes", "originals", "../DATA")
-        (self.folder / "there").mkdir()
-        (self.folder / "there/x").write_bytes(b"nobody's")
-        place.symlink_to(self.folder / ("there" if is_folder else "outside.txt"))
-        try:
-            with GameEdits(self.root, "edit", "out:4") as door:
-                door.put(PLAIN, b"linked" + nth, lambda layer: layer.owner == "out:4")
-                door.commit()
-            refused = False
-        except ConversionError:
-            refused = True
-        if place.is_symlink():
-            place.unlink()
-        if is_there:
-            if not place.exists():
-                os.replace(aside, place)
-            aside.unlink(missing_ok=True)
-        assert os.listdir(self.folder / "there") == ["x"]
-        shutil.rmtree(self.folder / "there")
-        assert self.files() == before or not refused
-        self.note_done(before)
+            path.write_bytes(before)
 
     # ------------------------------------------------------------------ what always holds
 

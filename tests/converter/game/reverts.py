@@ -59,9 +59,7 @@ REVERTS = {
     "a file that changes while a run is at work is not replaced": Revert(
         "edits.py", "require_unchanged(inside(self._source.root, file), now)", "pass"
     ),
-    "a copy has all that is in force": Revert(
-        "edits.py", "                if state.layers:\n", "                if False:\n"
-    ),
+    "a copy has all that is in force": Revert("edits.py", "self.history.files.items(), *self._own", "self._own"),
     "files come back where a later one fails": Revert(
         "transaction.py", "_write_back(inside(vault.root, file), before[file])", "pass"
     ),
@@ -91,9 +89,9 @@ REVERTS = {
         "undo.py", "for slot in sorted(slots) if was.get(slot)", "for slot in () if was.get(slot)"
     ),
     "undo gives a foreign file back byte for byte": Revert(
-        "history.py", "self._kept[file, found.base, there] = found.after", "pass"
+        "transaction.py", "self._kept[file, found.base, there] = found.after", "pass"
     ),
-    "an undo is recorded as one": Revert("history.py", "self.undone.add(undoes)", "pass"),
+    "an undo is recorded as one": Revert("transaction.py", "self.undone.add(undoes)", "pass"),
     "restore brings a file back that is gone": Revert("undo.py", "if opened.now is None and first:", "if False:"),
     "an export shows what is in the game": Revert(
         "export_run.py", "replace(outcome.result, edits=edits)", "replace(outcome.result, edits=0)", "Commands"
@@ -105,9 +103,21 @@ REVERTS = {
         "return False",
         "Commands",
     ),
-    "another output's changes stay": Revert("brought.py", "layer.owner == door.owner and ", "", "Commands"),
+    "another output's changes stay": Revert(
+        "import_item.py",
+        "        if layer.owner == door.owner and not is_shown(layer.number, layer)\n",
+        "        if not is_shown(layer.number, layer)\n",
+        "Commands",
+    ),
     "what an export shows is not taken back": Revert(
-        "brought.py", "layer.number > min(shown, default=0)", "True", "Commands"
+        "import_item.py",
+        "        if layer.owner == door.owner and not is_shown(layer.number, layer)\n",
+        "        if layer.owner == door.owner\n",
+        "Commands",
+    ),
+    "changes that cancel are not in force": Revert("edits.py", "if change.after in values:", "if False:", "Commands"),
+    "what came back where an edit cancelled it is known": Revert(
+        "import_item.py", "left.add((readable(file[len(prefix) :]), layer.slot, layer.before))", "pass", "Commands"
     ),
 }
 

@@ -225,13 +225,20 @@ def test_repeats(game: Path, out: Path, tmp_path: Path) -> None:
     done = snapshot(new)
     back(tmp_path, "-o", new)
     assert snapshot(new) == done
+    as_it_was = path.read_bytes()
     move(path)
+    back(tmp_path, "-o", new)  # its vault has what is replaced
+    assert snapshot(new)["static.rlb"] != done["static.rlb"]
+    path.write_bytes(as_it_was)
+    back(tmp_path, "-o", new)
+    assert snapshot(new)["static.rlb"] == done["static.rlb"]
+    (new / "static.rlb").write_bytes(b"theirs")
     result = run("gltf2msh", out, "--game", game, "-o", new)
     assert result.returncode == 2
     assert "new/static.rlb: output exists already; name another directory, or --force replaces it" in result.stderr
-    assert snapshot(new) == done
+    assert (new / "static.rlb").read_bytes() == b"theirs"
     back(tmp_path, "-o", new, "--force")
-    assert snapshot(new)["static.rlb"] != done["static.rlb"]
+    assert snapshot(new)["static.rlb"] == done["static.rlb"]
     (new / "zero.dat").write_bytes(b"mine")
     assert run("gltf2msh", out, "--game", game, "-o", new).returncode == 2
     assert (new / "zero.dat").read_bytes() == b"mine"
@@ -250,6 +257,11 @@ def test_another_game(game: Path, out: Path, tmp_path: Path) -> None:
     assert facts["counts"] == {"changed": 1, "failed": 1, "unchanged": 8}
     assert (tmp_path / "new/static.rlb").read_bytes() == data
     assert back(tmp_path, "-o", tmp_path / "new", "--force")["counts"] == {"changed": 2, "unchanged": 8}
+    path = tmp_path / "new/static.rlb"
+    written = path.read_bytes()
+    rock.unlink()
+    assert back(tmp_path, "-o", tmp_path / "new")["counts"] == {"changed": 1, "kept": 1, "unchanged": 8}
+    assert path.read_bytes() != written
     (game / "SYSTEM.RLB").unlink()
     facts = back(tmp_path, "-o", tmp_path / "other", "--force", code=1)
     failed = next(row for row in facts["items"] if row["status"] == "failed")

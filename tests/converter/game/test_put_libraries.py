@@ -51,7 +51,7 @@ def test_what_another_model_made_of_a_name_is_reported_and_what_it_made_itself_c
     def put(name: str, paint: Callable[[Json], None], owner: str) -> list[str]:
         options = msh_gltf.ImportOptions(new=True)
         result = msh_gltf.import_gltf(look(edit, name, paint), options=options)
-        with Games("Blender", owner, lambda layer: layer.owner == owner) as games:
+        with Games("Blender", owner, takes_back=True) as games:
             plan = plan_libraries(games, [edit.new], result)
             plan.put()
             games.commit()

@@ -42,7 +42,7 @@ class Scene:
         self.owner = owner
 
     def games(self) -> Games:
-        return Games("put", self.owner, lambda layer: layer.owner == self.owner)
+        return Games("put", self.owner, takes_back=True)
 
     def put(self, to: Destination, result: ImportResult) -> list[str]:
         """Names of the files that were written."""

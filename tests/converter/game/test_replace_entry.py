@@ -39,7 +39,7 @@ def put(
     origin: Origin, data: bytes, known: set[str], companions: Sequence[Companion] = (), *, owner: str = "scene"
 ) -> bool:
     """Put a model back, as a scene of Blender does; whether anything was written."""
-    with Games("put back", owner, lambda layer: layer.owner == owner) as games:
+    with Games("put back", owner, takes_back=True) as games:
         replace_model(games, origin, data, known, companions)
         return bool(games.commit())
 

@@ -8,9 +8,11 @@ import pytest
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import read_nres, write_nres
-from msh_gltf.converter.formats.nres_edits import repack
+from msh_gltf.converter.formats.nres_edits import add_entry, repack
+from msh_gltf.converter.formats.wear import WEAR_TYPE
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.undo import restore, status, undo
+from tests.converter.game.others import ROWS, with_row
 from tests.converter.game.test_vault import BEFORE, FILE, change, digest, entries, game, patch
 from tests.support.game import snapshot
 from tests.support.vault import VAULT, original, records
@@ -181,12 +183,33 @@ def test_undo_names_what_another_program_changed(game: Path) -> None:
 
 def test_an_older_change_under_a_later_one_is_refused(game: Path) -> None:
     """A later transaction took away what it was made on: it would not be as it was."""
-    change(game, "out:1", {0: b"mine"})
-    change(game, "out:2", {0: ONE})
+    rows, last = ROWS, len(entries(game))
+    with GameEdits(game, "edit", "out:0") as door:
+        archive = add_entry(read_nres(BEFORE, FILE), b"a.wea", WEAR_TYPE, rows)
+        door.put(FILE, write_nres(archive), lambda layer: False)
+        door.commit()
+    one = with_row(rows, b"x")
+    change(game, "out:1", {last: one})
+    change(game, "out:2", {last: with_row(one, b"yy")})
     change(game, "out:1")
-    with pytest.raises(ConversionError, match="what transaction 2 wrote is not in the game"):
-        take_back(game, 2)
-    assert entries(game)[0] == ONE
+    assert entries(game)[last] == with_row(rows, b"yy")
+    with pytest.raises(ConversionError, match="what transaction 3 wrote is not in the game"):
+        take_back(game, 3)
+    assert entries(game)[last] == with_row(rows, b"yy")
+
+
+def test_changes_that_cancel_are_not_in_force(game: Path) -> None:
+    """An entry that becomes what it was before somebody changed it: neither change is in force."""
+    change(game, "out:1", {0: b"mine"})
+    change(game, "out:2", {0: b"theirs", 1: b"other"})
+    change(game, "out:3", {0: b"mine"})
+    assert [one.owner for one in status(game).changes] == ["out:1", "out:2"]
+    change(game, "out:4", {0: ONE})
+    assert [one.entry for one in status(game).changes] == ["two"]
+    take_back(game)
+    assert entries(game)[0] == b"mine"
+    take_back(game)
+    assert entries(game)[0] == b"theirs"
 
 
 def test_a_file_that_an_edit_made_goes_and_is_kept(game: Path) -> None:

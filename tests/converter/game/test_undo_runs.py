@@ -255,7 +255,7 @@ def test_a_loose_model_comes_back(place: Place) -> None:
 
 def put_back(origin: Origin, data: bytes, known: set[str], companions: list[Companion], owner: str = "scene") -> bool:
     """*Put Back* of a scene: what it wrote before is taken back first."""
-    with Games("put back", owner, lambda layer: layer.owner == owner) as games:
+    with Games("put back", owner, takes_back=True) as games:
         replace_model(games, origin, data, known, companions)
         games.take_back_rest(origin.path)
         return bool(games.commit())

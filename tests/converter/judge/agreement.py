@@ -7,12 +7,18 @@ of edit. The judges agree where both see something that the report does not name
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from unittest import mock
 
 import numpy as np
 
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.judge.explain import JUDGED
 from tests.converter.judge import mutants
+from tests.converter.judge.worlds import WORLDS
 from tests.converter.kinds.test_every_difference import MODELS, MODES, outcomes
 from tests.support.random_edits import EDITS, NotHere
 
@@ -60,8 +66,52 @@ def model(chance: np.random.Generator) -> Verdict | None:
     return Verdict(trial, judged, [one.what for one in seen])
 
 
+#: Importers that ignore an edit which the reader of the tests sees, by what they are of.
+_IGNORED = {
+    "areal map": ("areal_changes._compare", ("move corner", "raise areal", "change flag", "change class")),
+    "terrain": ("terrain.LevelPlan.unchanged", ("raise vertex", "delete face", "assign material")),
+    "mission": ("mission_objects._Objects._set_place", ("move object", "scale rock")),
+    "unit": ("unit._Parts._set_key", ("exchange part",)),
+}
+#: Edits after which a file still shows what was there: what is placed is not what is drawn.
+_STALE = ("exchange object", "exchange part")
+
+
+def of_world(name: str) -> Callable[[np.random.Generator], Verdict | None]:
+    """Return the trial of a kind of file: one or two edits, or one that is ignored."""
+
+    def trial(chance: np.random.Generator) -> Verdict | None:
+        target, ignored = _IGNORED[name]
+        is_mutant = not chance.integers(_MUTANTS)
+        kinds = list(ignored) if is_mutant else [one for one in WORLDS[name].edits if one not in _STALE]
+        some = [str(one) for one in chance.choice(kinds, 1 if is_mutant else int(chance.integers(1, 3)))]
+        with TemporaryDirectory() as folder, ExitStack() as stack:
+            world = WORLDS[name](Path(folder))
+            for one in some:
+                world.edits[one](world, chance)
+            before = world.shown()
+            if is_mutant:
+                instead = property(lambda _: True) if target.endswith("unchanged") else mutants.nothing
+                stack.enter_context(mock.patch(f"msh_gltf.converter.edits.{target}", instead))
+            try:
+                back = world.back()
+            except ConversionError:
+                return Verdict(str(some), [], [])
+            after = world.arrived(back)
+            other = sorted({*map(str, before)} ^ {*map(str, after)})
+        judged = [str(one) for one in back.not_applied if one.why == JUDGED]
+        named = len(back.not_applied) > len(judged) or back.warnings
+        trial = f"{some}{f' ignored by {target}' if is_mutant else ''}"
+        return Verdict(trial, judged, [] if named else other[:5])
+
+    return trial
+
+
 #: What trials are of.
-TRIALS: dict[str, Callable[[np.random.Generator], Verdict | None]] = {"model": model}
+TRIALS: dict[str, Callable[[np.random.Generator], Verdict | None]] = {
+    "model": model,
+    **{name: of_world(name) for name in _IGNORED},
+}
 
 
 def verdict(what: str, number: int) -> Verdict:

@@ -11,6 +11,7 @@ import numpy as np
 from msh_gltf.converter.kinds.import_result import ImportResult
 from tests.converter.judge.world import AXES, Chance, Facts, Json, World, counted, rounded
 from tests.support.maps import level_called
+from tests.support.terrain_twin import Tables
 
 LEVEL = "spec__AutoMAP_00"
 
@@ -190,15 +191,22 @@ class Terrain(World):
     }
 
     def shown(self) -> Facts:
-        """Faces of the fine level: corners, coordinates, rows of materials."""
+        """Faces of the fine level: corners and rows of materials."""
         out = []
-        positions, coordinates = self.stream("POSITION").astype(np.float64) @ AXES.T, self.stream("TEXCOORD_0")
+        positions = self.stream("POSITION").astype(np.float64) @ AXES.T
         for primitive in self.fine():
             about = self.file.json["materials"][primitive["material"]]["extras"]["msh"]
-            for face in self.file.arrays[primitive["indices"]].reshape(-1, 3).tolist():
-                corners = sorted((*rounded(positions[v], 2), *rounded(coordinates[v], 2)) for v in face)
-                out.append((about["first"], about["second"], *corners))
+            faces = self.file.arrays[primitive["indices"]].reshape(-1, 3)
+            rows = about["first"], about["second"]
+            out += [(*rows, *sorted(rounded(positions[v], 2) for v in face)) for face in faces]
         return counted(out)
 
     def arrived(self, back: ImportResult) -> Facts:
-        raise NotImplementedError
+        tables = Tables(back.data)
+        points = tables.positions.astype(np.float64)
+        out = []
+        for first, count in (tables.runs[square[0]] for square in tables.squares):
+            for i in range(first, first + count):
+                corners = sorted(rounded(points[v], 2) for v in tables.vertex[i])
+                out.append((tables.faces[i][4], tables.faces[i][5], *corners))
+        return counted(out)

@@ -6,6 +6,7 @@ readers, comparators or judge.
 
 from __future__ import annotations
 
+import copy
 import shutil
 from collections.abc import Callable
 from functools import cache
@@ -89,6 +90,57 @@ class World:
     def arrived(self, back: ImportResult) -> Facts:
         """What the result shows, by the same facts."""
         raise NotImplementedError
+
+
+class Assembly(World):
+    """A unit or mission: what is placed, and where what is drawn stands.
+
+    The result is exported again, and both files are read in the same way. What is drawn below a placement
+    counts where the file has it: a copy without what is below it shows that in the game.
+    """
+
+    def shown(self) -> Facts:
+        placed, self.drawn = assembled(self)
+        return placed
+
+    def arrived(self, back: ImportResult) -> Facts:
+        source = type(self).make(self.path.parent / "again")
+        source.write_bytes(back.data)
+        target = self.path.parent / "second.glb"
+        for path, data in load_file(source, None, ExportOptions()).files(target, ExportOptions()):
+            path.write_bytes(data)
+        second = copy.copy(self)
+        second.file = Editable(target)
+        second.nodes = second.file.json["nodes"]
+        placed, drawn = assembled(second)
+        return placed | {("not drawn", *one): 1 for one in self.drawn - drawn}
+
+
+#: What placed things state, and what decides where they are.
+_STATED = ("key", "class", "label", "clan", "inner", "amount", "type")
+#: Properties that follow what else an object states.
+_OF_ONE = ("ClanID", "LogicalID")
+
+
+def assembled(world: World) -> tuple[Facts, set[tuple[object, ...]]]:
+    """What nodes of objects, components, zones and lodes state, and the places of all that is drawn."""
+    places, placed, drawn = world.world(), [], set[tuple[object, ...]]()
+    listed = [i for scene in world.file.json["scenes"] for i in scene.get("nodes", [])]
+    while listed:
+        i = listed.pop()
+        node = world.nodes[i]
+        about = world.msh(node)
+        listed += [] if "hosted" in about else node.get("children", [])  # in its building, wherever that is
+        at = rounded(places[i][:3, 3], 2)
+        if about.get("kind") in ("object", "component", "zone", "lode"):
+            stated = [f"{v:.4g}" if isinstance(v := about.get(name), float) else str(v) for name in _STATED]
+            own = {name: v for name, v in about.get("properties", {}).items() if name not in _OF_ONE}
+            stated.append(str(own))
+            where = at if about["kind"] in ("zone", "lode") else ()
+            placed.append((about["kind"], *stated, *where))
+        elif "mesh" in node and "node" in about:
+            drawn.add((about["node"], *at))
+    return counted(placed), drawn
 
 
 def counted(facts: list[tuple[object, ...]]) -> Facts:

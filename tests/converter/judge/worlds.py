@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from tests.converter.judge.grounds import Areals, Terrain
-from tests.converter.judge.world import Chance, Json, World
+from tests.converter.judge.world import Assembly, Chance, Json, World
 from tests.support.assembled_game import ROBOT, GameParts
 from tests.support.corpus import LIBS, sample_called
 from tests.support.points import cpt
@@ -21,7 +21,7 @@ ROBOT_MODEL = "retail__system__R_H_002"
 # ------------------------------------------------------------------ missions and units
 
 
-class Mission(World):
+class Mission(Assembly):
     """A mission of a base, robots, a rock, a route, a zone and a lode."""
 
     @staticmethod
@@ -112,7 +112,7 @@ class Mission(World):
     }
 
 
-class Unit(World):
+class Unit(Assembly):
     """A robot of a chassis, a gun and a computer."""
 
     @staticmethod
@@ -133,7 +133,7 @@ class Unit(World):
         self.gun()["extras"]["msh"]["key"] = "e_gun_2"
 
     def change_class(self, chance: Chance) -> None:
-        self.gun()["extras"]["msh"]["class"] = int(chance.integers(5, 9))
+        self.gun()["extras"]["msh"]["class"] = int(chance.choice([0, 1, 2, 3, 7, 8]))
 
     def change_label(self, chance: Chance) -> None:
         self.part(chance)["extras"]["msh"]["label"] = f"part {int(chance.integers(99))}"

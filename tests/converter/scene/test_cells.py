@@ -12,14 +12,17 @@ from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import PartName, node_of_part, part_name, read_part_name
+from tests.support.corpus import sample_called
+from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.rebuilt import parse
+from tests.support.runs import to_gltf
 
 
 @pytest.mark.parametrize(
     ("name", "stated"),
     [
         ("gun.lod1", ("gun", 1, 0, True)),
-        ("gun.lod2.group4#7", ("gun", 2, 4, True)),
+        ("gun.lod2.group4#7", ("gun", 2, 4, False)),
         ("gun.stage1", ("gun", 1, 0, False)),
         ("gun.level2", ("gun", 0, 2, False)),
         ("gun.stage2.level3", ("gun", 2, 3, False)),
@@ -42,7 +45,8 @@ def test_other_names_state_no_cell(name: str) -> None:
 def test_what_is_written_is_read() -> None:
     for lod in range(3):
         for group in range(5):
-            assert read_part_name(part_name("x", lod, group)) == PartName("x", lod, group, by_row=True)
+            assert read_part_name(part_name("x", lod, group)) == PartName("x", lod, group, by_row=False)
+    assert read_part_name("x.lod2") == PartName("x", 2, 0, by_row=True)
 
 
 @pytest.mark.parametrize("dialect", list(Dialect))
@@ -61,3 +65,12 @@ def test_new_parts_are_named_as_the_game_means_them_in_either_dialect(dialect: D
     said = [line for line in result.warnings if "damage stage" in line]
     line = "part 'hut.lod2': row 2 is damage stage 2 in the game; a level of detail is called hut.level2"
     assert said == ([line] if dialect is Dialect.RETAIL else [])
+
+
+def test_an_export_without_anything_beside_it_says_nothing_of_its_own_stages(tmp_path: Path) -> None:
+    """Its parts are called by row and column, which nobody does who means a level of detail."""
+    document = Editable(to_gltf(sample_called("spec__odd__B_PLANT_008"), tmp_path / "m.glb"))
+    assert any(".lod1.group" in node["name"] for node in document.json["nodes"])
+    drop_extras(document)
+    back = import_gltf(document.save(tmp_path / "e.glb"), None, ImportOptions(use_sidecar=False, dialect="retail"))
+    assert [line for line in back.warnings if "damage stage" in line] == []

@@ -1,0 +1,183 @@
+"""What a scene shows beyond what a game can hold: named; and what collections of clans say.
+
+An object of a mission that is in the collection of another clan than the one it was imported into was dragged
+there: the collection counts. ``msh_clan`` of a collection and of an object say so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+
+import bpy
+import numpy as np
+
+from .cells import about
+from .converter.formats.mission import BUILDING, UNIT
+from .converter.formats.names import without_number
+from .converter.judge.shown import some_of, world_poses
+from .converter.scene.scene import Channel, ImportedScene, Track
+from .from_blender import curves_of
+from .to_blender import FPS
+
+CLAN, CLANS = "msh_clan", "msh_clans"
+_MOVES = ("location", "rotation", "scale", "delta_")
+#: Blender's matrices are float32.
+_NOISE, _AWAY = 1e-4, 1e-3
+
+
+# ------------------------------------------------------------------ clans
+
+
+def remember_clans(scene: bpy.types.Scene, clans: Sequence[str]) -> None:
+    """Note the clan of each collection of a mission that is sorted by kind and clan, and of its objects.
+
+    Args:
+        scene: the mission.
+        clans: their names by row.
+    """
+    scene.collection[CLANS] = list(clans)
+    for home in scene.collection.children_recursive:
+        placed = [one for one in home.objects if about(one).get("object_kind") in (BUILDING, UNIT)]
+        for one in placed:
+            home[CLAN] = one[CLAN] = about(one)["clan"]
+
+
+@contextlib.contextmanager
+def clans_of_collections(scene: bpy.types.Scene) -> Iterator[None]:
+    """Give objects that were dragged to the collection of another clan that clan, while the scene is read."""
+    before = []
+    for home in scene.collection.children_recursive:
+        clan = _clan_of(scene, home)
+        for one in home.objects if clan is not None else ():
+            if CLAN in one and one[CLAN] != clan and about(one).get("kind") == "object":
+                before.append((one, one["msh"]["clan"]))
+                one["msh"]["clan"] = clan
+    try:
+        yield
+    finally:
+        for one, clan in before:
+            one["msh"]["clan"] = clan
+
+
+def _clan_of(scene: bpy.types.Scene, home: bpy.types.Collection) -> int | None:
+    """The clan of a collection; one that the user made and called after a clan is of that."""
+    if CLAN in home:
+        return int(home[CLAN])
+    name, titles = without_number(home.name), scene.collection.get(CLANS, ())
+    return next((row for row, title in enumerate(titles) if title and name.endswith(f".{title}")), None)
+
+
+# ------------------------------------------------------------------ what is left out
+
+
+def report_left_out(scene: bpy.types.Scene, given: ImportedScene) -> None:
+    """Report what a scene shows, and what was read of it does not.
+
+    Args:
+        scene: it is in Blender's window, and everything of it is evaluated.
+        given: what was read; its report gets the lines.
+    """
+    slots = [slot.material for one in scene.objects for slot in one.material_slots]
+    for material in dict.fromkeys(one for one in slots if one is not None):
+        _report_material(given, material)
+    for one in scene.objects:
+        for path in dict.fromkeys(curve.data_path for curve in curves_of(one)):
+            if not path.startswith((*_MOVES, "modifiers", '["', "pose.")):
+                why = "models of the game move, and nothing else of them changes"
+                given.report.skipped(f"object {one.name!r}", f"has keys of {path}", why, "delete these keys")
+    _report_flattened(scene, given)
+
+
+def _report_material(given: ImportedScene, material: bpy.types.Material) -> None:
+    """Nodes that change the colour on its way to the shader, and animation."""
+    tree, where = material.node_tree, f"material {material.name!r}"
+    if tree is None:
+        return
+    shaders = [node for node in tree.nodes if node.type == "BSDF_PRINCIPLED"]
+    between = [node.label or node.name for one in shaders for node in _between(one.inputs["Base Color"])]
+    for name in dict.fromkeys(between):
+        why = "the game has no such thing, and Blender's glTF add-on leaves out what it does"
+        what = f"has a node {name!r} between its picture and its shader"
+        given.report.skipped(where, what, why, "bake it into the picture, or take it out")
+    if tree.animation_data is not None and (tree.animation_data.action or tree.animation_data.drivers):
+        given.report.skipped(where, "is animated", "a model has one look", "delete its keys and drivers")
+
+
+def _between(socket: bpy.types.NodeSocket) -> Iterator[bpy.types.Node]:
+    """Nodes above a socket that Blender's glTF add-on does not know."""
+    for link in socket.links:
+        node = link.from_node
+        if node.type in ("TEX_IMAGE", "RGB", "VERTEX_COLOR", "ATTRIBUTE"):
+            continue
+        colours = [one for one in node.inputs if one.type == "RGBA" and one.enabled]
+        if node.type not in ("MIX", "MIX_RGB", "REROUTE") or (node.type != "REROUTE" and not _multiplies(node)):
+            yield node
+        for one in colours:
+            yield from _between(one)
+
+
+def _multiplies(node: bpy.types.Node) -> bool:
+    """Whether a mix multiplies, and is whole."""
+    factor = next(one for one in node.inputs if one.type == "VALUE" and one.enabled)
+    return node.blend_type == "MULTIPLY" and not factor.is_linked and factor.default_value > 1 - _NOISE
+
+
+# ------------------------------------------------------------------ motion
+
+
+def _report_flattened(scene: bpy.types.Scene, given: ImportedScene) -> None:
+    """What drivers, constraints and modifiers move, where one pose was read, or one shape."""
+    moved = [one for one in scene.objects if _is_driven(one)]
+    shaped = [one for one in scene.objects if one.type == "MESH" and any(m.show_viewport for m in one.modifiers)]
+    if not moved and not shaped:
+        return
+    frames = scene.frame_start + some_of(scene.frame_end - scene.frame_start + 1)
+    tracks: dict[int, Track] = {}
+    for track in [track for clip in given.clips for track in clip.tracks]:
+        tracks.setdefault(track.node, Track(track.node, _in_frames(track.rotation), _in_frames(track.translation)))
+    world = world_poses(given.nodes, list(tracks.values()), frames.astype(np.float64))
+    rows = {node.name: i for i, node in enumerate(given.nodes)}
+    now, away = scene.frame_current, dict.fromkeys(moved, 0.0)
+    shapes: dict[bpy.types.Object, np.ndarray] = {}
+    changed: dict[bpy.types.Object, None] = {}
+    try:
+        for at, frame in enumerate(frames.tolist()):
+            scene.frame_set(frame)
+            graph = bpy.context.evaluated_depsgraph_get()
+            for one in [one for one in moved if one.name in rows]:
+                read = world[rows[one.name], at]
+                apart = np.abs(np.array(one.evaluated_get(graph).matrix_world) - read).max()
+                away[one] = max(away[one], float(apart) / max(1.0, float(np.abs(read).max())))
+            for one in shaped:
+                shape = _shape(one.evaluated_get(graph))
+                first = shapes.setdefault(one, shape)
+                if shape.shape != first.shape or np.abs(shape - first).max(initial=0) > _NOISE:
+                    changed[one] = None
+    finally:
+        scene.frame_set(now)
+    for one in moved:
+        if away[one] > _AWAY:
+            what = f"is moved by a {'constraint' if one.constraints else 'driver'}"
+            why = f"only keys make motion, and other frames are up to {away[one]:.2g} away from the pose that was read"
+            given.report.skipped(f"object {one.name!r}", what, why, "Object > Animation > Bake Action makes keys")
+    for one in changed:
+        why = "shapes of models do not change, and that of the current frame was read"
+        given.report.skipped(f"object {one.name!r}", "changes its shape with time", why, "move nodes of their own")
+
+
+def _is_driven(one: bpy.types.Object) -> bool:
+    drivers = one.animation_data.drivers if one.animation_data is not None else ()
+    return any(not c.mute for c in one.constraints) or any(d.data_path.startswith(_MOVES) for d in drivers)
+
+
+def _in_frames(channel: Channel | None) -> Channel | None:
+    return None if channel is None else Channel(channel.frames * FPS, channel.values, channel.interpolation)
+
+
+def _shape(one: bpy.types.Object) -> np.ndarray:
+    mesh = one.to_mesh()
+    points = np.empty(3 * len(mesh.vertices), np.float32)
+    mesh.vertices.foreach_get("co", points)
+    one.to_mesh_clear()
+    return points

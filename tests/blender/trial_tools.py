@@ -1,0 +1,345 @@
+"""Runs in Blender's Python: what the edits of the trials share, and what Blender shows."""
+
+from __future__ import annotations
+
+import re
+
+import bpy
+import numpy as np
+from mathutils import Quaternion, Vector
+
+#: What custom properties say that a viewer does not show.
+FACTS = ("amount", "clan", "class_id", "flags", "host", "inner", "key", "level", "logical_id", "path", "type")
+#: Kind of scene -> name of the edit -> function; and which are of the extension alone.
+EDITS: dict[str, dict] = {"model": {}, "unit": {}, "mission": {}, "terrain": {}, "areal map": {}}
+ONLY_EXTENSION: list[tuple[str, str]] = []
+
+
+def edit(kind, *names, only_extension=False):
+    """Note an edit; ``names`` are what a message about it names."""
+
+    def note(function):
+        name = function.__name__.rstrip("_").replace("_", " ")
+
+        def run():
+            return [*names, *(function() or ())]
+
+        assert name not in EDITS[kind], name
+        EDITS[kind][name] = run
+        if only_extension:
+            ONLY_EXTENSION.append((kind, name))
+        return function
+
+    return note
+
+
+def quick(kind, name, function, *names, only_extension=False):
+    function.__name__ = name
+    edit(kind, *names, only_extension=only_extension)(function)
+
+
+def obj(name):
+    return bpy.data.objects[name]
+
+
+def mesh_of(name):
+    return bpy.data.objects[name].data
+
+
+def materials(name):
+    """The materials of a row: Blender calls them ``name``, ``name.001``, ..."""
+    return [m for m in bpy.data.materials if m.name.partition(".")[0] == name]
+
+
+def shader(material):
+    return next(n for n in material.node_tree.nodes if n.type == "BSDF_PRINCIPLED")
+
+
+def picture(material):
+    return next(n for n in material.node_tree.nodes if n.type == "TEX_IMAGE")
+
+
+def pick(*names):
+    """Select objects alone; the last one is active."""
+    bpy.ops.object.select_all(action="DESELECT")
+    for name in names:
+        obj(name).select_set(True)
+    bpy.context.view_layer.objects.active = obj(names[-1])
+    return obj(names[-1])
+
+
+def switch_on():
+    """Every collection, as one does to see and to edit what is in it."""
+    waiting = [bpy.context.view_layer.layer_collection]
+    while waiting:
+        one = waiting.pop()
+        one.exclude = False
+        waiting += one.children
+    bpy.context.view_layer.update()
+
+
+def drag(name, home):
+    """Drag an object to another collection in the Outliner."""
+    for old in list(obj(name).users_collection):
+        old.objects.unlink(obj(name))
+    home.objects.link(obj(name))
+
+
+def copy_of(name, *, linked=False, below=False):
+    """Shift+D, or Alt+D; with what is below it."""
+    old = [obj(name), *(obj(name).children_recursive if below else ())]
+    new = {one: one.copy() for one in old}
+    for one, made in new.items():
+        if one.data is not None and not linked:
+            made.data = one.data.copy()
+        one.users_collection[0].objects.link(made)
+        made.parent = new.get(one.parent, one.parent)
+    return new[obj(name)]
+
+
+def add(name, data, parent=None):
+    made = bpy.data.objects.new(name, data)
+    bpy.context.scene.collection.children[0].objects.link(made)
+    made.parent = obj(parent) if parent else None
+    return made
+
+
+def remove(name, *, below=False):
+    """X in the 3D view: children stay where their own transform puts them."""
+    gone = [obj(name), *(obj(name).children_recursive if below else ())]
+    for one in gone:
+        bpy.data.objects.remove(one)
+
+
+def curves(action):
+    layers = getattr(action, "layers", None)
+    if not layers:
+        return list(action.fcurves)
+    return [c for bag in layers[0].strips[0].channelbags for c in bag.fcurves]
+
+
+def keys(change):
+    """Change the frame and the value of every key of the clip's curves."""
+    for action in bpy.data.actions:
+        for curve in curves(action):
+            for point in curve.keyframe_points:
+                change(curve, point)
+            curve.update()
+
+
+def rescale(factor):
+    """Dope Sheet: S, as the artist does; the range of the scene follows."""
+
+    def change(curve, point):
+        for handle in (point.co, point.handle_left, point.handle_right):
+            handle.x *= factor
+
+    keys(change)
+    bpy.context.scene.frame_end = int(np.ceil(bpy.context.scene.frame_end * factor))
+
+
+def key(name, path, values):
+    for frame, value in values.items():
+        setattr(obj(name), path, value)
+        obj(name).keyframe_insert(path, frame=frame)
+
+
+def edit_mesh(name, change):
+    import bmesh
+
+    mesh, work = mesh_of(name), bmesh.new()
+    work.from_mesh(mesh)
+    for table in (work.verts, work.edges, work.faces):
+        table.ensure_lookup_table()
+    out = change(work, bmesh)
+    work.to_mesh(mesh)
+    work.free()
+    return out
+
+
+def turn(name, angle=0.4, axis=(0, 0, 1)):
+    one = obj(name)
+    one.rotation_mode = "QUATERNION"
+    one.rotation_quaternion = one.rotation_quaternion @ Quaternion(axis, angle)
+
+
+def move(name, by=(0.5, 0, 0)):
+    obj(name).location += Vector(by)
+
+
+# ------------------------------------------------------------------ what is shown
+
+
+def shown(frames, cells):
+    """What Blender shows of the scene, switched off or not.
+
+    Args:
+        frames: to look at.
+        cells: what :func:`stated` said before the edit.
+    """
+    switch_on()
+    out = {"corners": [], "uv": [], "colour": [], "material": [], "owner": [], "cell": []}
+    scene = bpy.context.scene
+    hidden = [o for o in scene.objects if o.hide_viewport]
+    for one in hidden:
+        one.hide_viewport = False
+    for one in scene.objects:
+        one.hide_set(False)
+    bpy.context.view_layer.update()
+    things = list(scene.objects)
+    for frame in frames:
+        scene.frame_set(frame)
+        graph = bpy.context.evaluated_depsgraph_get()
+        for one in things:
+            if one.type == "MESH":
+                _triangles(one.evaluated_get(graph), frame == frames[0], out)
+                if frame == frames[0]:
+                    cell = _cell_of(one, cells)
+                    out["cell"] += [cell] * (len(out["material"]) - len(out["cell"]))
+    scene.frame_set(frames[0])
+    count = len(out["material"])
+    corners = np.array(out["corners"], np.float64).reshape(-1, 3, 3)
+    facts = {
+        "things": {o.name: _thing(o) | {"cell": _cell_of(o, cells)} for o in things},
+        "looks": {m.name: look(m) for m in bpy.data.materials},
+        "material": out["material"],
+        "owner": out["owner"],
+        "cell": out["cell"],
+        "frames": _length(),
+    }
+    even = len(corners) == count * len(frames)
+    uv = np.array(out["uv"], np.float64).reshape(-1, 3, 2)
+    uv *= np.array([_scale_of(name) for name in out["material"]]).reshape(-1, 1, 2)
+    arrays = {
+        "corners": corners.reshape(len(frames), count, 3, 3) if even else corners[None, :count],
+        "uv": uv,
+        "colour": np.array(out["colour"], np.float64).reshape(-1, 3, 4),
+    }
+    return facts, arrays
+
+
+def stated():
+    """The cells that objects say they are of."""
+    return {o.name: _stated(o) for o in bpy.context.scene.objects}
+
+
+def _stated(one):
+    said = one.get("msh")
+    if hasattr(said, "get") and "lod" in said:
+        return f"lod{said['lod']}.group{said['group']}"
+    return _in_name(one.name)
+
+
+def _in_name(name):
+    found = re.search(r"lod\d\.group\d|coarse", name)
+    return found[0] if found else ""
+
+
+def _cell_of(one, before):
+    """As the user left it: by its properties where these were changed, else by its name."""
+    now = _stated(one)
+    return now if before.get(one.name, now) != now else _in_name(one.name)
+
+
+def _triangles(one, first, out):
+    mesh = one.to_mesh()
+    mesh.calc_loop_triangles()
+    count = len(mesh.loop_triangles)
+    vertex, loop = np.empty(3 * count, np.int32), np.empty(3 * count, np.int32)
+    mesh.loop_triangles.foreach_get("vertices", vertex)
+    mesh.loop_triangles.foreach_get("loops", loop)
+    points = np.empty(3 * len(mesh.vertices), np.float32)
+    mesh.vertices.foreach_get("co", points)
+    world = np.array(one.matrix_world)
+    corners = points.reshape(-1, 3)[vertex].astype(np.float64) @ world[:3, :3].T + world[:3, 3]
+    corners = corners.reshape(-1, 3, 3)
+    out["corners"] += (corners[:, ::-1] if np.linalg.det(world[:3, :3]) < 0 else corners).tolist()
+    if first:
+        mirrored = np.linalg.det(world[:3, :3]) < 0
+        for name, width, layers in (("uv", 2, mesh.uv_layers), ("colour", 4, mesh.color_attributes)):
+            values = np.full((len(mesh.loops), width), np.nan, np.float32)
+            if len(layers):
+                layer = layers[layers.active_color_index if name == "colour" else 0]
+                if name == "uv":
+                    layer.data.foreach_get("uv", values.reshape(-1))
+                elif layer.domain == "CORNER":
+                    values = np.array([v.color_srgb[:] for v in layer.data], np.float32)
+                else:
+                    each = np.array([v.color_srgb[:] for v in layer.data], np.float32)
+                    corner = np.empty(len(mesh.loops), np.int32)
+                    mesh.loops.foreach_get("vertex_index", corner)
+                    values = each[corner]
+            values = values[loop].reshape(-1, 3, width)
+            out[name] += (values[:, ::-1] if mirrored else values).tolist()
+        slots = [slot.material.name if slot.material else "" for slot in one.material_slots] or [""]
+        out["material"] += [slots[min(t.material_index, len(slots) - 1)] for t in mesh.loop_triangles]
+        out["owner"] += [one.name] * count
+    one.to_mesh_clear()
+
+
+def _thing(one):
+    said = one.get("msh")
+    facts = {k: said[k] for k in FACTS if k in said} if hasattr(said, "get") else {}
+    return {
+        "mesh": one.type == "MESH",
+        "parent": one.parent.name if one.parent else "",
+        "kind": one.type,
+        "place": list(one.matrix_world.translation),
+        "scale": one.matrix_world.to_scale()[0],
+        "says": str(said.get("kind", "")) if hasattr(said, "get") else "",
+        "line": _line(one),
+        "facts": {k: v if isinstance(v, str) else float(v) for k, v in facts.items()},
+    }
+
+
+def _line(one):
+    """Where the points of a mesh without faces are."""
+    if one.type != "MESH" or len(one.data.polygons) or not len(one.data.vertices):
+        return None
+    return sorted([round(v, 3) for v in one.matrix_world @ p.co] for p in one.data.vertices)
+
+
+def _length():
+    ends = [0.0]
+    for one in bpy.context.scene.objects:
+        if one.animation_data is not None and one.animation_data.action is not None:
+            ends += [p.co.x for c in curves(one.animation_data.action) for p in c.keyframe_points]
+    return max(ends)
+
+
+def _scale_of(name):
+    """By how much a Mapping node repeats the picture of a material."""
+    tree = bpy.data.materials[name].node_tree if name else None
+    for node in tree.nodes if tree else ():
+        if node.type == "MAPPING":
+            return list(node.inputs["Scale"].default_value)[:2]
+    return [1.0, 1.0]
+
+
+def look(material):
+    """The base colour that a material shows: a factor and a picture; ``None``: something else."""
+    if not material.use_nodes or not any(n.type == "BSDF_PRINCIPLED" for n in material.node_tree.nodes):
+        return None
+    inputs = shader(material).inputs
+    factor, image, node = [1.0, 1.0, 1.0], None, None
+    if inputs["Base Color"].is_linked:
+        node = inputs["Base Color"].links[0].from_node
+    else:
+        factor = list(inputs["Base Color"].default_value)[:3]
+    if node is not None and node.type == "MIX" and node.blend_type == "MULTIPLY":  # as Blender's importer makes it
+        pair = [s for s in node.inputs if s.type == "RGBA" and s.enabled]
+        linked = [s for s in pair if s.is_linked]
+        whole = next(n for n in node.inputs if n.type == "VALUE" and n.enabled)
+        if len(linked) != 1 or whole.default_value < 1:
+            return None
+        factor = next(list(s.default_value)[:3] for s in pair if not s.is_linked)
+        node = linked[0].links[0].from_node
+    if node is not None:
+        if node.type != "TEX_IMAGE" or node.image is None or not node.image.size[0]:
+            return None
+        pixels = np.empty(len(node.image.pixels), np.float32)
+        node.image.pixels.foreach_get(pixels)
+        image = pixels.reshape(-1, 4).mean(axis=0).tolist()[:3] + list(node.image.size)
+    glow, strength = inputs["Emission Color"], inputs["Emission Strength"].default_value
+    emission = [float(strength > 0)] if glow.is_linked else [strength * v for v in glow.default_value[:3]]
+    return {"factor": factor, "image": image, "emission": emission, "alpha": inputs["Alpha"].default_value}
