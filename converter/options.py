@@ -79,6 +79,21 @@ def _line(about: Declared) -> str:
     return f"{turned}{about.help}{default}"
 
 
+def lod_error(text: str) -> float:
+    """Return the ratio of ``--lod-error``.
+
+    Raises:
+        ValueError: it is not a number from 0 to 1.
+    """
+    try:
+        ratio = float(text)
+    except ValueError:
+        ratio = -1.0
+    if not 0 <= ratio <= 1:
+        raise ValueError("--lod-error takes a ratio from 0 to 1")
+    return ratio
+
+
 def lod_ratios(text: str) -> tuple[float, ...]:
     """Return the ratios of ``--generate-lods``.
 
@@ -314,6 +329,15 @@ class ImportOptions:
         read=lod_ratios,
         help="Make levels of detail 1 to 3 with these ratios of the triangles, e.g. 0.5,0.25.",
         example="gltf2msh tower.glb --dialect retail --generate-lods 0.5,0.25 -o lods/",
+    )
+    lod_error: float = option(
+        0.05,
+        "--lod-error",
+        group="output",
+        metavar="RATIO",
+        read=lod_error,
+        help="How far a generated level may be from its part, as a ratio of the part's diagonal.",
+        example="gltf2msh tower.glb --dialect retail --generate-lods 0.5 --lod-error 0.02 -o near/",
     )
     verify: bool = option(
         True,

@@ -21,7 +21,7 @@ OUR_MODULE = re.compile(rf"({'|'.join(sorted(OUR_NAMES))})(\.\w+)+")
 #: What modules of the zip may name: NumPy and bpy are Blender's, the rest is in the wheels.
 AT_ONCE = {"bpy", "bpy_extras", "mathutils", "numpy"}
 #: Imported inside functions that the extension does not call, but for scipy, which has a message.
-LATER = {"PIL", "scipy", "rich", "trimesh", "pygltflib", "DracoPy", "distributed", "fast_simplification"}
+LATER = {"PIL", "scipy", "rich", "trimesh", "pygltflib", "DracoPy", "distributed"}
 
 
 @pytest.fixture(scope="module")

@@ -196,7 +196,7 @@ def test_every_dependency_is_declared() -> None:
     features = extras.keys() - {"all", "docs", "test", "library-test", "blender"}
     assert extras["all"] == {f"msh-gltf[{','.join(f for f in extras if f in features)}]"}
     optional = {re.match(r"[\w-]+", text)[0] for f in features for text in extras[f]}
-    imports = {"pillow": "PIL", "vtk": "vtkmodules", "fast-simplification": "fast_simplification"}
+    imports = {"pillow": "PIL", "vtk": "vtkmodules"}
     known = {imports.get(name, name) for name in names | optional}
     assert used - set(sys.stdlib_module_names) == known
 
@@ -206,7 +206,7 @@ def test_what_extras_bring_is_imported_where_they_are_asked_for() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     known = {re.match(r"[\w-]+", text)[0] for text in declared["dependencies"]}
     known |= declared["optional-dependencies"].keys()
-    heavy = {"scipy", "trimesh", "fast_simplification", "DracoPy", "distributed"}
+    heavy = {"scipy", "trimesh", "DracoPy", "distributed"}
     for path in SOURCES:
         tree = ast.parse(path.read_text("utf-8"))
         calls = [

@@ -318,7 +318,7 @@ def _add_lods(identified: Identified, stored: Scene | None, options: ImportOptio
     node_of = {k: i for i, k in identified.stored_of.items()}
     parts = stored.parts if stored is not None else []
     taken = {(node_of[p.node], p.lod, p.group) for p in parts if p.node in node_of}
-    generate_lods(identified.scene, options.lod_ratios, taken, identified.report, dialect)
+    generate_lods(identified.scene, options.lod_ratios, taken, identified.report, dialect, options.lod_error)
 
 
 def _write(

@@ -1,90 +1,103 @@
-"""Make coarser levels of detail of parts (``--generate-lods``) by quadric simplification."""
+"""Make coarser levels of detail of parts, of their own vertices (docs/decisions/0031-generated-levels.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import needed_for, plural, printable
+from ..errors import plural, printable
 from ..findings import Report
 from ..numeric.arrays import cross_products
-from ..numeric.quantize import normalise
 from ..scene.dialect import Dialect
-from ..scene.scene import Mesh, Part, Primitive, Scene, Streams, part_name
+from ..scene.scene import Mesh, Part, Scene, Streams, part_name
+from .simplify import Simplifier, surface_distance
 
 _FEWEST = 4
-#: How far a vertex may be moved onto the bounding box, as a ratio of its diagonal.
-_CLIPPED = 0.02
+#: How often a part is simplified again, each time with half the room, until it is within the bound.
+_TRIES = 6
 #: Parts that a warning names.
 _NAMED = 5
 _Scalar = TypeVar("_Scalar", bound=np.generic)
+F64 = NDArray[np.float64]
+I64 = NDArray[np.int64]
+
+
+class _Level(NamedTuple):
+    """A part with fewer triangles.
+
+    Attributes:
+        corners: (F, 3) vertices of the scene.
+        primitive: (F,) primitive of the mesh that each triangle is of.
+        error: how far it is from the part, as a ratio of the diagonal of the part's box.
+    """
+
+    corners: I64
+    primitive: I64
+    error: float
 
 
 def generate_lods(
-    scene: Scene, ratios: tuple[float, ...], taken: set[tuple[int, int, int]], report: Report, dialect: Dialect
+    scene: Scene,
+    ratios: tuple[float, ...],
+    taken: set[tuple[int, int, int]],
+    report: Report,
+    dialect: Dialect,
+    limit: float,
 ) -> None:
     """Add levels 1, 2, ... of every part that is one of level 0 and has none of its own there.
 
     In ``retail`` the levels of a part are columns 1 to 3 of its row, the damage stage; in ``spec`` they
     are rows 1 and 2 of its column (docs/reference/model.md#the-slot-matrix).
 
-    Each material of a part is simplified by itself, so that materials keep their borders; texture
-    coordinates and colours are taken from the nearest old vertex, normals are computed again. No
-    vertex leaves the bounding box of its material in the part: where the simplifier moves one out,
-    the material keeps the triangles of the level before.
+    A level has vertices of its part, with their normals, texture coordinates and colours. Open edges and borders
+    between materials stay. How far its surface is from the part's is measured, bounded and reported.
 
     Args:
         scene: changed in place.
         ratios: of triangles to those of level 0, for level 1 and so on.
         taken: cells (node, lod, group) that the sidecar fills.
-        report: of the import; a level with more triangles than asked for is warned of.
+        report: of the import; states the error of each part, and warns of levels with more triangles than asked for.
         dialect: of the model that is made.
-
-    Raises:
-        MissingPackage: the ``lods`` extra is not installed.
+        limit: largest error, as a ratio of the diagonal of a part's box.
     """
-    with needed_for("--generate-lods", "lods"):
-        import fast_simplification  # noqa: F401
-        import scipy.spatial  # noqa: F401
     have = taken | {(part.node, part.lod, part.group) for part in scene.parts}
     pieces = [scene.streams]
     vertex_end, index_end = len(scene.streams.positions), len(scene.streams.indices)
-    refused: dict[int, dict[tuple[int, int], None]] = {}
+    short: dict[int, list[Part]] = {}
     for part in [p for p in scene.parts if level_of(p, dialect) == 0]:
-        reduced: dict[int, Streams] = {}  # by primitive, of the LOD before
+        whole = _triangles(scene, part)
         for level, ratio in enumerate(ratios, start=1):
             lod, group = (part.lod, level) if dialect is Dialect.RETAIL else (level, part.group)
-            if (part.node, lod, group) in have:
+            if (part.node, lod, group) in have or not len(whole.corners):
                 continue
+            wanted = max(_FEWEST, int(len(whole.corners) * ratio))
+            made = _simplified(scene.streams, part, whole, wanted, limit)
+            if len(made.corners) > wanted:
+                short.setdefault(level, []).append(part)
+            name = part_name(scene.nodes[part.node].name, lod, group, dialect)
+            report.changed(f"part {printable(name)!r}", _stated(made, whole))
             primitives = []
             for i, primitive in enumerate(scene.meshes[part.mesh].primitives):
-                piece = _simplified(scene.streams, primitive, ratio, part.matrix)
-                if piece is None:
-                    refused.setdefault(level, {})[part.node, part.group] = None
-                    piece = reduced.get(i) or _simplified(scene.streams, primitive, 1.0)
-                assert piece is not None  # with a ratio of 1 no vertex moves
-                reduced[i] = piece
-                if not len(piece.indices):
+                corners = made.corners[made.primitive == i]
+                if not len(corners):
                     continue
-                pieces.append(piece)
-                size, count = len(piece.positions), len(piece.indices)
+                used, indices = np.unique(corners, return_inverse=True)
+                pieces.append(_piece(scene.streams, used, indices.reshape(-1)))
+                size, count = len(used), corners.size
                 primitives.append(
                     primitive._replace(
                         vertex_start=vertex_end, vertex_count=size, index_start=index_end, index_count=count
                     )
                 )
                 vertex_end, index_end = vertex_end + size, index_end + count
-            if primitives:
-                name = part_name(scene.nodes[part.node].name, lod, group, dialect)
-                scene.meshes.append(Mesh(name, primitives))
-                scene.parts.append(part._replace(lod=lod, group=group, mesh=len(scene.meshes) - 1))
+            scene.meshes.append(Mesh(name, primitives))
+            scene.parts.append(part._replace(lod=lod, group=group, mesh=len(scene.meshes) - 1))
     scene.streams = _joined(pieces)
-    nodes = {node for parts in refused.values() for node, _ in parts}
+    nodes = {part.node for parts in short.values() for part in parts}
     report.concerned += [scene.nodes[node].name for node in sorted(nodes)]
-    report.warnings += [_warning(scene, level, refused[level]) for level in sorted(refused)]
+    report.warnings += [_warning(scene, level, short[level], limit, dialect) for level in sorted(short)]
 
 
 def level_of(part: Part, dialect: Dialect) -> int:
@@ -92,82 +105,96 @@ def level_of(part: Part, dialect: Dialect) -> int:
     return part.group if dialect is Dialect.RETAIL else part.lod
 
 
-def _warning(scene: Scene, level: int, parts: Iterable[tuple[int, int]]) -> str:
+def _stated(made: _Level, whole: _Level) -> str:
+    """Say how many triangles a level has, and how far it is from its part."""
+    count = f"{len(made.corners):,} of {plural(len(whole.corners), 'triangle')}"
+    away = "the same surface" if made.error == 0 else f"at most {100 * made.error:.2g} % of the part's diagonal away"
+    return f"is a generated level: {count}, {away}"
+
+
+def _warning(scene: Scene, level: int, parts: list[Part], limit: float, dialect: Dialect) -> str:
     """Say which parts of a generated level are not reduced as asked for."""
-    names = [f"{printable(scene.nodes[node].name)} (group {group})" for node, group in parts]
+    names = [printable(part_name(scene.nodes[part.node].name, part.lod, part.group, dialect)) for part in parts]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return (
         f"--generate-lods: level {level} of {plural(len(names), 'part')} keeps more triangles than "
-        f"asked for, as simplifying moved a vertex out of the bounding box: "
-        f"{', '.join(names[:_NAMED])}{more}; model it by hand to reduce it further"
+        f"asked for: fewer would be more than {100 * limit:g} % of the part's diagonal away (--lod-error), "
+        f"or would move an open edge or a border between materials: {', '.join(names[:_NAMED])}{more}"
     )
 
 
-def _simplified(
-    streams: Streams, primitive: Primitive, ratio: float, matrix: NDArray[np.float64] | None = None
-) -> Streams | None:
-    """The streams of a primitive with a ratio of its triangles.
-
-    A vertex that leaves the bounding box of the primitive's triangles by little, as the pole of a
-    sphere, is put onto the box. ``None``: one left it by more, or the box in the node's frame,
-    which a ``matrix`` takes them to. The simplifier places vertices where planes meet; planes that
-    are nearly parallel meet far away.
-    """
-    import fast_simplification
-    from scipy.spatial import cKDTree
-
-    last = primitive.index_start + primitive.index_count
-    corners = streams.indices[primitive.index_start : last].astype(np.int64)
-    corners += primitive.vertex_start
-    points = streams.positions[corners].astype(np.float64)
-    if not len(points):
-        return Streams(np.empty((0, 3), np.float32), np.empty(0, np.uint32))
-    # weld by position: a simplifier tears open what is split for normals or UV
-    new_points, inverse = np.unique(points, axis=0, return_inverse=True)
-    new_faces = inverse.reshape(-1, 3)
-    wanted = max(_FEWEST, int(len(new_faces) * ratio))
-    if len(new_faces) > wanted:
-        new_points, new_faces = fast_simplification.simplify(new_points, new_faces, target_count=wanted)
-        within = np.clip(new_points, points.min(0), points.max(0))
-        if abs(within - new_points).max(initial=0) > _CLIPPED * np.linalg.norm(np.ptp(points, 0)):
-            return None
-        new_points = within
-        if matrix is not None and not _inside(_placed(within, matrix), _placed(points, matrix)):
-            return None
-    if not len(new_faces):
-        return Streams(np.empty((0, 3), np.float32), np.empty(0, np.uint32))
-    nearest = corners[np.asarray(cKDTree(points).query(new_points)[1])]
-    return _piece(streams, np.asarray(new_points), np.asarray(new_faces), nearest)
+def _triangles(scene: Scene, part: Part) -> _Level:
+    """The triangles of a part, without those that have two corners at one place."""
+    corners: list[I64] = [np.empty((0, 3), np.int64)]
+    of: list[I64] = [np.empty(0, np.int64)]
+    for i, primitive in enumerate(scene.meshes[part.mesh].primitives):
+        last = primitive.index_start + primitive.index_count
+        own = scene.streams.indices[primitive.index_start : last].astype(np.int64) + primitive.vertex_start
+        corners.append(own.reshape(-1, 3))
+        of.append(np.full(len(own) // 3, i))
+    found, primitives = np.concatenate(corners), np.concatenate(of)
+    places = scene.streams.positions[found]
+    real = (places != np.roll(places, 1, axis=1)).any(2).all(1)
+    return _Level(found[real], primitives[real], 0.0)
 
 
-def _placed(points: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Points (n, 3) in another frame."""
-    moved: NDArray[np.float64] = points @ matrix[:3, :3].T + matrix[:3, 3]
-    return moved
+def _simplified(streams: Streams, part: Part, whole: _Level, wanted: int, limit: float) -> _Level:
+    """A part with fewer triangles, as near to it as the bound demands."""
+    vertices, corner = np.unique(whole.corners, return_inverse=True)
+    points = streams.positions[vertices].astype(np.float64)
+    if part.matrix is not None:
+        points = points @ part.matrix[:3, :3].T + part.matrix[:3, 3]
+    diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))
+    places, place = np.unique(points, axis=0, return_inverse=True)
+    faces = place.reshape(-1)[corner].reshape(-1, 3)
+    shown = [stream[vertices] for stream in (streams.uv0, streams.uv1, streams.colours) if stream is not None]
+    _, wedge = np.unique(np.column_stack([place.reshape(-1), *shown]), axis=0, return_inverse=True)
+    wedge = wedge.reshape(-1)
+    before = places[faces]
+    for room in (limit * diagonal * 0.5**k for k in range(_TRIES)):
+        found = Simplifier(places, faces, whole.primitive, room, wedge[corner].reshape(-1, 3))
+        found.reduce(wanted)
+        after = places[found.faces[found.alive]]
+        error = surface_distance(before, after) / diagonal if diagonal else 0.0
+        if error <= limit:
+            own = _vertices(streams, vertices, wedge, found, whole.corners)
+            return _Level(own, whole.primitive[found.alive], error)
+    return whole
 
 
-def _inside(points: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
-    """Whether points lie in the bounding box of others, but for the rounding of float32."""
-    low, high = others.min(0), others.max(0)
-    rounding = np.spacing(np.maximum(abs(low), abs(high)).astype(np.float32))
-    return bool(((points >= low - rounding) & (points <= high + rounding)).all())
+def _vertices(streams: Streams, vertices: I64, wedge: I64, found: Simplifier, before: I64) -> I64:
+    """The vertices of the corners that are left, (F, 3): their own; of those that moved the nearest normal's."""
+    out = before[found.alive].copy()
+    wedges = found.wedges[found.alive]
+    stored = np.empty(int(before.max()) + 1, np.int64)
+    stored[vertices] = wedge
+    face, corner = np.nonzero(stored[out] != wedges)
+    if not len(face):
+        return out
+    order = np.argsort(wedge, kind="stable")
+    start = np.searchsorted(wedge[order], wedges[face, corner])
+    count = np.searchsorted(wedge[order], wedges[face, corner], side="right") - start
+    row = np.repeat(np.arange(len(face)), count)
+    option = vertices[order[np.arange(len(row)) - (np.cumsum(count) - count)[row] + start[row]]]
+    cross = cross_products(found.points[found.faces[found.alive]])
+    score = np.zeros(len(row))
+    if streams.normals is not None:
+        score = -np.einsum("ij,ij->i", streams.normals[option].astype(np.float64), cross[face[row]])
+    best = np.lexsort((score, row))
+    _, first = np.unique(row[best], return_index=True)
+    out[face, corner] = option[best[first]]
+    return out
 
 
-def _piece(
-    streams: Streams, points: NDArray[np.float64], faces: NDArray[np.int64], nearest: NDArray[np.int64]
-) -> Streams:
-    corners = points[faces].astype(np.float64)
-    cross = cross_products(corners)
-    total = np.zeros((len(points), 3))
-    for corner in range(3):
-        np.add.at(total, faces[:, corner], cross)
+def _piece(streams: Streams, rows: I64, indices: I64) -> Streams:
+    """Some vertices of the streams, and triangles of them."""
     return Streams(
-        points.astype(np.float32),
-        faces.reshape(-1).astype(np.uint32),
-        normals=normalise(total, (0, 0, 1)).astype(np.float32),
-        uv0=None if streams.uv0 is None else streams.uv0[nearest],
-        uv1=None if streams.uv1 is None else streams.uv1[nearest],
-        colours=None if streams.colours is None else streams.colours[nearest],
+        streams.positions[rows],
+        indices.astype(np.uint32),
+        normals=None if streams.normals is None else streams.normals[rows],
+        uv0=None if streams.uv0 is None else streams.uv0[rows],
+        uv1=None if streams.uv1 is None else streams.uv1[rows],
+        colours=None if streams.colours is None else streams.colours[rows],
     )
 
 

@@ -404,7 +404,6 @@ def test_parts_by_name(tmp_path: Path) -> None:
 
 
 def test_generated_lods(tmp_path: Path) -> None:
-    pytest.importorskip("fast_simplification", reason="fast-simplification is not installed")
     sphere = trimesh.creation.icosphere(3)
     path = tmp_path / "sphere.glb"
     path.write_bytes(trimesh.Scene(sphere).export(file_type="glb"))
