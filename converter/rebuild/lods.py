@@ -11,7 +11,8 @@ from ..errors import plural, printable
 from ..findings import Report
 from ..numeric.arrays import cross_products
 from ..scene.dialect import Dialect
-from ..scene.scene import Mesh, Part, Scene, Streams, part_name
+from ..scene.part_names import part_name
+from ..scene.scene import Mesh, Part, Scene, Streams
 from .simplify import Simplifier, surface_distance
 
 _FEWEST = 4
