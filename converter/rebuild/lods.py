@@ -14,7 +14,8 @@ from ..findings import Report
 from ..numeric.arrays import cross_products
 from ..numeric.distance import surface_distance
 from ..scene.dialect import Dialect
-from ..scene.scene import GeneratedLevel, Mesh, Part, Scene, Streams, part_name
+from ..scene.part_names import part_name
+from ..scene.scene import GeneratedLevel, Mesh, Part, Scene, Streams
 from .simplify import Simplifier
 
 _FEWEST = 4
