@@ -53,9 +53,9 @@ MUTANTS: list[tuple[str, str, object, tuple[str, ...]]] = [
     ("unit", f"{EDITS}.unit._Parts._set_words", same_words, ("change class of part",)),
     ("points", f"{EDITS}.points._compare", keep_point, ("move point", "turn point", "rename point")),
     ("points", f"{EDITS}.points._add", nothing, ("add point",)),
-    ("materials", f"{EDITS}.surfaces._Comparison._compare_colours", nothing, ("change colour", "change light")),
-    ("materials", f"{EDITS}.surfaces._Comparison._compare_mode", nothing, ("change mode",)),
-    ("materials", f"{EDITS}.surfaces._Comparison._picture", nothing, ("assign picture",)),
+    ("materials", f"{EDITS}.looks._Comparison._compare_colours", nothing, ("change colour", "change light")),
+    ("materials", f"{EDITS}.looks._Comparison._compare_mode", nothing, ("change mode",)),
+    ("materials", f"{EDITS}.looks._Comparison._picture", nothing, ("assign picture",)),
 ]
 
 
