@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import bpy
 
-from .cells import about
 from .converter.numeric.pose import parents_first
 from .converter.scene.assembly import object_key
 from .converter.scene.scene import ImportedNode
+from .stages import about
 from .state import guarded
 
 
