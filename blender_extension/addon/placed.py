@@ -39,7 +39,7 @@ def placed_things(nodes: Sequence[ImportedNode], animated: set[int]) -> Things:
         animated: nodes that a clip moves: what they are of is shown once.
     """
     order = parents_first([node.parent for node in nodes], root=-1)
-    carries = {i: False for i in order}
+    carries = dict.fromkeys(order, False)
     for i in reversed(order):
         above = nodes[i].parent
         if above >= 0:

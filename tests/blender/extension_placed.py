@@ -49,7 +49,7 @@ def opened(out):
     """*Edit This Model* and *Done*: nothing changes by itself, a corner that is moved does in all places."""
     mission = Path(FILES["mission"])
     (out / "before.tma").write_bytes(mission.read_bytes())
-    scene = read("mission")
+    read("mission")
     guard = bpy.data.objects["Guard"]
     home = guard.instance_collection
     names = sorted(o.name for o in home.objects)
@@ -87,7 +87,7 @@ def by_gltf(out):
     return facts
 
 
-def parts(out):
+def carried(out):
     """A part of a unit that carries none is one object, and its clip plays."""
     scene = read("unit")
     gun = next(o for o in scene.objects if o.get("msh", {}).get("key") == "e_gun_1")

@@ -10,7 +10,7 @@ from msh_gltf.converter.formats.unit import read_unit
 from tests.blender.test_extension import Seen, pytestmark, see, zip_file
 
 __all__ = ["pytestmark", "zip_file"]
-STEPS = ("things", "opened", "by_gltf", "parts")
+STEPS = ("things", "opened", "by_gltf", "carried")
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +61,8 @@ def test_what_goes_by_gltf_is_unchanged_too(seen: Seen) -> None:
 
 
 def test_a_part_of_a_unit_is_one_object(seen: Seen) -> None:
-    facts = seen.facts["parts"]
+    facts = seen.facts["carried"]
     assert facts["gun"] == ["EMPTY", "COLLECTION", 0]
-    seen.same("parts", "same.dat", seen.out / "parts/before.dat")
-    after = read_unit((seen.out / "parts/deleted.dat").read_bytes(), "deleted")
+    seen.same("carried", "same.dat", seen.out / "carried/before.dat")
+    after = read_unit((seen.out / "carried/deleted.dat").read_bytes(), "deleted")
     assert [after.key(row) for row in range(len(after))] == ["u_robot", "i_comp"]
