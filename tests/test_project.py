@@ -20,7 +20,7 @@ import dev
 from msh_gltf.converter import __version__
 from tests.conftest import SLOW
 from tests.support.gltf_view import GltfView
-from tests.support.runs import run
+from tests.support.runs import run_apart
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("converter", "importers", "exporters")
@@ -186,11 +186,11 @@ def test_a_checkout_works_without_installation(tmp_path: Path) -> None:
 def test_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
     """Lines of the README's output are lines that the commands print today."""
     readme = (ROOT / "README.md").read_text("utf-8")
-    shown = run("msh2gltf", ROOT / "examples/walker.msh", "-o", tmp_path / "walker.glb").stdout
+    shown = run_apart("msh2gltf", ROOT / "examples/walker.msh", "-o", tmp_path / "walker.glb").stdout
     for line in shown.splitlines():
         text = line.replace(f"{tmp_path}/", "demo/")
         assert text in readme, text
-    back = run("gltf2msh", tmp_path / "walker.glb", "-o", tmp_path / "walker.msh").stdout
+    back = run_apart("gltf2msh", tmp_path / "walker.glb", "-o", tmp_path / "walker.msh").stdout
     assert back.splitlines()[0] in readme
     assert (tmp_path / "walker.msh").read_bytes() == (ROOT / "examples/walker.msh").read_bytes()
 
@@ -201,7 +201,7 @@ def test_example_models_are_current(tmp_path: Path) -> None:
     subprocess.run([sys.executable, script, tmp_path], check=True, capture_output=True)
     for name in ("walker", "hangar", "tree"):
         target = tmp_path / f"{name}.msh"
-        result = run("gltf2msh", tmp_path / f"{name}.glb", "-o", target, "--dialect", "retail")
+        result = run_apart("gltf2msh", tmp_path / f"{name}.glb", "-o", target, "--dialect", "retail")
         assert result.returncode == 0, result.stderr
         for suffix in (".msh", ".wea"):
             made, kept = tmp_path / f"{name}{suffix}", ROOT / "examples" / f"{name}{suffix}"
@@ -217,7 +217,7 @@ def test_textures_of_the_examples_are_reproducible(tmp_path: Path) -> None:
         assert (tmp_path / name).read_bytes() == (kept / name).read_bytes(), name
     for name in ("walker", "hangar", "tree"):
         target = tmp_path / f"{name}.glb"
-        shown = run("msh2gltf", ROOT / f"examples/{name}.msh", "--textures", kept, "-o", target)
+        shown = run_apart("msh2gltf", ROOT / f"examples/{name}.msh", "--textures", kept, "-o", target)
         assert (shown.returncode, shown.stderr) == (0, "")
         view = GltfView(target)
         assert all("baseColorTexture" in m["pbrMetallicRoughness"] for m in view["materials"])
@@ -257,7 +257,7 @@ def test_no_file_is_longer_than_500_lines() -> None:
 
 
 def test_version() -> None:
-    assert run("msh2gltf", "--version").stdout.strip() == f"msh-gltf, version {__version__}"
+    assert run_apart("msh2gltf", "--version").stdout.strip() == f"msh-gltf, version {__version__}"
 
 
 def test_render_script_has_help() -> None:
