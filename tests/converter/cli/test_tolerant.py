@@ -134,11 +134,12 @@ def test_there_and_back(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def converted(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, bytes]]:
-    """Two samples of each kind that tolerant conversion can read, and their bytes."""
+    """The first and the smallest sample of each kind that tolerant conversion can read, and their bytes."""
     folder = tmp_path_factory.mktemp("converted")
     out = []
     for number, kind in enumerate(LEFT_OUT):
-        for case, _ in zip(kind.make(folder / str(number)), range(2), strict=False):
+        first, *others = kind.make(folder / str(number))
+        for case in [first, *sorted(others, key=lambda case: case.path.stat().st_size)[:1]]:
             target = folder / f"{number}_{case.sample}.glb"
             code = call(cli.msh2gltf, case.path, "-o", target, "-q", "--tolerant", "--no-textures")
             assert code == 0, kind.name

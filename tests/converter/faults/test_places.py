@@ -17,7 +17,7 @@ from tests.converter.game.test_import_run import move
 from tests.support.corpus import DATA
 from tests.support.faults import in_namespace, is_stopped, leftovers, started, wait_for
 from tests.support.game import make_game, snapshot
-from tests.support.runs import call, run_apart
+from tests.support.runs import call, run
 from tests.support.vault import VAULT, original, originals
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="mounts, links")
@@ -56,7 +56,7 @@ def test_directories_for_files(there: str, output: str, tmp_path: Path) -> None:
         (tmp_path / there).write_bytes(b"")
     else:
         (tmp_path / there).mkdir()
-    done = run_apart("msh2gltf", MODEL, "-o", tmp_path / output, "--force", "-q")
+    done = run("msh2gltf", MODEL, "-o", tmp_path / output, "--force", "-q")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "cannot be written (" in done.stderr
     assert os.listdir(tmp_path) == [there]
@@ -69,7 +69,7 @@ def test_a_directory_leaves_old_files_alone(tmp_path: Path) -> None:
     (tmp_path / "x.bin").mkdir()
     before = snapshot(tmp_path)
     again = ("-o", tmp_path / "x.gltf", "-q", "--dialect", "retail", "--force")
-    assert run_apart("msh2gltf", MODEL, *again).returncode == 2
+    assert run("msh2gltf", MODEL, *again).returncode == 2
     assert snapshot(tmp_path) == before
 
 
@@ -79,7 +79,7 @@ def test_a_run_with_something_in_the_way(blocked: str, game: Path, whole: Path, 
     out.mkdir()
     place = out / blocked
     place.write_bytes(b"") if blocked == "static.rlb" else place.mkdir()
-    done = run_apart("msh2gltf", game, "-o", out)
+    done = run("msh2gltf", game, "-o", out)
     assert done.returncode == (0 if "journal" in blocked else 1)
     assert "internal error" not in done.stdout + done.stderr
     place.unlink() if place.is_file() else place.rmdir()
@@ -89,10 +89,10 @@ def test_a_run_with_something_in_the_way(blocked: str, game: Path, whole: Path, 
 
 def test_names_that_are_too_long(tmp_path: Path) -> None:
     for name in ("x" * 251, "y" * 250, "/".join(["d" * 200] * 30), "z" * 5000):
-        done = run_apart("msh2gltf", MODEL, "-o", tmp_path / f"{name}.glb")
+        done = run("msh2gltf", MODEL, "-o", tmp_path / f"{name}.glb")
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
         assert "File name too long" in done.stderr
-        done = run_apart("msh2gltf", tmp_path / f"{name}.msh")
+        done = run("msh2gltf", tmp_path / f"{name}.msh")
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
@@ -187,7 +187,7 @@ def test_an_original_that_cannot_be_kept(blocked: str, by: str, edited: tuple[Pa
     else:
         place.symlink_to(elsewhere if by == "link" else elsewhere / "nothing")
     for force in ((), ("--force",)):
-        done = run_apart("gltf2msh", out, "--game", game, "--in-place", *force)
+        done = run("gltf2msh", out, "--game", game, "--in-place", *force)
         if by == "directory" and "DIGEST" not in blocked:
             assert done.returncode == 0
             return
@@ -257,9 +257,9 @@ def test_a_disk_that_is_read_only(edited: tuple[Path, Path], tmp_path: Path) -> 
 def test_permissions_are_kept(edited: tuple[Path, Path], tmp_path: Path) -> None:
     game, out = edited
     (game / "static.rlb").chmod(0o640)
-    assert run_apart("gltf2msh", out, "--game", game, "--in-place").returncode == 0
+    assert run("gltf2msh", out, "--game", game, "--in-place").returncode == 0
     assert (game / "static.rlb").stat().st_mode & 0o777 == 0o640
-    assert run_apart("msh-mod", "restore", game).returncode == 0
+    assert run("msh-mod", "restore", game).returncode == 0
     assert (game / "static.rlb").stat().st_mode & 0o777 == 0o640
     assert call(cli.msh2gltf, MODEL, "-o", tmp_path / "x.glb", "-q") == 0
     (tmp_path / "x.glb").chmod(0o600)
@@ -285,14 +285,14 @@ def test_links_are_not_written_through(kind: str, edited: tuple[Path, Path], tmp
         else:
             os.link(path, other)
         before = other.read_bytes()
-        done = run_apart("gltf2msh", *arguments)
+        done = run("gltf2msh", *arguments)
         assert done.returncode == 0
         said = " ".join((done.stdout + done.stderr).split())
         assert ("was a link to" if kind == "symbolic" else "2 names (hard links)") in said
         assert other.read_bytes() == before != path.read_bytes()
         assert not path.is_symlink()
         assert original(game, name) == before
-    assert run_apart("msh-mod", "restore", game).returncode == 0
+    assert run("msh-mod", "restore", game).returncode == 0
     assert all((game / name).read_bytes() == data for name, data in originals(game).items())
     assert not leftovers(game)
 
