@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 import bpy
 import numpy as np
 
-from .cells import about
 from .converter.formats.mission import BUILDING, UNIT
 from .converter.formats.names import without_number
 from .converter.judge.shown import some_of, world_poses
 from .converter.scene.scene import Channel, ImportedScene, Track
 from .from_blender import curves_of
+from .stages import about
 from .to_blender import FPS
 
 CLAN, CLANS = "msh_clan", "msh_clans"
