@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import plural, printable
-from ..scene.scene import cell_title
+from ..scene.part_names import cell_title
 from .match import is_flat, looseness, nearest, pairs, steps
 from .shown import F64, I64, Bools, Shown, Thing, Triangles, some_of, ways
 
@@ -35,7 +35,7 @@ class Difference:
     Attributes:
         where: the thing, as reports call it.
         kind: what of it: ``place``, ``triangles``, ``uv``, ``normals``, ``colours``, ``material``,
-            ``node``, ``fact``, ``clip``.
+            ``node``, ``fact``, ``clip``, ``level``.
         what: in the file and in the result, for the user.
         names: any of them in a line of the report names the thing.
         amount: how much: a distance, or a number of triangles.
