@@ -380,7 +380,10 @@ def dialogs(out):
             return lambda *args, **options: calls.append(" ".join([name, *map(str, options.values())]))
 
     def context():
-        return types.SimpleNamespace(window_manager=Manager(), scene=bpy.context.scene, blend_data=bpy.data)
+        seen = bpy.context
+        return types.SimpleNamespace(
+            window_manager=Manager(), scene=seen.scene, view_layer=seen.view_layer, blend_data=bpy.data
+        )
 
     imports, exports = module("import_msh"), module("export_msh")
     facts = {"file": [], "extension": []}
