@@ -278,6 +278,7 @@ Kind = Literal[
     "flags of materials",
     "look",
     "clip",
+    "level",
 ]
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import plural, printable
 from ..findings import Kind
-from ..scene.scene import cell_title
+from ..scene.part_names import cell_title
 from .match import is_flat, looseness, nearest, pairs, steps
 from .shown import F64, I64, Bools, Shown, Thing, Triangles, some_of, ways
 
