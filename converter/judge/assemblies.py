@@ -137,7 +137,9 @@ class Placed:
             near = [
                 k
                 for k, n in enumerate(self.given.nodes)
-                if k in self.expected and root in (k, n.parent) and abs(np.linalg.det(self.world[k])) > _NOTHING
+                if k in self.expected
+                and root in (k, n.parent, self.given.nodes[n.parent].parent)
+                and abs(np.linalg.det(self.world[k])) > _NOTHING
             ]
             shifts = [np.eye(4), *(self.world[k] @ np.linalg.inv(self.expected[k]) for k in near)]
             fits = [sum(not any(_apart(self.world[k], by @ self.expected[k])) for k in group) for by in shifts]
