@@ -160,19 +160,19 @@ def import_edited(
         about.source, bytes(stored.data), dialect.value, imported.report, timing=timing, kept_all=not edited
     )
     rows: Mapping[int, int] = identified.stored_of
-    numbered = numbered_files(about, gltf)
-    controller = numbered.controller()
-    import_clip(out, controller, scene, identified.scene, poses.frames)
+    numbered = numbered_files(about, gltf if imported.placed is None else None)
+    controllers = numbered.controllers()
+    import_clip(out, controllers, scene, identified.scene, poses.frames)
     if edited:
         built = _rebuild(out, plan, stored, options)
         rows = built.rows
-    import_nodes(out, controller, identified, numbered, scene, rows)
+    import_nodes(out, controllers, identified, numbered, scene, rows)
     if edited and _moves_triangles(plan):
         import_triangles(out, numbered, model, built.model, rows_now(identified, rows, scene))
     out.levels = [one._replace(node=rows[one.node]) for one in levels]
     import_wear(out, wear, about)
     if "up" not in imported.info and (imported.placed is None or imported.placed.points):  # an OBJ has none
-        import_points(out, identified, about, scene, rows, options, controller)
+        import_points(out, identified, about, scene, rows, options, controllers)
     add_surface_edits(out, surfaces, options)
     return out
 
