@@ -351,6 +351,7 @@ def read_flags(extras: object, where: str, report: Report) -> StatedFlags:
                 f"has {_KEY} {printable(str(value))}",
                 f"the flags of a triangle are an integer from 0 to {NONE16}",
                 "write the sum of the flags, as 2 for a floor to walk on",
+                "fact",
             )
     return StatedFlags(*found)
 
@@ -463,6 +464,9 @@ def _read_scale(clip: Clip, where: str, name: str, values: NDArray[np.float64], 
             f"its scale {shown} is not the node's",
             "scale is taken from the node, for its vertices",
             "give the node that scale, and remove the animation's",
+            "place",
+            "turn",
+            "triangles",
         )
 
 

@@ -181,11 +181,15 @@ class _Objects:
             elif name == "clan" and value >= len(self.edit.stored.clans):
                 count = len(self.edit.stored.clans)
                 self.report.skipped(
-                    where, f"clan became {value}", f"the mission has {count} clans", f"enter a row below {count}"
+                    where,
+                    f"clan became {value}",
+                    f"the mission has {count} clans",
+                    f"enter a row below {count}",
+                    "fact",
                 )
             elif name == "logical_id" and self._is_taken(value, placed):
                 self.report.skipped(
-                    where, f"logical_id became {value}", "another object has it", "enter an unused number"
+                    where, f"logical_id became {value}", "another object has it", "enter an unused number", "fact"
                 )
             else:
                 self.report.changed(where, f"{name} {old} became {value}")
@@ -208,7 +212,7 @@ class _Objects:
     def _refuse_version(self, where: str, name: str) -> None:
         version = self.edit.stored.object_version
         self.report.skipped(
-            where, f"{name} changed", f"records of version {version} do not have it", "leave it as it was"
+            where, f"{name} changed", f"records of version {version} do not have it", "leave it as it was", "fact"
         )
 
     def _set_properties(self, placed: PlacedObject, where: str, extras: NodeExtras) -> None:
@@ -222,6 +226,7 @@ class _Objects:
                 f"property {printable(label)!r} is new",
                 "it has no type and range there",
                 "edit one that the object has",
+                "fact",
             )
         # the object's own words have set those that follow them
         stored = property_values(self._before(placed, extras))
@@ -233,6 +238,7 @@ class _Objects:
                     f"property {printable(label)!r} is missing",
                     "objects keep their properties",
                     "set it to the value that it should have",
+                    "fact",
                 )
             elif not _same_value(value, stored.get(label, value)):
                 self._set_property(each, where, label, value)
@@ -257,7 +263,7 @@ class _Objects:
         except (struct.error, OverflowError, ValueError):
             kind = "number" if each.type == FLOAT else "whole number"
             self.report.skipped(
-                where, f"{what} became {printable(str(value))[:40]}", f"it is a {kind}", f"enter a {kind}"
+                where, f"{what} became {printable(str(value))[:40]}", f"it is a {kind}", f"enter a {kind}", "fact"
             )
             return
         if word != each.value:
@@ -270,7 +276,9 @@ class _Objects:
             return
         raw = encoded(title)
         if raw is None:
-            self.report.skipped(where, f"is called {printable(title)!r}", "names are CP1251", "choose another name")
+            self.report.skipped(
+                where, f"is called {printable(title)!r}", "names are CP1251", "choose another name", "fact"
+            )
         elif not self.edit.stored.has("name"):
             self._refuse_version(where, "name")
         else:
@@ -301,6 +309,7 @@ class _Objects:
                     "is mirrored, sheared or scaled to nothing",
                     "objects are placed, turned and scaled",
                     "undo it",
+                    "turn",
                 )
             else:
                 what += self._turn(placed, where, place.turn, shown)
@@ -316,7 +325,11 @@ class _Objects:
         tilted = bool(stored[:2].any())
         if not tilted and max(abs(x), abs(y)) > 1e-4:
             self.report.skipped(
-                where, "is tilted", "objects stand upright and turn about z only", "clear its rotation about x and y"
+                where,
+                "is tilted",
+                "objects stand upright and turn about z only",
+                "clear its rotation about x and y",
+                "turn",
             )
         if not tilted:
             x = y = 0.0
@@ -331,7 +344,7 @@ class _Objects:
             return []
         if placed.is_assembly:
             self.report.skipped(
-                where, "is scaled", "the game ignores the scale of buildings and units", "set its scale to 1"
+                where, "is scaled", "the game ignores the scale of buildings and units", "set its scale to 1", "turn"
             )
             return []
         if not self.edit.stored.has("scale"):
@@ -399,6 +412,7 @@ class _Objects:
                     f"its custom property {name} is {printable(str(node.typed[name]))[:40]}",
                     "new objects get an unused number and no host",
                     "set it when the mission has the object",
+                    "fact",
                 )
         shown = stored_pose(made)
         self._set_place(made, where, self.edit.world[item], shown, new=True)
@@ -460,7 +474,11 @@ class _Objects:
         if host not in {other.logical_id for other in self.stored}:
             if host != int(self.stored[row].record["host"]):
                 self.report.skipped(
-                    where, f"host became {host}", "no object has that logical id", "enter the logical id of a building"
+                    where,
+                    f"host became {host}",
+                    "no object has that logical id",
+                    "enter the logical id of a building",
+                    "fact",
                 )
                 for name in ("host", "vertex"):
                     placed.record[name] = self.stored[row].record[name]
@@ -488,6 +506,8 @@ class _Objects:
             "is moved or turned",
             f"it starts in building {int(placed.record['host'])}",
             "set host and vertex to -1 in its custom properties to place it yourself",
+            "place",
+            "turn",
         )
 
 
