@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, Malformed, printable, reason_of
 from ..files import only_run, read_file
 from ..formats.sidecar import sha256
 from ..storage import (
@@ -170,7 +170,7 @@ def _require_free(target: Path) -> None:
     """
     if (error := held_open(target)) is not None:
         raise ConversionError(
-            f"cannot be replaced ({error.strerror})",
+            f"cannot be replaced ({reason_of(error)})",
             file=str(target),
             hint="close the program that has it open, the game perhaps",
         ) from error
@@ -219,7 +219,7 @@ def _recovered(vault: Vault) -> list[str]:
         rows = {file: record["files"][file] for file in order}
         number = record["number"]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise vault.damaged(vault.path / "intent.json", repr(error)) from None
+        raise vault.damaged(vault.path / "intent.json", reason_of(error)) from None
     history = History(vault.records())
     if history.record(number) is not None:  # only the last step was missing
         vault.finish()
@@ -356,7 +356,7 @@ class History:
                 raise ConversionError(
                     "the history of changes is damaged",
                     file=".msh-gltf/edits.jsonl",
-                    value=f"transaction {place}: {error!r}",
+                    value=f"transaction {place}: {reason_of(error)}",
                     hint="take it from a copy of the game's folder",
                 ) from None
 
@@ -406,9 +406,9 @@ class History:
         texts = [record[key] for key in ("time", "command", "owner", "kind")]
         number, undoes = record["number"], record.get("undoes")
         if type(number) is not int or not all(type(text) is str for text in texts):
-            raise TypeError("not a transaction")
+            raise Malformed("it is not a transaction")
         if not self._last < number < _MAX_NUMBER or not isinstance(undoes, int | None):
-            raise ValueError(f"number {number}, undoes {undoes!r}")
+            raise Malformed(f"it has the number {number}, and takes back {undoes}")
         self._last = number
         if undoes is not None:
             self.undone.add(undoes)
@@ -417,7 +417,7 @@ class History:
         for file, facts in record["files"].items():
             digests = facts["base"], facts["before"], facts["after"], facts.get("base_before", "")
             if any(type(digest) is not str for digest in digests):
-                raise TypeError("a digest")
+                raise Malformed("a digest is not text")
             before = self.files.get(file, State("", ""))
             there = self._before[number, file] = _with(before.layers, facts["lost"], facts.get("found", ()))
             if "found" in facts and facts.get("kept") == facts["before"]:
