@@ -23,7 +23,7 @@ from msh_gltf.converter.kinds.model import LoadedModel
 from msh_gltf.converter.numeric.sampler import sample
 from msh_gltf.converter.numeric.surfaces import neighbour_links
 from msh_gltf.converter.options import ExportOptions, ImportOptions
-from msh_gltf.converter.queries.level import GROUND_NORMAL, TerrainQueries
+from msh_gltf.converter.queries.landscape import GROUND_NORMAL, TerrainQueries
 from msh_gltf.converter.scene.dialect import Dialect, tracks
 from tests.support import scalar_sampler
 from tests.support.terrain_maker import make_terrain

@@ -17,7 +17,7 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.areal_map import read_areal_map
 from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.queries.level import areal_at, shortest_path
+from msh_gltf.converter.queries.landscape import areal_at, shortest_path
 
 
 def main(arguments: list[str]) -> int:

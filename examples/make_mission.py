@@ -34,7 +34,7 @@ from msh_gltf.converter.formats.registry import REGISTRY_ROW_DTYPE
 from msh_gltf.converter.formats.terrain import read_terrain
 from msh_gltf.converter.formats.unit import CHASSIS, COMPONENT_DTYPE, GUN, TURRET, Unit, write_unit
 from msh_gltf.converter.kinds.open_files import open_nres
-from msh_gltf.converter.queries.level import TerrainQueries
+from msh_gltf.converter.queries.landscape import TerrainQueries
 
 #: Key -> type and files.
 OBJECTS = {

@@ -17,8 +17,9 @@ from ..converter.numeric.polygons import triangulate
 from ..converter.scene.appearance import Appearance
 from ..converter.scene.decode import rest_pose
 from ..converter.scene.extras import MaterialExtras, MeshExtras, NodeExtras, SceneExtras, SourceExtras, to_extras
-from ..converter.scene.level import MaterialPair, TerrainScene
-from ..converter.scene.scene import Node, Part, Scene, scene_name
+from ..converter.scene.landscape import MaterialPair, TerrainScene
+from ..converter.scene.part_names import scene_name
+from ..converter.scene.scene import Node, Part, Scene
 from .gltf_file import Builder, Document, row_colour
 from .gltf_nodes import (
     Pictures,

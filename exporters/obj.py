@@ -21,7 +21,8 @@ from ..converter.numeric.pose import rotation_matrix
 from ..converter.numeric.quantize import normalise
 from ..converter.scene.appearance import MaterialAppearance
 from ..converter.scene.decode import unique_names
-from ..converter.scene.scene import Part, Scene, Streams, part_name
+from ..converter.scene.part_names import part_name
+from ..converter.scene.scene import Part, Scene, Streams
 from .gltf_file import row_colour
 
 F32 = NDArray[np.float32]

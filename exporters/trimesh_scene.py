@@ -14,7 +14,8 @@ from ..converter.formats.gltf import Json
 from ..converter.numeric.axes import game_to_gltf
 from ..converter.numeric.pose import rotation_matrix
 from ..converter.scene.decode import unique_names
-from ..converter.scene.scene import Part, Scene, part_name
+from ..converter.scene.part_names import part_name
+from ..converter.scene.scene import Part, Scene
 from .obj import material_names, shown_parts
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .converter.kinds.import_result import ImportResult
     from .converter.kinds.terrain import Level
     from .converter.options import ExportOptions, ImportOptions
-    from .converter.queries.level import TerrainQueries, areal_at, shortest_path
+    from .converter.queries.landscape import TerrainQueries, areal_at, shortest_path
     from .converter.queries.model import neighbours, pick, posed_matrices, slot_for, walk_triangles, world_bounds
     from .converter.scene.dialect import Decision, Dialect, decide
     from .objects import ExportResult, Glb, export_gltf, import_gltf, to_glb, to_pygltflib, to_trimesh
@@ -119,7 +119,7 @@ _DEFINED_IN = {
     "converter.kinds.import_result": "ImportResult",
     "converter.options": "ExportOptions ImportOptions",
     "converter.queries.model": "neighbours pick posed_matrices slot_for walk_triangles world_bounds",
-    "converter.queries.level": "TerrainQueries areal_at shortest_path",
+    "converter.queries.landscape": "TerrainQueries areal_at shortest_path",
     "converter.scene.dialect": "Decision Dialect decide",
 }
 

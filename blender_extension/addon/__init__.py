@@ -6,10 +6,10 @@ knows of its own is how a model lives in a .blend: a scene per model, which carr
 
 import bpy
 
-from . import assets, export_msh, game, import_msh, panel, state
+from . import assets, export_msh, game, import_msh, panel, placed, state
 
-_PARTS = (state, import_msh, export_msh, assets, game, panel)
-_MENUS = (*import_msh.MENUS, *export_msh.MENUS, *assets.MENUS, *game.MENUS)
+_PARTS = (state, import_msh, export_msh, assets, placed, game, panel)
+_MENUS = (*import_msh.MENUS, *export_msh.MENUS, *assets.MENUS, *placed.MENUS, *game.MENUS)
 
 
 def register() -> None:

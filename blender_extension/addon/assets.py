@@ -28,7 +28,7 @@ from .converter.options import ExportOptions
 from .converter.storage import write_outputs
 from .exporters.gltf_assembly import AssemblyOptions, export_assembly
 from .exporters.gltf_file import glb_bytes
-from .levels import named_game
+from .landscapes import named_game
 from .state import guarded
 from .wording import in_blender
 

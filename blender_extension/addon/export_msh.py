@@ -32,7 +32,7 @@ from .converter.storage import write_outputs
 from .from_blender import needs_gltf, read_scene
 from .game import find_again, refresh, require_file
 from .importers.gltf import read_gltf
-from .levels import game_of_file, named_game, numbered
+from .landscapes import game_of_file, named_game, numbered
 from .seen import clans_of_collections, report_left_out
 from .state import DIALECTS, MshState, commit, game_folders, guarded, put_back, recorded, show_report, sidecar_bytes
 from .to_blender import FPS

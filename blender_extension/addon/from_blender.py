@@ -6,7 +6,8 @@ and whatever else moves objects or makes their shapes besides keys and modifiers
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import bpy
@@ -36,15 +37,22 @@ _NORMAL_NOISE = 1e-3
 
 def needs_gltf(scene: bpy.types.Scene) -> bool:
     """Whether something of a scene is beyond the bridge."""
-    return any(_is_beyond(one) for one in _everything(scene.objects))
+    return any(_is_beyond(one) for one in everything(scene))
 
 
-def _everything(objects: Iterable[bpy.types.Object]) -> Iterator[bpy.types.Object]:
-    """Objects, and those that they are instances of."""
-    for one in objects:
-        yield one
-        if one.instance_type == "COLLECTION" and one.instance_collection is not None:
-            yield from _everything(one.instance_collection.all_objects)
+def everything(scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """The objects of a scene, and those that they are instances of, each once."""
+    found = dict.fromkeys(scene.objects)
+    homes = [*found]
+    shown: set[bpy.types.Collection] = set()
+    for one in homes:
+        home = one.instance_collection if one.instance_type == "COLLECTION" else None
+        if home is not None and home not in shown:
+            shown.add(home)
+            new = [thing for thing in home.all_objects if thing not in found]
+            found.update(dict.fromkeys(new))
+            homes += new
+    return [*found]
 
 
 def _is_beyond(one: bpy.types.Object) -> bool:
@@ -107,6 +115,7 @@ class _Reader:
         self.scene = context.scene
         self.report = Report()
         self.items: list[tuple[bpy.types.Object, int, Matrix | None]] = []  # object, parent, place instead of its own
+        self.nodes: dict[bpy.types.Object, ImportedNode] = {}
         self.vertices = StreamBuilder()
         self.meshes: list[Mesh] = []
         self.mesh_of: dict[tuple[Any, ...], int] = {}
@@ -154,11 +163,19 @@ class _Reader:
             place = offset @ _local(one) if offset is not None and above == parent else None
             self.items.append((one, above, place))
             if one.instance_type == "COLLECTION" and one.instance_collection is not None:
-                moved = Matrix.Translation(-one.instance_collection.instance_offset)
+                away = one.instance_collection.instance_offset
+                moved = Matrix.Translation(-away) if any(away) else None
                 self._add(one.instance_collection.all_objects, own, moved)
             waiting += [(child, own) for child in reversed(children)]
 
     def _node(self, one: bpy.types.Object, parent: int, place: Matrix | None) -> ImportedNode:
+        if place is not None:
+            return self._read_node(one, parent, place)
+        if one not in self.nodes:  # once, wherever it is placed
+            self.nodes[one] = self._read_node(one, parent, None)
+        return replace(self.nodes[one], parent=parent)
+
+    def _read_node(self, one: bpy.types.Object, parent: int, place: Matrix | None) -> ImportedNode:
         extras = _extras(one)
         out = ImportedNode(one.name, parent, np.zeros(3, np.float32), np.array([1.0, 0, 0, 0]), None, -1, NodeExtras())
         exact = place is None and one.rotation_mode == "QUATERNION" and _is_identity(one)

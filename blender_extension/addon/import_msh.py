@@ -9,7 +9,6 @@ from bpy.props import CollectionProperty, EnumProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 from mathutils import Vector
 
-from .cells import show_cells
 from .converter.errors import ConversionError, printable
 from .converter.files import read_file
 from .converter.findings import messages
@@ -25,9 +24,10 @@ from .converter.options import ExportOptions
 from .converter.scene.extras import to_extras
 from .importers.gltf import read_gltf
 from .importers.gltf_file import GltfInMemory, open_gltf
-from .levels import game_of_file, show_areals, sort_by_kind
+from .landscapes import game_of_file, show_areals, sort_by_kind
 from .materials import bring_in
 from .seen import remember_clans
+from .stages import show_cells
 from .state import DIALECTS, TEXTURES, clear_report, game_folders, guarded, keep_sidecar, new_owner, show_warnings
 from .to_blender import Builder
 

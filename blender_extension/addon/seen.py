@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 import bpy
 import numpy as np
 
-from .cells import about
 from .converter.formats.mission import BUILDING, UNIT
 from .converter.formats.names import without_number
 from .converter.judge.shown import some_of, world_poses
 from .converter.scene.scene import Channel, ImportedScene, Track
-from .from_blender import curves_of
+from .from_blender import curves_of, everything
+from .stages import about
 from .to_blender import FPS
 
 CLAN, CLANS = "msh_clan", "msh_clans"
@@ -78,10 +78,11 @@ def report_left_out(scene: bpy.types.Scene, given: ImportedScene) -> None:
         scene: it is in Blender's window, and everything of it is evaluated.
         given: what was read; its report gets the lines.
     """
-    slots = [slot.material for one in scene.objects for slot in one.material_slots]
+    there = everything(scene)
+    slots = [slot.material for one in there for slot in one.material_slots]
     for material in dict.fromkeys(one for one in slots if one is not None):
         _report_material(given, material)
-    for one in scene.objects:
+    for one in there:
         for path in dict.fromkeys(curve.data_path for curve in curves_of(one)):
             if not path.startswith((*_MOVES, "modifiers", '["', "pose.")):
                 why = "models of the game move, and nothing else of them changes"

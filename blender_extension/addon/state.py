@@ -29,7 +29,6 @@ import bpy
 from bpy.app.handlers import persistent
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, PointerProperty, StringProperty
 
-from .cells import show_cells
 from .converter.errors import ConversionError, MissingPackage, printable
 from .converter.files import inflate
 from .converter.formats.names import stem
@@ -38,8 +37,9 @@ from .converter.formats.tables import LOD_COUNT
 from .converter.game.games import Games
 from .converter.game.replace_entry import Origin
 from .converter.kinds.import_result import ImportResult
-from .converter.scene.scene import VIEW
+from .converter.scene.part_names import VIEW
 from .importers.gltf_file import UNPACKED, UNPACKED_FLOOR
+from .stages import show_cells
 from .wording import in_blender
 
 #: The outcome where an error stopped the export; the warning below it has the message.

@@ -16,11 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .converter.edits.triangles import NORMAL_DEGREES
+from .converter.formats.names import stem
 from .converter.formats.terrain import COARSE, LEVELS
 from .converter.numeric.arrays import row_ids
 from .converter.numeric.pose import rotation_matrix
+from .converter.scene.assembly import object_key
 from .converter.scene.extras import MeshExtras, to_extras
 from .converter.scene.scene import Channel, Clip, ImportedNode, ImportedScene, Mesh, Streams
+from .placed import Things, placed_things, show_thing
 
 F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
@@ -43,10 +46,11 @@ class Builder:
         self._home("")
         self._meshes: dict[int, bpy.types.Mesh | None] = {}
 
-    def build(self) -> list[bpy.types.Object]:
-        """Make them; in the order of the scene's nodes."""
+    def build(self) -> None:
+        """Make them."""
         nodes = self.given.nodes
-        made = [self._object(item) for item in nodes]
+        things = placed_things(nodes, {track.node for clip in self.given.clips for track in clip.tracks})
+        made = self._objects(things)
         owners = {
             item.extras["node"]: i for i, item in enumerate(nodes) if "node" in item.extras and "lod" not in item.extras
         }
@@ -54,10 +58,26 @@ class Builder:
             if "lod" in item.extras and item.parent < 0 and item.extras.get("node") in owners:
                 made[i].parent = made[owners[item.extras["node"]]]  # where the node is, whatever it does
                 made[i].matrix_basis.identity()
-            elif item.parent >= 0:
+            elif item.parent >= 0 and i in made and things.owner[i] != item.parent:
                 made[i].parent = made[item.parent]
         for clip in self.given.clips:
             _animate(clip, made)
+
+    def _objects(self, things: Things) -> dict[int, bpy.types.Object]:
+        """The objects of nodes; of things that are placed several times, those below the first."""
+        made, shown = {}, {}
+        for i, item in enumerate(self.given.nodes):
+            owner = things.owner[i]
+            if owner < 0:
+                made[i] = self._object(item)
+                self._home(_group_of(item)).objects.link(made[i])
+            elif things.first[owner] == owner:
+                made[i] = self._object(item)
+                if owner not in shown:
+                    shown[owner] = bpy.data.collections.new(stem(object_key(self.given.nodes[owner].extras)))
+                shown[owner].objects.link(made[i])
+        for thing, first in things.first.items():
+            show_thing(made[thing], shown[first])
         return made
 
     def _home(self, name: str) -> bpy.types.Collection:
@@ -81,7 +101,6 @@ class Builder:
             out.empty_display_size = 0.25
         for key, value in {**item.typed, **(to_extras(item.extras) if item.extras else {})}.items():
             out[key] = value
-        self._home(_group_of(item)).objects.link(out)
         return out
 
     def _mesh(self, number: int) -> bpy.types.Mesh | None:
@@ -219,7 +238,7 @@ def ids(rows: NDArray[np.integer]) -> I64:
     return row_ids(rows.astype(np.uint64))
 
 
-def _animate(clip: Clip, made: list[bpy.types.Object]) -> None:
+def _animate(clip: Clip, made: dict[int, bpy.types.Object]) -> None:
     """Give objects the keys of a clip: one action for all, where Blender has such."""
     action = None
     for track in clip.tracks:

@@ -25,7 +25,7 @@ from ..formats.areal_map import (
 )
 from ..formats.kinds import AREAL_MAP_TYPE
 from ..numeric.arrays import Bools, Floats, Ints
-from ..scene.level import anchor_inside, link_targets, points_inside, signed_areas
+from ..scene.landscape import anchor_inside, link_targets, points_inside, signed_areas
 from ..scene.scene import MAX_COORDINATE, in_range
 from .rules import DIRECTORY, Rules, areal_offsets, why
 

@@ -11,7 +11,7 @@ from ..findings import Finding, Mode, without_errors
 from ..formats.areal_map import ArealMap
 from ..formats.terrain import FINE, TERRAIN_GROUND, TERRAIN_STRIDE, Terrain, TerrainStream
 from ..numeric.arrays import NONE16
-from ..scene.level import link_targets
+from ..scene.landscape import link_targets
 from ..scene.scene import in_range
 from .areal_map import (
     areal_anchor_finite,

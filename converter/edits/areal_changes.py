@@ -19,7 +19,7 @@ from ..numeric.arrays import Floats, Ints, ranges
 from ..numeric.polygons import triangulate
 from ..numeric.surfaces import shared_area
 from ..options import ImportOptions
-from ..scene.level import link_targets
+from ..scene.landscape import link_targets
 from ..scene.scene import ImportedScene
 from .areal_map import MATCH_DISTANCE, NewAreal
 from .areal_polygons import (

@@ -1,6 +1,7 @@
 """Change the areals of a map: area, normal, anchor, links and cells follow together.
 
-The rules are in docs/reference/areal_map.md, What the writer does. Nothing here writes to the map
+The rules are in docs/reference/areal_map.md, What the writer does; ``edits.areal_changes`` says what changed
+and what was lost. Nothing here writes to the map
 that it is given, and areals that an edit does not name keep every
 byte, except links of edges that lead to an edited areal.
 
@@ -31,7 +32,7 @@ from ..errors import ConversionError
 from ..formats.areal_map import AREAL_DTYPE, AREAL_LINK_DTYPE, AREALS, CELL_LIMIT, CELLS, ArealMap, require_areal
 from ..numeric.arrays import Bools, Floats, Ints, near_pairs
 from ..numeric.polygons import cells_under
-from ..scene.level import anchor_inside, link_targets, signed_areas
+from ..scene.landscape import anchor_inside, link_targets, signed_areas
 from .areal_polygons import inner_point, refused, require_polygon, vertices_of
 
 _Kind = TypeVar("_Kind", bound=np.generic)

@@ -19,7 +19,7 @@ from ..formats.areal_map import AREALS, ArealMap
 from ..formats.names import without_number
 from ..numeric.arrays import Floats, Ints
 from ..numeric.surfaces import position_ids
-from ..scene.level import points_inside
+from ..scene.landscape import points_inside
 from ..scene.scene import ImportedNode, ImportedScene, Part, Scene
 from .nodes import world_matrices
 from .triangles import concatenate, triangle_list

@@ -3,7 +3,7 @@
 A material that shows a rectangle of its texture's ``Page`` is exported with ``KHR_texture_transform``
 (docs/reference/gltf.md#what-gltf-demands). The game stores coordinates inside that rectangle: a transform that
 still shows it changes nothing, one that shows another rectangle of the ``Page`` is an edit of the material
-(``edits.surfaces``), and any other one is an edit of the coordinates.
+(``edits.looks``), and any other one is an edit of the coordinates.
 """
 
 from __future__ import annotations

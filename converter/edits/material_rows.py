@@ -23,7 +23,7 @@ from ..formats.nres import NAME_SIZE
 from ..formats.terrain import NO_MATERIAL
 from ..formats.wear import is_material_name
 from ..scene.dialect import Dialect, last_row
-from ..scene.level import TerrainScene
+from ..scene.landscape import TerrainScene
 from ..scene.scene import ImportedScene, Material, Mesh, Scene
 from .materials import listed, origins_by_faces, row_title, rows_by_name, stated_row
 from .new_materials import NewMaterial

@@ -21,7 +21,8 @@ from ..findings import NotApplied, Report
 from ..formats.gltf import FilePicture, ShownPicture, Surface, same_picture
 from ..formats.names import known_name
 from ..formats.terrain import LEVELS
-from ..scene.scene import ImportedScene, Part, Scene, cell_title
+from ..scene.part_names import cell_title
+from ..scene.scene import ImportedScene, Part, Scene
 from .nodes import Identified
 from .triangles import Match, TriangleList, match, triangle_list
 

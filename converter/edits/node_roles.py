@@ -16,7 +16,8 @@ from ..errors import printable
 from ..formats.names import without_number
 from ..scene.decode import is_point
 from ..scene.dialect import Dialect
-from ..scene.scene import ImportedNode, ImportedScene, Mesh, Part, Scene, part_key, part_name, read_part_name
+from ..scene.part_names import part_key, part_name, read_part_name
+from ..scene.scene import ImportedNode, ImportedScene, Mesh, Part, Scene
 
 
 class StoredMeshes:

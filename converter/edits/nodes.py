@@ -22,7 +22,8 @@ from ..formats.names import known_name, without_number
 from ..numeric.pose import multiply, parents_first, rotate, rotation_matrix
 from ..scene.decode import rest_pose
 from ..scene.dialect import Dialect
-from ..scene.scene import ImportedNode, ImportedScene, Node, Part, Scene, Track, part_name
+from ..scene.part_names import part_name
+from ..scene.scene import ImportedNode, ImportedScene, Node, Part, Scene, Track
 from .node_roles import NodeRoles, Role, StoredMeshes
 from .transforms import frame_in, rigid_part
 

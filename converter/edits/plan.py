@@ -1,7 +1,8 @@
 """The plan of an import: what of a file to keep, to rebuild and to delete, first of all its parts.
 
 A part is compared with the stored part that its triangles come from, which may be of another cell
-(node, LOD, group): then it was moved, or copied, and shows the same slot.
+(node, LOD, group): then it was moved, or copied, and shows the same slot. ``edits.triangles`` words what
+changed, ``rebuild.model`` the table of kept and rebuilt.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 from ..errors import plural, printable
 from ..findings import Report
 from ..options import ImportOptions
-from ..scene.scene import Part, Scene, cell_title, part_key
+from ..scene.part_names import cell_title, part_key
+from ..scene.scene import Part, Scene
 from .materials import resolve_same_names
 from .node_roles import StoredMeshes
 from .nodes import Identified

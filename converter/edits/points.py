@@ -17,7 +17,8 @@ from ..formats.tables import NAME_DTYPE
 from ..numeric.pose import rotation_matrix
 from ..options import ImportOptions
 from ..scene.decode import is_point, length_of, name_of, rest_pose
-from ..scene.scene import ImportedNode, Node, node_of_part
+from ..scene.part_names import node_of_part
+from ..scene.scene import ImportedNode, Node
 from .controller import NamedController
 from .nodes import POSE_NOISE, Identified, world_matrices
 

@@ -20,7 +20,7 @@ from ..formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Grid, Terrain
 from ..numeric.arrays import join, row_ids
 from ..numeric.quantize import decode_normals, encode_uv
 from ..scene.extras import MaterialExtras, NodeExtras
-from ..scene.level import MaterialPair, TerrainScene
+from ..scene.landscape import MaterialPair, TerrainScene
 from ..scene.scene import ImportedScene, Part, Scene
 from .materials import same_stored
 from .nodes import world_matrices

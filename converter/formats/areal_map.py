@@ -1,7 +1,7 @@
 """Areal maps (``Land.map``) as arrays (docs/reference/areal_map.md).
 
-What follows from the polygons is ``scene.level``, changing them ``edits.areal_map``, the
-areal at a point and paths ``queries.level``.
+What follows from the polygons is ``scene.landscape``, changing them ``edits.areal_map``, the
+areal at a point and paths ``queries.landscape``.
 
 Coordinates are game axes and map units: x to the right, y forward, z up; an areal is a polygon
 in x and y, counter-clockwise seen from above. Edge ``k`` of an areal runs from its vertex ``k``

@@ -20,6 +20,7 @@ from ..formats.sidecar import sha256
 from .layers import Changed, Layer, Slot, Value, changes, compose, digest_of, new_names_taken, taken_out, values_of
 from .merge import Conflict
 from .transaction import (
+    Beside,
     History,
     can_be_made,
     carry_out,
@@ -350,11 +351,12 @@ class GameEdits:
             return opened.now
         return file_bytes(inside(self.vault.root, opened.file))
 
-    def commit(self, kind: str = "edit", **facts: Any) -> list[str]:
+    def commit(self, kind: str = "edit", *, beside: Beside | None = None, **facts: Any) -> list[str]:
         """Write all or nothing, and add it to the history.
 
         Args:
             kind: what kind of transaction it is.
+            beside: another game that is written with this one, or not at all.
             facts: what else the history says of it.
 
         Returns:
@@ -384,7 +386,7 @@ class GameEdits:
             **facts,
             "files": rows,
         }
-        self.messages += carry_out(self.vault, jobs, record)
+        self.messages += carry_out(self.vault, jobs, record, beside)
         self._load()
         return list(jobs)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..errors import ConversionError, printable
 from ..storage import refuse_existing, write_outputs
 from .edits import GameEdits
 from .layers import Layer
-from .undo import undo
+from .transaction import Beside
 from .vault import as_listed, find_root, in_game
 
 
@@ -120,33 +120,23 @@ class Games:
                 door.put(file, None, self.mine)
 
     def commit(self) -> list[Path]:
-        """Write all games; return the files that were written or removed.
+        """Write all games or none; return the files that were written or removed.
 
         Raises:
-            ConversionError: a file has changed meanwhile, or cannot be written. What was written into
-                other games is taken back, or, where that fails too, named.
+            ConversionError: a file has changed meanwhile, or cannot be written; the games are as they were.
         """
-        for door in self._doors.values():
-            door.planned()  # what does not fit is found before the first game is written
-        written: dict[GameEdits, list[Path]] = {}
-        for root, door in self._doors.items():
-            try:
-                written[door] = [root / file for file in door.commit()]
-            except ConversionError as error:
-                for other in [one for one, files in written.items() if files]:
-                    _take_back(other, written[other], error)
-                raise
-        return [path for files in written.values() for path in files]
+        changed = [door for door in self._doors.values() if door.planned() or door.changed()]
+        facts = {"run": secrets.token_hex(8)} if len(changed) > 1 else {}
+        return self._commit(changed, facts)
 
-
-def _take_back(door: GameEdits, written: Sequence[Path], why: ConversionError) -> None:
-    """Undo what was written into a game, because another game could not be written."""
-    try:
-        door.commit("undo", undoes=undo(door))
-    except ConversionError as error:
-        names = ", ".join(printable(str(path)) for path in written)
-        text = f"{names}: written already, and not taken back ({error.problem}); msh-mod undo does that"
-        why.hint = f"{why.hint}; {text}" if why.hint else text
+    def _commit(self, doors: Sequence[GameEdits], facts: dict[str, str]) -> list[Path]:
+        """Write games, each within the one before it."""
+        if not doors:
+            return []
+        door, *rest = doors
+        others: list[Path] = []
+        beside = Beside(rest[0].vault.root, lambda: others.extend(self._commit(rest, facts))) if rest else None
+        return [*(door.vault.root / file for file in door.commit(beside=beside, **facts)), *others]
 
 
 def write_files(files: Sequence[tuple[Path, bytes]], force: bool, command: str) -> list[Path]:

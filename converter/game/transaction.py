@@ -13,7 +13,7 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,13 +107,32 @@ def can_be_made(vault: Vault, history: History, file: str, digest: str) -> bool:
         return False
 
 
-def carry_out(vault: Vault, jobs: Mapping[str, bytes | None], record: dict[str, Any]) -> list[str]:
+@dataclass(frozen=True)
+class Beside:
+    """Another game that a run changes: both are changed, or none.
+
+    Attributes:
+        root: the folder with its vault.
+        commit: changes it; its record has the same ``run``.
+    """
+
+    root: Path
+    commit: Callable[[], None]
+
+
+def carry_out(
+    vault: Vault, jobs: Mapping[str, bytes | None], record: dict[str, Any], beside: Beside | None = None
+) -> list[str]:
     """Write files and add a transaction to the history. The caller is the only writer.
+
+    Another game is changed when all is written here, and before the history says so: that it has its part
+    decides, also for the next run where this one is killed.
 
     Args:
         vault: the game's.
         jobs: the new bytes of files by path from the root; ``None``: it is removed.
         record: the transaction.
+        beside: the other game.
 
     Returns:
         What the user should know.
@@ -127,7 +146,10 @@ def carry_out(vault: Vault, jobs: Mapping[str, bytes | None], record: dict[str, 
     staged = {str(i): data for i, file in enumerate(order) if (data := jobs[file]) is not None}
     before = {file: file_bytes(inside(vault.root, file)) for file in order}
     messages: list[str] = []
-    vault.stage(staged, {"record": record, "order": order})
+    intent: dict[str, Any] = {"record": record, "order": order}
+    if beside is not None:
+        intent["beside"] = _way(vault.root, beside.root)
+    vault.stage(staged, intent)
     with undisturbed():
         path, done = vault.path, list[str]()
         try:
@@ -139,8 +161,14 @@ def carry_out(vault: Vault, jobs: Mapping[str, bytes | None], record: dict[str, 
                 done.append(file)
                 _place(vault, str(number), path, is_there=jobs[file] is not None)
                 _sync_names(vault.root, path)
+            if beside is not None:
+                beside.commit()
             vault.append(record)
         except (ConversionError, OSError) as error:
+            if beside is not None and _is_done_beside(vault, intent):
+                if isinstance(error, ConversionError):
+                    error.hint = "both games are written; the next run on this one adds it to its history"
+                raise
             for file in done:
                 _write_back(inside(vault.root, file), before[file])
             vault.finish()
@@ -228,9 +256,9 @@ def _recovered(vault: Vault) -> list[str]:
         completed = History([*history.records, record])
     except ConversionError as error:
         raise vault.damaged(vault.path / "intent.json", str(error.value)) from None
-    ready = [_is_ready(vault, str(i), file, rows[file]) for i, file in enumerate(order)]
+    is_whole = _is_ready(vault, intent) and _is_done_beside(vault, intent)
     with undisturbed():
-        if all(ready):
+        if is_whole:
             for i, file in enumerate(order):
                 _complete(vault, history, str(i), file, rows[file])
             vault.append(record)
@@ -239,15 +267,54 @@ def _recovered(vault: Vault) -> list[str]:
             if found := {file: _as_it_is(vault, history, file, digest) for file, digest in kept.items() if digest}:
                 vault.append({**record, "kind": "recovery", "undoes": None, "files": found})
         vault.finish()
-    done = "completed" if all(ready) else "taken back"
-    return [f"a run that was stopped ({printable(record['command'])}) has been {done}"]
+    done = "completed" if is_whole else "taken back"
+    also = f", here and in {printable(str(intent['beside']))}" if "beside" in intent else ""
+    return [f"a run that was stopped ({printable(record['command'])}) has been {done}{also}"]
+
+
+def _way(root: Path, other: Path) -> str:
+    """The path of another game from a game's folder, so that both can be moved; absolute from disk to disk."""
+    try:
+        return os.path.relpath(os.path.realpath(other), os.path.realpath(root))
+    except ValueError:
+        return os.path.realpath(other)
+
+
+def _is_done_beside(vault: Vault, intent: Mapping[str, Any]) -> bool:
+    """Whether the other games that a run was to change have their part, or get it by their next run.
+
+    They are only read; where one cannot be, it has not.
+    """
+    seen = set[Path]()
+    with contextlib.suppress(ConversionError, KeyError, TypeError, ValueError, AttributeError):
+        while (way := intent.get("beside")) is not None:
+            vault = Vault(Path(os.path.realpath(vault.root), way))
+            if vault.root in seen or Path(way).drive.startswith("\\\\"):  # nobody's server is asked
+                return False
+            seen.add(vault.root)
+            if not vault.exists:
+                return False
+            run, there = intent["record"]["run"], vault.intent()
+            if any(record.get("run") == run and record["kind"] != "recovery" for record in vault.records()):
+                return True
+            if there is None or there["record"]["run"] != run or not _is_ready(vault, there):
+                return False
+            intent = there
+        return True
+    return False
 
 
 def _now(vault: Vault, file: str) -> str:
     return digest_of_file(file_bytes(inside(vault.root, file)))
 
 
-def _is_ready(vault: Vault, name: str, file: str, row: dict[str, Any]) -> bool:
+def _is_ready(vault: Vault, intent: Mapping[str, Any]) -> bool:
+    """Whether a transaction can be completed."""
+    rows = intent["record"]["files"]
+    return all(_is_there(vault, str(i), file, rows[file]) for i, file in enumerate(intent["order"]))
+
+
+def _is_there(vault: Vault, name: str, file: str, row: dict[str, Any]) -> bool:
     """Whether a file has been written already, can be written, or is to be removed; what changes it is kept."""
     if not all(vault.has_change(Layer.from_row(added).stored) for added in row["added"]):
         return False

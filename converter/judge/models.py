@@ -14,7 +14,8 @@ from ..edits.nodes import POSE_NOISE, model_size
 from ..findings import Report
 from ..numeric.pose import parents_first
 from ..scene.dialect import Dialect
-from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Node, Scene, Track, part_key, part_name
+from ..scene.part_names import part_key, part_name
+from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Node, Scene, Track
 from .shown import (
     F64,
     MOST_FRAMES,

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..edits.nodes import world_matrices
 from ..formats.terrain import COARSE, FINE
-from ..scene.level import TerrainScene
+from ..scene.landscape import TerrainScene
 from ..scene.scene import ImportedScene
 from .compare import Comparison, Difference
 from .shown import Bools, Shown, Thing, Triangles, joined, triangles_of, vertices_of, ways

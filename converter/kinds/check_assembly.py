@@ -183,7 +183,7 @@ def _on_the_map(mission: Mission, game: Game) -> Iterator[Finding]:
         return
     low, high = (of(terrain.positions[:, :2], axis=0).astype(float) for of in (np.min, np.max))
     points = records_of(mission)["position"][:, :2].astype(np.float64)
-    from ..queries.level import TerrainQueries  # a model is exported without
+    from ..queries.landscape import TerrainQueries  # a model is exported without
 
     ground, _ = TerrainQueries(terrain).height_at(np.where(np.isfinite(points), points, low - 1))
     yield from check_ground(mission, low, high, ground)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..edits.looks import UNRECORDED, compare_surfaces
 from ..edits.materials import same_stored
 from ..edits.mission import edit_mission
 from ..edits.nodes import leave_out_hidden, world_matrices
 from ..edits.object_roots import settle_objects
 from ..edits.placed_nodes import Asset
 from ..edits.placements import Placements
-from ..edits.surfaces import UNRECORDED, compare_surfaces
 from ..edits.transforms import refuse_draco, refuse_turned
 from ..edits.unit import edit_unit
 from ..errors import ConversionError

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ..edits.looks import SurfaceEdits
 from ..edits.new_materials import NewMaterial, merged_materials
-from ..edits.surfaces import SurfaceEdits
 from ..errors import ConversionError, printable
 from ..files import read_file
 from ..findings import NotApplied

@@ -14,10 +14,10 @@ from ..checks.recover import refuse_edit
 from ..checks.recover_maps import checked_terrain
 from ..checks.terrain import check_terrain
 from ..checks.terrain_faces import level_material, level_wear, level_wear_parallel, terrain_coarse_vertex
+from ..edits.looks import UNRECORDED, compare_surfaces
 from ..edits.material_rows import settle_terrain_materials
 from ..edits.materials import report_colours_without_table, report_terrain_faces_without_material
 from ..edits.nodes import leave_out_hidden
-from ..edits.surfaces import UNRECORDED, compare_surfaces
 from ..edits.terrain import TerrainPlan, compare_terrain, compare_terrain_objects
 from ..edits.transforms import refuse_draco, refuse_turned, report_no_normals
 from ..errors import ConversionError, plural
@@ -34,10 +34,10 @@ from ..judge.explain import tell
 from ..judge.terrains import differences_of_terrain
 from ..numeric.surfaces import describe as describe_flags
 from ..options import ExportOptions, ImportOptions
-from ..queries.level import TerrainQueries
+from ..queries.landscape import TerrainQueries
 from ..scene.appearance import Appearance
 from ..scene.extras import SourceExtras
-from ..scene.level import TerrainScene, blend_weights, decode_terrain, material_pair
+from ..scene.landscape import TerrainScene, blend_weights, decode_terrain, material_pair
 from ..scene.scene import ImportedScene, require_in_range
 from ..storage import cannot_read
 from .appearance import find_appearance, missing_materials

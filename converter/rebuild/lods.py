@@ -11,7 +11,8 @@ from ..errors import plural, printable
 from ..findings import Report
 from ..numeric.arrays import cross_products
 from ..scene.dialect import Dialect
-from ..scene.scene import Mesh, Part, Scene, Streams, part_name
+from ..scene.part_names import part_name
+from ..scene.scene import Mesh, Part, Scene, Streams
 from .simplify import Simplifier, surface_distance
 
 _FEWEST = 4
@@ -108,7 +109,7 @@ def level_of(part: Part, dialect: Dialect) -> int:
 def _stated(made: _Level, whole: _Level) -> str:
     """Say how many triangles a level has, and how far it is from its part."""
     count = f"{len(made.corners):,} of {plural(len(whole.corners), 'triangle')}"
-    away = "the same surface" if made.error == 0 else f"at most {100 * made.error:.2g} % of the part's diagonal away"
+    away = "the same surface" if made.error < 1e-6 else f"at most {100 * made.error:.2g} % of the part's diagonal away"
     return f"is a generated level: {count}, {away}"
 
 

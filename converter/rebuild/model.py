@@ -30,7 +30,8 @@ from ..formats.tables import HEADER_DTYPE, NAME_DTYPE, NODE_DTYPE, SLOT_DTYPE
 from ..numeric.arrays import NONE16
 from ..scene import dialect as dialects
 from ..scene.dialect import Dialect
-from ..scene.scene import Scene, cell_title, part_name
+from ..scene.part_names import cell_title, part_name
+from ..scene.scene import Scene
 from .geometry import posed_header, too_many
 from .nodes import NodeEdit, build_nodes, node_edits, node_order
 from .parts import rebuild_parts

@@ -26,7 +26,8 @@ from ..formats.wear import is_material_name
 from ..numeric.arrays import NONE16
 from ..numeric.quantize import encode_lightmap_uv, encode_uv
 from ..scene.dialect import Dialect, last_row
-from ..scene.scene import Material, Scene, cell_title
+from ..scene.part_names import cell_title
+from ..scene.scene import Material, Scene
 from .geometry import SlotGeometry, build_slots, too_many
 from .slots import Edit, change_in_place, new_corners, rebuild_slot
 from .workspace import Cell, Rebuild, Workspace

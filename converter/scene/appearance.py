@@ -1,4 +1,7 @@
-"""Describe the appearance of materials (docs/reference/material.md, From a name to a material)."""
+"""Describe the appearance of materials (docs/reference/material.md, From a name to a material).
+
+Which entry a name leads to: ``formats.material.find_material``.
+"""
 
 from __future__ import annotations
 

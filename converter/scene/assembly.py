@@ -1,7 +1,8 @@
 """Models that are placed together: units and missions. Format-neutral, game axes.
 
-``converter.kinds.missions`` and ``converter.kinds.missions`` make an assembly,
-``exporters.gltf_assembly`` writes it. A model is there once, however often it is placed.
+``kinds.missions`` makes the assembly of a mission, ``kinds.placed_models`` that of a unit (``formats.unit``
+says which components are seen), ``exporters.gltf_assembly`` writes it. A model is there once, however often
+it is placed.
 
 What the glTF of a unit or mission shows besides its records, so that edits of it are noticed.
 
@@ -33,7 +34,7 @@ from ..numeric.arrays import Ints
 from ..numeric.pose import F64, multiply, rotate
 from .appearance import Appearance
 from .extras import NodeExtras
-from .level import TerrainScene
+from .landscape import TerrainScene
 from .scene import F32, Scene
 
 _IDENTITY = (1.0, 0.0, 0.0, 0.0)

@@ -20,6 +20,7 @@ from ..numeric.quantize import decode_lightmap_uv, decode_normals, decode_uv, no
 from ..numeric.sampler import Tracks, sample
 from . import dialect as dialects
 from .dialect import Dialect, Readings
+from .part_names import part_name
 from .scene import (
     MAX_COORDINATE,
     Channel,
@@ -33,7 +34,6 @@ from .scene import (
     Streams,
     Track,
     in_range,
-    part_name,
 )
 
 _WORDS = [f"word{k}" for k in (0, 2, 4, 6)]

@@ -442,6 +442,7 @@ from extension_maps import areals, ground, maps  # noqa: E402, F401
 from extension_materials import libraries, materials, namesakes  # noqa: E402, F401
 from extension_missions import assets, missions, placing, units  # noqa: E402, F401
 from extension_new import adding  # noqa: E402, F401
+from extension_placed import by_gltf, carried, opened, things  # noqa: E402, F401
 from extension_points import points  # noqa: E402, F401
 from extension_undo import failing, new_models, other_models, undone  # noqa: E402, F401
 

@@ -64,8 +64,8 @@ def missions(out):
         "state": [scene.msh_gltf.source, scene.msh_gltf.kind, scene.msh_gltf.summary],
         "routes": sorted(o.name for o in scene.objects if o.get("msh", {}).get("kind") == "route"),
     }
-    meshes = [o.data.name for o in scene.objects if o.type == "MESH"]
-    facts["shared"] = [len(meshes), len(set(meshes))]
+    homes = [o.instance_collection.name for o in top.values()]
+    facts["shared"] = [len(homes), len(set(homes))]
     bpy.ops.wm.save_as_mainfile(filepath=str(out / "mission.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(out / "mission.blend"))
     facts["reopened"] = {name: said(bpy.data.objects[name]) for name in facts["said"]}

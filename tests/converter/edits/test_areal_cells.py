@@ -13,7 +13,7 @@ from msh_gltf.converter.edits.areal_map import replace_polygons
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.areal_map import CELLS
 from msh_gltf.converter.numeric.polygons import cells_under
-from msh_gltf.converter.queries.level import areal_at
+from msh_gltf.converter.queries.landscape import areal_at
 from tests.support.areal_edits import (
     brute_cells,
     inner,

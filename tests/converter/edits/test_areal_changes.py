@@ -20,7 +20,7 @@ from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.numeric.arrays import near_pairs
 from msh_gltf.converter.numeric.surfaces import shared_area
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.scene.level import link_targets
+from msh_gltf.converter.scene.landscape import link_targets
 from tests.support.areal_edits import own, record_bytes, require_mutual
 from tests.support.gltf_edit import Editable
 from tests.support.gltf_view import TO_GAME

@@ -11,8 +11,8 @@ from msh_gltf.converter.edits.areal_map import add_areal, remove_areals, replace
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.areal_map import areal_payload, read_areal_map, write_areal_map
 from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.queries.level import areal_at
-from msh_gltf.converter.scene.level import anchor_inside, signed_areas
+from msh_gltf.converter.queries.landscape import areal_at
+from msh_gltf.converter.scene.landscape import anchor_inside, signed_areas
 from tests.support.areal_edits import (
     compare_cells,
     inner,

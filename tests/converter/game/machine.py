@@ -202,8 +202,10 @@ class Game(Others):
             assert known or self.foreign or before == self.original
             self.assert_says_why(str(error), max(self.done, default=0) + 1 - (nth or 0))
             return
-        _, _, was, became = self.done[number]
-        without = {file: value for file, value in was.items() if value != became[file]}
+        _, made, was, became = self.done[number]
+        without = {
+            file: value for file, value in was.items() if value != became[file] or before.get(file) == made.get(file)
+        }
         if self.note_done(before, without):
             self.assert_taken_back(number, before)
         else:

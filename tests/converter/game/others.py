@@ -13,9 +13,12 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import add_entry, repack, replace_entry
 from msh_gltf.converter.game.edits import GameEdits
+from msh_gltf.converter.game.games import Games
 from msh_gltf.converter.game.undo import restore, status, undo
 from msh_gltf.converter.game.vault import Vault
 from tests.converter.game.contents import content, digest_of
+from tests.converter.game.stopping import Killed, stopped_at
+from tests.support.game import archive
 
 #: FourCC TEST: the entries of these archives are nobody's format.
 TEST = int.from_bytes(b"TEST", "little")
@@ -207,6 +210,31 @@ class Others(RuleBasedStateMachine):
         """Two runs at once: one of them is told of the other."""
         with GameEdits(self.root, "first", "out:1"), pytest.raises(ConversionError, match="at work"):
             GameEdits(self.root, "second", "out:2").__enter__()
+
+    @rule(payload=payloads, is_first=st.booleans(), looks_first=st.booleans(), kill=kills, fails=st.booleans())
+    def two_games(self, payload: bytes, is_first: bool, looks_first: bool, kill: int | None, fails: bool) -> None:
+        """A run changes this game and another one: both or none, whenever it is killed."""
+        second, before, new = self.folder / "second", self.files(), os.urandom(9) + payload
+        second.mkdir()
+        (second / "objects.rlb").write_bytes(archive([]))
+        (second / "Plain.txt").write_bytes(b"as it was")
+        paths = [self.root / PLAIN, second / "Plain.txt"]
+        try:
+            with Games("two", "out:20") as games:
+                for path in paths if is_first else paths[::-1]:
+                    games.put(path, new)
+                with stopped_at(kill, OSError if fails else Killed):
+                    games.commit()
+        except (Killed, ConversionError):
+            pass
+        for root in (self.root, second) if looks_first else (second, self.root):
+            with GameEdits(root, "look", "nobody"):
+                pass
+        there = [path.is_file() and path.read_bytes() == new for path in paths]
+        assert there[0] == there[1] == self.note_done(before)
+        assert len(Vault(second).records()) == there[1]
+        assert self.files() == before or there[0]
+        shutil.rmtree(second)
 
     @rule(file=st.sampled_from(ARCHIVES), is_cut=st.booleans())
     def damage_original(self, file: str, is_cut: bool) -> None:

@@ -38,22 +38,70 @@ def test_where_the_second_game_cannot_be_written_the_first_is_as_it_was(games: l
         write_files(files(games), True, "gltf2msh")
     assert (games[0] / "Plain.txt").read_bytes() == b"as it was"
     assert snapshot(games[1]) == before
-    assert [record["kind"] for record in Vault(games[0]).records()] == ["edit", "undo"]
+    assert Vault(games[0]).records() == []
 
 
-def test_what_cannot_be_taken_back_is_named(games: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    (games[1] / ".msh-gltf").write_bytes(b"in the way")
-
-    def full(*_: object) -> int:
-        raise ConversionError("cannot be written (No space left on device)")
-
-    monkeypatch.setattr("msh_gltf.converter.game.games.undo", full)
-    with pytest.raises(ConversionError, match=r"first/Plain\.txt: written already, and not taken back \(cannot"):
+@pytest.mark.parametrize("is_moved", [False, True])
+def test_a_run_that_is_killed_between_two_games_is_ended_in_both(
+    games: list[Path], monkeypatch: pytest.MonkeyPatch, is_moved: bool
+) -> None:
+    killed_at(monkeypatch, games[0])
+    with pytest.raises(KeyboardInterrupt):
         write_files(files(games), True, "gltf2msh")
-    assert (games[0] / "Plain.txt").read_bytes() == b"changed"
+    monkeypatch.undo()
+    assert [len(Vault(root).records()) for root in games] == [0, 1]
+    if is_moved:
+        games = [root.rename(root.parent / "away" / root.name) for root in games if make(root.parent / "away")]
+    with GameEdits(games[0], "look", "nobody") as door:
+        assert door.messages == ["a run that was stopped (gltf2msh) has been completed, here and in ../second"]
+    assert [(root / "Plain.txt").read_bytes() for root in games] == [b"changed"] * 2
+    assert len({record["run"] for root in games for record in Vault(root).records()}) == 1
+
+
+def test_a_run_whose_other_game_is_not_there_is_taken_back(games: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    killed_at(monkeypatch, games[0])
+    with pytest.raises(KeyboardInterrupt):
+        write_files(files(games), True, "gltf2msh")
+    monkeypatch.undo()
+    games[1].rename(games[1].with_name("elsewhere"))
+    with GameEdits(games[0], "look", "nobody") as door:
+        assert "has been taken back, here and in ../second" in door.messages[0]
+    assert (games[0] / "Plain.txt").read_bytes() == b"as it was"
+
+
+def killed_at(monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
+    """Let the process die when the history of a game is to say that all is done."""
+    append = Vault.append
+
+    def stopped(vault: Vault, record: dict[str, object]) -> None:
+        if vault.root == root:
+            raise KeyboardInterrupt
+        append(vault, record)
+
+    monkeypatch.setattr(Vault, "append", stopped)
+
+
+def make(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def test_where_the_history_cannot_be_written_after_the_second_game_the_next_run_does_it(
+    games: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append = Vault.append
+
+    def full(vault: Vault, record: dict[str, object]) -> None:
+        if vault.root == games[0]:
+            raise ConversionError("cannot be written (No space left on device)")
+        append(vault, record)
+
+    monkeypatch.setattr(Vault, "append", full)
+    with pytest.raises(ConversionError, match="both games are written; the next run on this one"):
+        write_files(files(games), True, "gltf2msh")
     monkeypatch.undo()
     assert call(cli.msh_mod, "undo", games[0]) == 0
-    assert (games[0] / "Plain.txt").read_bytes() == b"as it was"
+    assert [(root / "Plain.txt").read_bytes() for root in games] == [b"as it was", b"changed"]
 
 
 def test_what_does_not_fit_is_found_before_the_first_game_is_written(

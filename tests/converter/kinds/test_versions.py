@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter import __version__
-from msh_gltf.converter.edits.surfaces import UNRECORDED
+from msh_gltf.converter.edits.looks import UNRECORDED
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import read_sidecar

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.areal_map import areal_payload
-from msh_gltf.converter.queries.level import areal_at, link_graph, shortest_path
-from msh_gltf.converter.scene.level import anchor_inside, link_targets, points_inside, signed_areas
+from msh_gltf.converter.queries.landscape import areal_at, link_graph, shortest_path
+from msh_gltf.converter.scene.landscape import anchor_inside, link_targets, points_inside, signed_areas
 from tests.support.areals import (
     LEVEL,
     S,
@@ -52,7 +52,7 @@ def test_areal_at_equals_brute_force(level) -> None:
 def test_areal_at_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     points = probes(sample(), 4)
     whole = areal_at(sample(), points)
-    monkeypatch.setattr("msh_gltf.converter.queries.level._POINTS_AT_ONCE", 7)
+    monkeypatch.setattr("msh_gltf.converter.queries.landscape._POINTS_AT_ONCE", 7)
     np.testing.assert_array_equal(areal_at(sample(), points), whole)
 
 

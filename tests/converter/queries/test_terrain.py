@@ -7,7 +7,7 @@ import pytest
 
 from msh_gltf.converter.formats.terrain import FINE, Terrain
 from msh_gltf.converter.numeric.surfaces import FaceFlag
-from msh_gltf.converter.queries.level import GROUND_NORMAL, TerrainQueries
+from msh_gltf.converter.queries.landscape import GROUND_NORMAL, TerrainQueries
 from tests.converter.formats.test_terrain import load
 from tests.support.maps import every_level, level_called
 

@@ -21,7 +21,7 @@ from ..formats.terrain import FINE, Grid, Terrain
 from ..numeric.arrays import NONE16, Floats, Ints, ranges
 from ..numeric.quantize import decode_unit
 from ..numeric.surfaces import FaceFlag, passes
-from ..scene.level import link_targets, points_inside
+from ..scene.landscape import link_targets, points_inside
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

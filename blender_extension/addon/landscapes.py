@@ -17,13 +17,13 @@ from pathlib import Path
 import bpy
 import numpy as np
 
-from .cells import about
 from .converter.edits.areal_polygons import PARTS, class_of
 from .converter.errors import ConversionError
 from .converter.formats.areal_map import ArealMap
 from .converter.formats.mission import BUILDING, OBJECT_KINDS, UNIT
 from .converter.kinds.registry import find_game
 from .converter.scene.scene import ImportedScene
+from .stages import about
 from .state import game_folders
 from .to_blender import Builder
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import bpy
 
 from .converter.scene.dialect import Dialect
-from .converter.scene.scene import VIEW
+from .converter.scene.part_names import VIEW
 
 
 def about(thing: bpy.types.ID) -> Mapping:

@@ -1,0 +1,203 @@
+"""What a mission or unit places is one thing: an empty that shows a collection, as every place of it does.
+
+A click selects it, and it is moved, copied and deleted whole. *Edit This Model* takes the objects out of the
+collection, below the empty, where a click finds each of them; *Done* puts them back, and all places show them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import bpy
+
+from .converter.numeric.pose import parents_first
+from .converter.scene.assembly import object_key
+from .converter.scene.scene import ImportedNode
+from .stages import about
+from .state import guarded
+
+
+@dataclass(frozen=True)
+class Things:
+    """The placed things of a file.
+
+    Attributes:
+        owner: for each node the thing that it is below, -1: none.
+        first: for each thing with nodes the first one that shows the same.
+    """
+
+    owner: list[int]
+    first: dict[int, int]
+
+
+def placed_things(nodes: Sequence[ImportedNode], animated: set[int]) -> Things:
+    """Find the objects of a mission, and the parts of a unit that carry no other part.
+
+    Args:
+        nodes: of the file.
+        animated: nodes that a clip moves: what they are of is shown once.
+    """
+    order = parents_first([node.parent for node in nodes], root=-1)
+    carries = dict.fromkeys(order, False)
+    for i in reversed(order):
+        above = nodes[i].parent
+        if above >= 0:
+            carries[above] |= carries[i] or nodes[i].extras.get("kind") in ("component", "object")
+    owner, below = [-1] * len(nodes), dict[int, list[int]]()
+    for i in order:
+        above = nodes[i].parent
+        if above < 0:
+            continue
+        owner[i] = owner[above]
+        kind = nodes[above].extras.get("kind")
+        if owner[i] < 0 and (kind == "object" or (kind == "component" and not carries[above])):
+            owner[i] = above
+        if owner[i] >= 0:
+            below.setdefault(owner[i], []).append(i)
+    alike: dict[object, int] = {}
+    first = {}
+    for thing, items in sorted(below.items()):
+        look = _look(nodes, thing, items, thing if animated.intersection(items) else -1)
+        first[thing] = alike.setdefault(look, thing)
+    return Things(owner, first)
+
+
+def _look(nodes: Sequence[ImportedNode], thing: int, items: list[int], number: int) -> object:
+    """What a thing shows; its own number where no other may show it."""
+    row = {item: i for i, item in enumerate(items)}
+    found = [
+        (
+            row.get(node.parent, -1),
+            node.translation.tobytes(),
+            node.rotation.tobytes(),
+            None if node.linear is None else node.linear.tobytes(),
+            node.mesh,
+            repr(node.extras),
+            repr(node.typed),
+        )
+        for node in (nodes[item] for item in items)
+    ]
+    return object_key(nodes[thing].extras), number, tuple(found)
+
+
+def show_thing(one: bpy.types.Object, home: bpy.types.Collection) -> None:
+    """Let an empty show a collection."""
+    one.instance_type, one.instance_collection = "COLLECTION", home
+
+
+def is_thing(one: bpy.types.Object | None) -> bool:
+    """Whether an object shows a collection that can be edited here."""
+    return one is not None and one.instance_collection is not None and one.instance_collection.library is None
+
+
+def is_open(one: bpy.types.Object | None) -> bool:
+    """Whether what an object shows is below it, to be edited."""
+    return is_thing(one) and one.instance_type == "NONE"
+
+
+def open_of(scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """The things of a scene that are being edited."""
+    return [one for one in scene.objects if one.instance_collection is not None and is_open(one)]
+
+
+def open_thing(one: bpy.types.Object) -> list[bpy.types.Object]:
+    """Put the objects of what a thing shows below it, and copies of them in their place; returns them."""
+    home = one.instance_collection
+    things = [*home.objects]
+    copies = {thing: thing.copy() for thing in things}
+    for thing, copy in copies.items():
+        home.objects.link(copy)
+        home.objects.unlink(thing)
+        for where in one.users_collection:
+            where.objects.link(thing)
+    for thing, copy in copies.items():
+        copy.parent = copies.get(thing.parent)
+    for thing in things:
+        if thing.parent not in copies:
+            thing.parent = one
+    one.instance_type = "NONE"
+    return things
+
+
+def close_thing(one: bpy.types.Object) -> None:
+    """Let a thing show what is below it, as all other places of it do."""
+    home = one.instance_collection
+    for copy in [*home.objects]:
+        bpy.data.objects.remove(copy)
+    tops = [child for child in one.children if about(child).get("kind") != "object"]
+    for thing in [below for top in tops for below in (top, *top.children_recursive)]:
+        for where in thing.users_collection:
+            where.objects.unlink(thing)
+        home.objects.link(thing)
+    for top in tops:
+        top.parent = None
+    show_thing(one, home)
+
+
+class MSH_OT_edit_placed(bpy.types.Operator):
+    """Make the parts of the selected object selectable where it stands; an edit changes it in all its places"""
+
+    bl_idname = "object.msh_edit_placed"
+    bl_label = "Edit This Model"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context):
+        """Something placed is selected, and shows something."""
+        return is_thing(context.object) and not is_open(context.object)
+
+    def execute(self, context):
+        """Open it; what is open already of the same is closed."""
+
+        def work() -> None:
+            one = context.object
+            for other in open_of(context.scene):
+                if other.instance_collection == one.instance_collection:
+                    close_thing(other)
+            made = open_thing(one)
+            one.select_set(False)
+            meshes = [thing for thing in made if thing.type == "MESH"] or made
+            context.view_layer.update()
+            if meshes:
+                meshes[0].select_set(True)
+                context.view_layer.objects.active = meshes[0]
+
+        return guarded(self, work)
+
+
+class MSH_OT_done_placed(bpy.types.Operator):
+    """Let the object be one thing again; every place of it shows what was edited"""
+
+    bl_idname = "object.msh_done_placed"
+    bl_label = "Done"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context):
+        """Something is open."""
+        return bool(open_of(context.scene))
+
+    def execute(self, context):
+        """Close all that is open."""
+
+        def work() -> None:
+            if context.mode != "OBJECT":
+                bpy.ops.object.mode_set(mode="OBJECT")
+            for one in open_of(context.scene):
+                close_thing(one)
+                one.select_set(True)
+                context.view_layer.objects.active = one
+
+        return guarded(self, work)
+
+
+def _menu(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
+    if is_thing(context.object) and not is_open(context.object):
+        menu.layout.operator(MSH_OT_edit_placed.bl_idname)
+    if open_of(context.scene):
+        menu.layout.operator(MSH_OT_done_placed.bl_idname, text="Done Editing This Model")
+
+
+CLASSES = (MSH_OT_edit_placed, MSH_OT_done_placed)
+MENUS = (("VIEW3D_MT_object_context_menu", _menu),)

@@ -1,0 +1,104 @@
+"""Steps of ``extension.py``: what a mission or unit places is one object of Blender."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bpy
+from extension_materials import put_back
+
+from __main__ import FILES, module, read
+
+
+def _said(scene):
+    return {
+        one.name: [round(value, 3) for value in one.matrix_world.translation]
+        for one in scene.objects
+        if one.get("msh", {}).get("kind") == "object"
+    }
+
+
+def _select(one):
+    bpy.ops.object.select_all(action="DESELECT")
+    one.select_set(True)
+    bpy.context.view_layer.objects.active = one
+
+
+def things(out):
+    """One is moved, one deleted, one copied with Shift+D; then a model is edited in place."""
+    mission = Path(FILES["mission"])
+    scene = read("mission")
+    facts = {
+        "empties": sorted(o.name for o in scene.objects if o.instance_type == "COLLECTION"),
+        "meshes": sorted(o.name for o in scene.objects if o.type == "MESH"),
+        "shared": bpy.data.objects["Guard"].instance_collection == bpy.data.objects["Герой"].instance_collection,
+    }
+    _select(bpy.data.objects["Guard"])
+    bpy.ops.object.duplicate()
+    bpy.context.object.location.x += 20
+    bpy.data.objects["Base"].location.x += 7
+    _select(bpy.data.objects["S_ROCK"])
+    bpy.ops.object.delete()
+    facts["gestures"] = put_back(mission, out / "gestures.tma")
+    bpy.ops.wm.read_homefile(use_empty=True)
+    facts["after"] = _said(read("mission"))
+    return facts
+
+
+def opened(out):
+    """*Edit This Model* and *Done*: nothing changes by itself, a corner that is moved does in all places."""
+    mission = Path(FILES["mission"])
+    (out / "before.tma").write_bytes(mission.read_bytes())
+    read("mission")
+    guard = bpy.data.objects["Guard"]
+    home = guard.instance_collection
+    names = sorted(o.name for o in home.objects)
+    _select(guard)
+    bpy.ops.object.msh_edit_placed()
+    facts = {
+        "below": sorted(o.name for o in guard.children_recursive) == names,
+        "active": bpy.context.object.type,
+        "type": guard.instance_type,
+        "copies": len(home.objects) == len(names),
+    }
+    facts["open"] = put_back(mission, out / "open.tma")
+    bpy.ops.object.msh_done_placed()
+    facts["closed"] = sorted(o.name for o in home.objects) == names and not guard.children
+    facts["done"] = put_back(mission, out / "done.tma")
+    _select(guard)
+    bpy.ops.object.msh_edit_placed()
+    bpy.context.object.data.vertices[0].co.z += 0.25
+    facts["edited"] = put_back(mission, out / "edited.tma")
+    bpy.ops.object.msh_done_placed()
+    facts["again"] = put_back(mission, out / "again.tma")
+    return facts
+
+
+def by_gltf(out):
+    """A mission with a thing that only the glTF add-on can carry: a modifier of geometry nodes in a shared model."""
+    mission = Path(FILES["mission"])
+    (out / "before.tma").write_bytes(mission.read_bytes())
+    scene = read("mission")
+    home = bpy.data.objects["Guard"].instance_collection
+    mesh = next(o for o in home.objects if o.type == "MESH")
+    mesh.modifiers.new("nodes", "NODES").show_viewport = False
+    facts = {"needs": module("from_blender").needs_gltf(scene)}
+    facts["report"] = put_back(mission, out / "same.tma")
+    return facts
+
+
+def carried(out):
+    """A part of a unit that carries none is one object, and its clip plays."""
+    scene = read("unit")
+    gun = next(o for o in scene.objects if o.get("msh", {}).get("key") == "e_gun_1")
+    facts = {
+        "gun": [gun.type, gun.instance_type, len(gun.children)],
+        "root": sorted(o.type for o in scene.objects if o.get("msh", {}).get("key") == "u_robot"),
+    }
+    path = Path(FILES["unit"])
+    (out / "before.dat").write_bytes(path.read_bytes())
+    facts["untouched"] = put_back(path, out / "same.dat")
+    _select(gun)
+    bpy.ops.object.delete()
+    facts["deleted"] = put_back(path, out / "deleted.dat")
+    return facts

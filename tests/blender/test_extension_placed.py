@@ -1,0 +1,68 @@
+"""What a mission or unit places is one object: selected, moved, copied and deleted whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from msh_gltf.converter.formats.unit import read_unit
+from tests.blender.test_extension import Seen, pytestmark, see, zip_file
+
+__all__ = ["pytestmark", "zip_file"]
+STEPS = ("things", "opened", "by_gltf", "carried")
+
+
+@pytest.fixture(scope="module")
+def seen(zip_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    return see(zip_file, tmp_path_factory.mktemp("extension"), STEPS)
+
+
+def test_a_placed_object_is_one_empty(seen: Seen) -> None:
+    """So a click selects it: the scene has no mesh but the ground."""
+    facts = seen.facts["things"]
+    assert facts["empties"] == ["Base", "Guard", "S_ROCK", "Герой"]
+    assert len(facts["meshes"]) == 2, "the ground and a route"
+    assert facts["shared"]
+
+
+def test_moving_copying_and_deleting_mean_the_object(seen: Seen) -> None:
+    facts = seen.facts["things"]
+    assert facts["gestures"]["warnings"] == []
+    rows = {tuple(row[1:]) for row in facts["gestures"]["rows"]}
+    assert {row[-1] for row in rows} >= {"moved", "is deleted"}
+    after = facts["after"]
+    assert "S_ROCK" not in after
+    assert after["Base"][0] == 107
+    assert len(after) == 4
+    assert sorted(place[0] for place in after.values()).count(120) == 1
+
+
+def test_a_model_that_is_opened_and_closed_is_unchanged(seen: Seen) -> None:
+    facts = seen.facts["opened"]
+    assert (facts["below"], facts["active"], facts["type"], facts["copies"]) == (True, "MESH", "NONE", True)
+    assert facts["closed"]
+    for name in ("open", "done"):
+        assert facts[name]["warnings"] == []
+        seen.same("opened", f"{name}.tma", seen.out / "opened/before.tma")
+
+
+def test_an_edit_of_a_model_is_one_of_all_its_places(seen: Seen) -> None:
+    facts = seen.facts["opened"]
+    for name in ("edited", "again"):
+        assert any("static.rlb" in row[1] or "room.msh" in row[1] for row in facts[name]["rows"]), facts[name]
+    seen.same("opened", "edited.tma", seen.out / "opened/before.tma")
+
+
+def test_what_goes_by_gltf_is_unchanged_too(seen: Seen) -> None:
+    facts = seen.facts["by_gltf"]
+    assert facts["needs"]
+    seen.same("by_gltf", "same.tma", seen.out / "by_gltf/before.tma")
+
+
+def test_a_part_of_a_unit_is_one_object(seen: Seen) -> None:
+    facts = seen.facts["carried"]
+    assert facts["gun"] == ["EMPTY", "COLLECTION", 0]
+    seen.same("carried", "same.dat", seen.out / "carried/before.dat")
+    after = read_unit((seen.out / "carried/deleted.dat").read_bytes(), "deleted")
+    assert [after.key(row) for row in range(len(after))] == ["u_robot", "i_comp"]
