@@ -237,8 +237,8 @@ def read_extras(kind: type[_E], extras: object) -> _E:
         if not isinstance(values[key], str):
             raise _not_valid(key, values[key], "a text")
     for key in plain & values.keys():
-        if isinstance(values[key], list | dict):
-            raise _not_valid(key, values[key], "a number")
+        if values[key] is None or isinstance(values[key], list | dict):
+            raise _not_valid(key, values[key], "an integer")
     if values.get("dialect", "spec") not in ("spec", "retail"):
         raise _not_valid("dialect", values["dialect"], "spec or retail")
     return kind(**{**values, **numbers})
