@@ -70,11 +70,13 @@ class _Template:
         scene: the model.
         nodes: its nodes and control points; children are numbered from the first node.
         roots: those without a parent.
+        played: what its controller plays.
     """
 
     scene: Scene
     nodes: list[Json]
     roots: list[int]
+    played: SourceExtras
 
 
 class _Writer:
@@ -157,7 +159,7 @@ class _Writer:
             else []
         )
         clip = (options.fps, scene.frame_count) if options.clips else None
-        out = _Template(scene, [], [])
+        out = _Template(scene, [], [], model.played)
         for i, (node, place) in enumerate(zip(scene.nodes, places, strict=True)):
             part = shown.get(i)
             mesh = None if part is None else mesh_of[part.mesh]
@@ -204,8 +206,8 @@ class _Writer:
     def _add_placement(self, placement: Placement, template: _Template | None) -> int:
         """Add a placement's own node, then those of its model; returns the first."""
         out = self._node(placement.name, placement.pose)
-        if placement.extras:
-            out["extras"] = to_extras(placement.extras)
+        if extras := {**placement.extras, **(template.played if template else {})}:
+            out["extras"] = to_extras(extras)
         number = self.file.add_node(out)
         if template is None:
             return number

@@ -3,48 +3,27 @@
 from __future__ import annotations
 
 import ast
+import graphlib
+import json
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
+import dev
 from msh_gltf.converter import __version__
 from tests.conftest import SLOW
 from tests.support.gltf_view import GltfView
-from tests.support.runs import run
+from tests.support.runs import run_apart
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("converter", "importers", "exporters")
-#: Each may import itself and what stands in rows above it; names in one row not each other.
-LAYERS = """
-converter
-converter.errors
-converter.findings converter.storage
-converter.files converter.options
-converter.numeric
-converter.formats
-converter.scene
-converter.edits
-converter.rebuild
-converter.queries
-converter.checks
-converter.judge
-importers exporters
-converter.kinds
-converter.game
-converter.cli
-msh_gltf
-"""
-#: Imports that LAYERS does not allow: importer, imported -> what will cure it.
-REMAINING_IMPORTS: dict[tuple[str, str], str] = {}
-#: Modules that import one another in a circle -> what will cure it.
-REMAINING_CYCLES: dict[tuple[str, ...], str] = {}
 SOURCES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 API = sorted((ROOT / "msh_gltf").glob("*.py"))
 
@@ -65,120 +44,78 @@ def module_name(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-MODULES = {module_name(path): path for path in [*SOURCES, *API]}
+@pytest.fixture(scope="module")
+def installed() -> Path:
+    """A folder with the packages below one name, as they are installed."""
+    dev.link_packages()
+    return dev.TYPES.parent
 
 
-def imported(name: str) -> set[str]:
-    """Our modules that a module imports, at its top or inside a function."""
-    path, found = MODULES[name], set()
-    package = name if path.stem == "__init__" else name.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if not isinstance(node, ast.ImportFrom) or node.level == 0:
-            continue
-        base = [] if path in API else package.split(".")
-        target = ".".join([*base[: len(base) - node.level + 1], *filter(None, [node.module])])
-        if path in API and (own := f"msh_gltf.{target}".rstrip(".")) in MODULES:
-            target = own
-        inside = {f"{target}.{alias.name}".lstrip(".") for alias in node.names}
-        found |= inside & MODULES.keys() or {target}
-    return found
+@pytest.fixture(scope="module")
+def imported(installed: Path) -> dict[str, list[str]]:
+    """Our modules that each of our modules imports, at its top or inside a function."""
+    code = (
+        "import grimp, json; g = grimp.build_graph('msh_gltf', cache_dir=None)\n"
+        "print(json.dumps({m: sorted(g.find_modules_directly_imported_by(m)) for m in g.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=installed, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
 
 
-def layer(name: str) -> int:
-    """The row of LAYERS that a module belongs to: that of the longest name."""
-    rows = [row.split() for row in LAYERS.strip().splitlines()]
-    fits = [
-        (len(entry), at)
-        for at, row in enumerate(rows)
-        for entry in row
-        if name == entry or (entry != "converter" and name.startswith(f"{entry}."))
-    ]
-    return max(fits)[1]
-
-
-def package_of(name: str) -> str:
-    """``converter.scene`` of ``converter.scene.decode``; ``importers`` of ``importers.obj``."""
-    parts = name.split(".")
-    return ".".join(parts[:2]) if parts[0] == "converter" else parts[0]
-
-
-def cycles() -> set[tuple[str, ...]]:
-    """Groups of modules each of which imports all others of its group, directly or not."""
-    edges = {name: imported(name) for name in MODULES}
-    reached: dict[str, set[str]] = {}
-    for name in MODULES:
-        seen: set[str] = set()
-        ahead = [*edges[name]]
-        while ahead:
-            if (one := ahead.pop()) not in seen:
-                seen.add(one)
-                ahead += edges.get(one, ())
-        reached[name] = seen
-    return {
-        tuple(sorted({name} | {other for other in reached[name] if name in reached[other]}))
-        for name in MODULES
-        if name in reached[name]
-    }
+def against_layers(installed: Path) -> str:
+    """What import-linter says of the layers in ``pyproject.toml``; nothing: all is well."""
+    code = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+    command = [sys.executable, "-c", code, "--no-cache", str(ROOT / "pyproject.toml")]
+    done = subprocess.run(command, cwd=installed, capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode else ""
 
 
 def test_imports_inside_the_packages_are_relative() -> None:
-    for name, path in MODULES.items():
-        assert not foreign(path) & {"msh_gltf", *PACKAGES}, name
+    for path in [*SOURCES, *API]:
+        assert not foreign(path) & {"msh_gltf", *PACKAGES}, path
 
 
-def against_layers(names: Iterable[str]) -> set[tuple[str, str]]:
-    """Imports of some modules that LAYERS does not allow."""
-    return {
-        (name, other)
-        for name in names
-        for other in imported(name)
-        if package_of(name) != package_of(other) and layer(other) >= layer(name)
+def test_packages_import_in_one_direction(installed: Path, imported: dict[str, list[str]]) -> None:
+    assert against_layers(installed) == ""
+    assert not imported["msh_gltf.converter"]
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]
+    (contract,) = settings["importlinter"]["contracts"]
+    named = {name for row in contract["layers"] for name in re.split(" [|:] ", row)}
+    above = {
+        name for one in imported if one.startswith("msh_gltf.converter.") for name in [".".join(one.split(".")[:3])]
     }
+    assert named == above | {f"msh_gltf.{name}" for name in ("api", "objects", "__main__", "importers", "exporters")}
 
 
-def test_packages_import_in_one_direction() -> None:
-    assert against_layers(MODULES) == REMAINING_IMPORTS.keys()
+def test_an_import_against_the_layers_is_seen(tmp_path: Path) -> None:
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, tmp_path / "msh_gltf" / package)
+    for path in API:
+        shutil.copy(path, tmp_path / "msh_gltf")
+    planted = {
+        "converter/formats/planted.py": "from ..game import walk",
+        "converter/scene/planted.py": "def late() -> None:\n    from ..kinds import dispatch",
+        "importers/planted.py": "from ..exporters.obj import obj_text",
+        "converter/cli/planted.py": "from ... import api",
+    }
+    for name, line in planted.items():
+        (tmp_path / "msh_gltf" / name).write_text(line, "utf-8")
+    said = against_layers(tmp_path)
+    for name in planted:
+        assert f"msh_gltf.{name[:-3].replace('/', '.')} -> " in said
 
 
-@pytest.mark.parametrize(
-    ("name", "line", "other"),
-    [
-        ("converter.formats.planted", "from ..game.walk import walk", "converter.game.walk"),
-        ("converter.formats.planted", "from ..game import walk", "converter.game.walk"),
-        (
-            "converter.scene.planted",
-            "def late() -> None:\n    from ..kinds import dispatch",
-            "converter.kinds.dispatch",
-        ),
-        ("importers.planted", "from ..exporters.obj import obj_text", "exporters.obj"),
-        ("converter.cli.planted", "from ...msh_gltf import api", "msh_gltf.api"),
-    ],
-)
-def test_an_import_against_the_layers_is_seen(
-    name: str, line: str, other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    planted = tmp_path / "planted.py"
-    planted.write_text(line, "utf-8")
-    monkeypatch.setitem(MODULES, name, planted)
-    assert against_layers([name]) == {(name, other)}
+def test_no_module_imports_itself_through_others(imported: dict[str, list[str]]) -> None:
+    graphlib.TopologicalSorter(imported).prepare()
+    with pytest.raises(graphlib.CycleError):
+        graphlib.TopologicalSorter(imported | {"msh_gltf.converter.errors": ["msh_gltf.converter.cli"]}).prepare()
 
 
-def test_a_circle_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for one, other in (("one", "other"), ("other", "one")):
-        planted = tmp_path / f"{one}.py"
-        planted.write_text(f"def late() -> None:\n    from .{other} import anything", "utf-8")
-        monkeypatch.setitem(MODULES, f"converter.scene.{one}", planted)
-    assert cycles() == {("converter.scene.one", "converter.scene.other")}
-
-
-def test_no_module_imports_itself_through_others() -> None:
-    assert cycles() == REMAINING_CYCLES.keys()
-
-
-def test_no_kind_needs_what_finds_the_kinds() -> None:
+def test_no_kind_needs_what_finds_the_kinds(imported: dict[str, list[str]]) -> None:
     """``dispatch`` imports their modules by name, which the search for circles does not see."""
-    kinds = [name for name in MODULES if name.startswith("converter.kinds.")]
-    assert not [name for name in kinds if "converter.kinds.dispatch" in imported(name)]
+    kinds = [name for name in imported if name.startswith("msh_gltf.converter.kinds.")]
+    assert kinds
+    assert not [name for name in kinds if "msh_gltf.converter.kinds.dispatch" in imported[name]]
 
 
 def test_every_package_says_its_purpose() -> None:
@@ -249,11 +186,11 @@ def test_a_checkout_works_without_installation(tmp_path: Path) -> None:
 def test_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
     """Lines of the README's output are lines that the commands print today."""
     readme = (ROOT / "README.md").read_text("utf-8")
-    shown = run("msh2gltf", ROOT / "examples/walker.msh", "-o", tmp_path / "walker.glb").stdout
+    shown = run_apart("msh2gltf", ROOT / "examples/walker.msh", "-o", tmp_path / "walker.glb").stdout
     for line in shown.splitlines():
         text = line.replace(f"{tmp_path}/", "demo/")
         assert text in readme, text
-    back = run("gltf2msh", tmp_path / "walker.glb", "-o", tmp_path / "walker.msh").stdout
+    back = run_apart("gltf2msh", tmp_path / "walker.glb", "-o", tmp_path / "walker.msh").stdout
     assert back.splitlines()[0] in readme
     assert (tmp_path / "walker.msh").read_bytes() == (ROOT / "examples/walker.msh").read_bytes()
 
@@ -264,7 +201,7 @@ def test_example_models_are_current(tmp_path: Path) -> None:
     subprocess.run([sys.executable, script, tmp_path], check=True, capture_output=True)
     for name in ("walker", "hangar", "tree"):
         target = tmp_path / f"{name}.msh"
-        result = run("gltf2msh", tmp_path / f"{name}.glb", "-o", target, "--dialect", "retail")
+        result = run_apart("gltf2msh", tmp_path / f"{name}.glb", "-o", target, "--dialect", "retail")
         assert result.returncode == 0, result.stderr
         for suffix in (".msh", ".wea"):
             made, kept = tmp_path / f"{name}{suffix}", ROOT / "examples" / f"{name}{suffix}"
@@ -280,7 +217,7 @@ def test_textures_of_the_examples_are_reproducible(tmp_path: Path) -> None:
         assert (tmp_path / name).read_bytes() == (kept / name).read_bytes(), name
     for name in ("walker", "hangar", "tree"):
         target = tmp_path / f"{name}.glb"
-        shown = run("msh2gltf", ROOT / f"examples/{name}.msh", "--textures", kept, "-o", target)
+        shown = run_apart("msh2gltf", ROOT / f"examples/{name}.msh", "--textures", kept, "-o", target)
         assert (shown.returncode, shown.stderr) == (0, "")
         view = GltfView(target)
         assert all("baseColorTexture" in m["pbrMetallicRoughness"] for m in view["materials"])
@@ -313,14 +250,14 @@ def test_the_map_of_modules_is_up_to_date() -> None:
 
 
 def test_no_file_is_longer_than_500_lines() -> None:
-    for path in ROOT.rglob("*.py"):
-        parts = path.relative_to(ROOT).parts
-        if not any(part.startswith(".") or part in ("build", "node_modules") for part in parts):
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in ("build", "node_modules")]
+        for path in (Path(folder, name) for name in names if name.endswith(".py")):
             assert path.read_bytes().count(b"\n") <= 500, path
 
 
 def test_version() -> None:
-    assert run("msh2gltf", "--version").stdout.strip() == f"msh-gltf, version {__version__}"
+    assert run_apart("msh2gltf", "--version").stdout.strip() == f"msh-gltf, version {__version__}"
 
 
 def test_render_script_has_help() -> None:

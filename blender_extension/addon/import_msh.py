@@ -21,6 +21,7 @@ from .converter.kinds.dispatch import load
 from .converter.kinds.model import LoadedModel
 from .converter.kinds.open_files import mission_in
 from .converter.options import ExportOptions
+from .converter.scene.controller import PlayedRange
 from .converter.scene.extras import to_extras
 from .importers.gltf import read_gltf
 from .importers.gltf_file import GltfInMemory, open_gltf
@@ -120,13 +121,24 @@ def import_model(context: bpy.types.Context, path: Path, entry: str | None, opti
     if isinstance(loaded, LoadedModel):
         state.dialect = loaded.decision.dialect.value
         scene.frame_end = max(loaded.scene.frame_count - 1, 1)
+        _mark(scene, loaded.ranges)
     elif kind is Kind.UNIT:
         counts = [model.scene.frame_count for model in loaded.assembly.models]
         scene.frame_end = max(max(counts, default=0) - 1, 1)
+        _mark(scene, next((model.ranges for model in loaded.models if model.ranges), []))
     show_cells(scene)
     _frame(context)
     keep_sidecar(scene, sidecar)
     show_warnings(state, messages(loaded.findings))
+
+
+def _mark(scene: bpy.types.Scene, ranges: list[PlayedRange]) -> None:
+    """Name the ranges that a controller plays on the timeline, where each begins; of a unit those of its chassis."""
+    starts: dict[int, list[str]] = {}
+    for played in ranges:
+        starts.setdefault(round(played.range.first), []).append(played.line)
+    for frame, lines in starts.items():
+        scene.timeline_markers.new("; ".join(lines), frame=frame)
 
 
 def _frame(context: bpy.types.Context) -> None:

@@ -162,6 +162,24 @@ def say(*fields: str, error: bool = False) -> None:
     click.echo(shortened(text) if error else text, err=error)
 
 
+@contextlib.contextmanager
+def said_aloud(command: str) -> Iterator[None]:
+    """Print what the work itself tells of what takes long."""
+    import logging
+
+    class Aloud(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            say(f"{command}: {record.getMessage()} ...", error=True)
+
+    log, handler = logging.getLogger("msh_gltf"), Aloud()
+    log.setLevel(logging.INFO)
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+
+
 def console() -> Console:
     """Return a console for tables and colours, as safe as :func:`say`."""
     from rich.console import Console, ConsoleOptions, RenderableType

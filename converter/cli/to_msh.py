@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from .common import (
     output_path,
     refuse_device,
     refuse_other_direction,
+    said_aloud,
     say,
     say_written,
     version_option,
@@ -206,7 +208,8 @@ def _import_file(given: ToMsh, options: ImportOptions) -> ImportResult:
     """Import a glTF file, an OBJ, or what trimesh reads."""
     from ..kinds.dispatch import import_file
 
-    return import_file(given.source, given.sidecar, options, up=given.up, frame=given.frame)
+    with nullcontext() if given.quiet else said_aloud("gltf2msh"):
+        return import_file(given.source, given.sidecar, options, up=given.up, frame=given.frame)
 
 
 def _show_result(result: ImportResult, verbose: bool) -> None:

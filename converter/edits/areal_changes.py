@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..errors import ConversionError, plural
 from ..findings import Report
 from ..formats.areal_map import ArealMap
-from ..numeric.arrays import Floats, Ints, ranges
+from ..numeric.arrays import Floats, Ints
 from ..numeric.polygons import triangulate
 from ..numeric.surfaces import shared_area
 from ..options import ImportOptions
@@ -37,6 +37,8 @@ from .areal_polygons import (
 _MANY = 512
 #: The most corners of an edited areal: whether its edges cross is found out in pairs of all.
 MAX_CORNERS = 4096
+#: Areals that a warning names.
+_TOLD = 5
 
 
 @dataclass
@@ -304,14 +306,46 @@ def warn_of_lost_neighbours(report: Report, old: ArealMap, new: ArealMap, remove
     per_areal[: len(left)] = old_open[left]
     new_open = np.bincount(new.owner[~has], minlength=len(new.records))
     rows = np.flatnonzero(new_open > per_areal)
-    rows = rows[rows < len(left)]
-    if not len(rows):
+    known = {_ends(old, edge) for edge in np.flatnonzero(~had | gone).tolist()}
+    places: dict[int, Floats] = {}
+    for edge in np.flatnonzero(~has).tolist():
+        if _ends(new, edge) in known:
+            continue
+        areal, on = int(new.owner[edge]), _lies_on(new, edge, ~has)
+        if on is not None:
+            places[areal] = on
+        elif areal in rows[rows < len(left)]:
+            places.setdefault(areal, new.vertices[edge] / 2 + new.vertices[new.following[edge]] / 2)
+    if not places:
         return
-    several = f" and {plural(len(rows) - 1, 'more areal')}" if len(rows) > 1 else ""
-    edges = ranges(new.vertex_start[rows[:1]], np.diff(new.vertex_start)[rows[:1]])
-    first = new.vertices[edges[~has[edges]][0]]
-    place = ", ".join(f"{value:g}" for value in first.tolist())
+    told = [f"areal {areal} near ({', '.join(f'{v:g}' for v in places[areal].tolist())})" for areal in sorted(places)]
+    more = f" and {plural(len(told) - _TOLD, 'more areal')}" if len(told) > _TOLD else ""
     report.warnings.append(
-        f"areal {rows[0]}{several} lost a neighbour, near ({place}): units cannot cross where the "
-        "corners of two areals do not meet; give both the same corners"
+        f"{', '.join(told[:_TOLD])}{more} lost a neighbour: units cannot cross where the corners of two areals "
+        "do not meet; give both the same corners"
     )
+
+
+def _ends(areals: ArealMap, edge: int) -> frozenset[bytes]:
+    """Both corners of an edge."""
+    return frozenset(areals.vertices[k].tobytes() for k in (edge, areals.following[edge]))
+
+
+def _lies_on(areals: ArealMap, edge: int, others: NDArray[np.bool_]) -> Floats | None:
+    """The middle of what an edge has in common with one of some edges of other areals. (3,)."""
+    start = areals.vertices.astype(np.float64)
+    end, at = start[areals.following], start[edge]
+    along = (end[edge] - at)[:2]
+    length = float(np.hypot(*along))
+    if length <= MATCH_DISTANCE:
+        return None
+    along /= length
+    first, second = (start - at)[:, :2], (end - at)[:, :2]
+    apart = np.maximum(*(np.abs(one @ [-along[1], along[0]]) for one in (first, second)))
+    one, other = first @ along, second @ along
+    low, high = np.maximum(np.minimum(one, other), 0), np.minimum(np.maximum(one, other), length)
+    common = np.where(others & (areals.owner != areals.owner[edge]) & (apart <= MATCH_DISTANCE), high - low, 0)
+    best = int(np.argmax(common))
+    if common[best] <= MATCH_DISTANCE:
+        return None
+    return np.asarray(at + (end[edge] - at) * ((low[best] + high[best]) / 2 / length))

@@ -142,14 +142,13 @@ def _stride_warnings(
     """Yield the stride of ranges over which the root moves otherwise than before."""
     steps = named.controller.states["pair_b"].astype(np.float64)
     a, b = strides_of(stored, steps), strides_of(edited, steps)
+    lines = {played.name: played.line for played in played_ranges(named.controller, edited)}
     told = []
     for played in ranges:
         rows = list(played.range.states)
         before, now = float(a[rows].sum()), float(b[rows].sum())
         if abs(now - before) > _STRIDE_NOISE * max(before, now, 1e-6):
-            speed = played.range.speed
-            at = f" ({before / abs(speed):.3g} s became {now / abs(speed):.3g} s at {speed:g} m/s)" if speed else ""
-            told.append(f"range {played.name}: stride {before:.4g} became {now:.4g}{at}")
+            told.append(f"range {played.line} became {lines[played.name]} (stride {before:.4g} became {now:.4g})")
     if told:
         yield f"{named.name}: the root moves otherwise, which sets the unit's speed: " + "; ".join(told)
 

@@ -315,10 +315,12 @@ class TerrainWearEdit(WearEdit):
     Attributes:
         micro: names of microtextures by row, of the rows that are new.
         seconds: new materials that no material of the file shows alone.
+        second_of: those of pairs whose first row stays, by name: what the pair shows otherwise is theirs.
     """
 
     micro: dict[int, str] = field(default_factory=dict)
     seconds: list[NewMaterial] = field(default_factory=list)
+    second_of: dict[str, NewMaterial] = field(default_factory=dict)
 
 
 def settle_terrain_materials(
@@ -460,18 +462,16 @@ class _TerrainRows(_Settlement):
         first, second = (*rows, NO_MATERIAL)[:2]
         extras = self.edited.material_extras[i]
         self.edited.material_extras[i] = {**extras, "first": first, "second": second}
-        if first in self.out.names:
-            origin = self.stored.get(one.rows)
-            self.out.created[i] = Created(self.out.names[first], origin, bool(one.rows))
+        new = next((row for row in (first, second) if row in self.out.names), None)
+        if new is not None:  # what the material shows otherwise is of the first that is new
+            self.out.created[i] = Created(self.out.names[new], self.stored.get(one.rows), bool(one.rows))
         if second in self.out.names:
-            was = one.origin(1)
-            self.out.seconds.append(
-                NewMaterial(
-                    self.out.names[second],
-                    f"material {printable(one.name)!r}",
-                    like="" if was is None else self._name_of(was),
-                )
-            )
+            name, where, was = self.out.names[second], f"material {printable(one.name)!r}", one.origin(1)
+            made = NewMaterial(name, where, like="" if was is None else self._name_of(was))
+            if new == second:
+                self.out.second_of[name] = made
+            else:
+                self.out.seconds.append(made)
 
     def _row(self, name: str, one: _Renamed, k: int) -> int:
         """The row of a name, after the last one where there is none.

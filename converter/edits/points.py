@@ -77,11 +77,11 @@ def compare_points(
     shown: Sequence[ControlPoint],
     names: Collection[str],
     options: ImportOptions,
-    controller: NamedController | None = None,
+    controllers: Sequence[NamedController] = (),
 ) -> PointPlan:
     """Return what a file changes of the control points that its sidecar has.
 
-    A deleted point stays where the controller names it by its row, or one after it.
+    A deleted point stays where a controller names it by its row, or one after it.
 
     Args:
         identified: the file.
@@ -89,10 +89,10 @@ def compare_points(
         shown: its points that the glTF was made with.
         names: names of the model's own nodes.
         options: whether they are deleted even where none is left.
-        controller: what names them by row.
+        controllers: what names them by row.
     """
     rows = range(0 if stored is None else len(stored.records))
-    named = {} if controller is None or stored is None else controller.named_points
+    named = {} if stored is None else {one.name: one.named_points for one in controllers}
     plan = PointPlan(hidden=sorted({*rows} - {point.row for point in shown}))
     items = identified.imported.nodes
     placed = {p.item: p for p in _placed(identified, names)}
@@ -112,8 +112,8 @@ def compare_points(
         for point in shown:
             if point.row in item_of_row:
                 _compare(plan, identified, point, stored, placed.pop(item_of_row[point.row]), noise)
-            elif controller is not None and point.row <= max(named, default=-1):
-                _keep_place(plan, point, controller.name, named)
+            elif why := [text for name, rows in named.items() if (text := _why_kept(point.row, name, rows))]:
+                _keep_place(plan, point, "; ".join(why))
             else:
                 plan.report.changed(f"control point {_quoted(point.name)}", "is missing")
     for point_item in placed.values():
@@ -130,14 +130,21 @@ def compare_points(
     return plan
 
 
-def _keep_place(plan: PointPlan, point: ControlPoint, controller: str, named: Mapping[int, str]) -> None:
+def _why_kept(row: int, controller: str, named: Mapping[int, str]) -> str:
+    """Why a controller needs a deleted point to keep its place; empty: it does not."""
+    if row in named:
+        return f"{controller} names it: {named[row]}"
+    moves = row < max(named, default=0)
+    return f"{controller} names points after it by their rows, which would move up" if moves else ""
+
+
+def _keep_place(plan: PointPlan, point: ControlPoint, why: str) -> None:
     """Keep a deleted point whose row, or one after it, a controller names."""
     plan.hidden = sorted([*plan.hidden, point.row])
-    by = f"{controller} names it: {named[point.row]}" if point.row in named else ""
     plan.report.skipped(
         f"control point {point.row} {_quoted(point.name)}",
         "is missing",
-        by or f"{controller} names points after it by their rows, which would move up",
+        why,
         "it stays in the .cpt; change the controller first",
     )
 

@@ -103,6 +103,11 @@ class Member:
         file = self.archive.replace("\\", "/").rpartition("/")[2]
         return bool(self.name) and not self.ending and file.lower() == REGISTRY
 
+    @property
+    def place(self) -> tuple[str, str]:
+        """Archive and name as they are compared: in lower case, with slashes."""
+        return self.archive.replace("\\", "/").lower(), self.name.lower()
+
     def __str__(self) -> str:
         return f"{self.archive}::{self.name}"
 

@@ -17,17 +17,15 @@ from typing import IO, Any, Literal
 from .. import MANIFEST, __version__
 from ..errors import ConversionError, plural
 from ..files import Stamp, only_run, read_file, stamp
-from ..formats.control_points import POINTS_ENDING, POINTS_TYPE
 from ..formats.kinds import ASSEMBLY_KINDS, Kind
 from ..formats.nres import Archive
 from ..formats.sidecar import sha256
 from ..kinds.appearance import find_appearance, with_libraries_around
-from ..kinds.open_files import companion
 from ..options import ExportOptions
 from ..storage import IN_THE_WAY, no_follow, remove_temporary
 from .manifest import JOURNAL, Manifest, Output, Record, as_row, has_journal, is_written, read_manifest, write_manifest
 from .outcome import FAILED, Outcome, Progress, Run, known_at_once
-from .sources import archive_of, payload_of, picture_items, placed_files, wear_text
+from .sources import archive_of, files_beside, payload_of, picture_items, placed_files, wear_text
 from .walk import Folder, Found, Item, Skipped, common_root, select, walk
 from .workers import ByName, Engine
 
@@ -320,12 +318,8 @@ def _facts(task: ExportTask, archive: Archive, digest: str) -> str:
     wear = wear_text(archive, path, item)
     appearance = find_appearance(wear, path, task.options)
     materials = "" if appearance is None else sha256(repr(appearance).encode())
-    points = b""
-    if task.options.points and item.kind is Kind.MODEL:
-        points = bytes(companion(archive, path, item.index, POINTS_ENDING, POINTS_TYPE))
-    return json.dumps(
-        [digest, sha256(wear), sha256(points), options, materials, task.sidecar, __version__], sort_keys=True
-    )
+    beside = files_beside(archive, path, item, task.options) if item.kind is Kind.MODEL else []
+    return json.dumps([digest, sha256(wear), beside, options, materials, task.sidecar, __version__], sort_keys=True)
 
 
 @lru_cache(maxsize=1)

@@ -31,9 +31,10 @@ from ..kinds.check import finding_of, findings_in
 from ..kinds.check_assembly import check_mission_file, check_unit_file
 from .differences import digests, overlap, touched
 from .edits import GameEdits
+from .history import History
 from .layers import Attributes, Layer, Slot, by_slot, changes, compose, is_archive, slots_of
 from .merge import Conflict, conflict
-from .transaction import History, file_bytes
+from .transaction import file_bytes
 from .vault import Vault, inside
 
 #: What owners of mods start with.

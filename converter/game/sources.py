@@ -23,7 +23,7 @@ from ..formats.texture import texture_name
 from ..formats.unit import Unit, read_unit
 from ..formats.wear import WEAR_ENDING, read_lightmap_names, read_wear_names
 from ..kinds.appearance import Libraries, find_appearance, libraries
-from ..kinds.open_files import open_nres, open_unpacked, wear_of, wears_of_level
+from ..kinds.open_files import open_nres, open_unpacked, points_of, wear_of, wears_of_level
 from ..kinds.registry import Game
 from ..options import ExportOptions
 from ..scene.appearance import PICTURES, picture_path
@@ -94,6 +94,21 @@ def wear_text(archive: Archive, path: Path, item: Item) -> bytes:
     if item.kind is Kind.TERRAIN:
         return b"".join(wears_of_level(archive, path, item.index))
     return b"" if item.kind is Kind.TEXTURE else bytes(wear_of(archive, path, item.index))
+
+
+def files_beside(archive: Archive, path: Path, item: Item, options: ExportOptions) -> list[str]:
+    """Return names and digests of what a model's glTF and sidecar show and keep of the files beside it."""
+    from ..kinds.check_assembly import game_of
+    from ..kinds.controllers import files_that_name
+
+    game = game_of(path) if item.index is not None else None
+    points = {POINTS_ENDING: bytes(points_of(archive, path, item.index))} if options.points else {}
+    return digests({**points, **files_that_name(archive, path, item.index, game)})
+
+
+def digests(files: Mapping[str, bytes]) -> list[str]:
+    """Return the names of files and the digests of their bytes."""
+    return [text for name, data in files.items() for text in (name, sha256(data))]
 
 
 def placed_files(path: Path, options: ExportOptions) -> PlacedFiles:
@@ -282,6 +297,8 @@ class PlacedFiles:
 
     def _key(self, key: str) -> tuple[str, bytes]:
         """A digest of what an object key leads to, and its material list."""
+        from ..kinds.controllers import files_that_name
+
         if key not in self._keys:
             found = self.game.object(key)
             texts = {WEAR_ENDING: b"", POINTS_ENDING: b""}
@@ -298,6 +315,7 @@ class PlacedFiles:
                         continue
                     texts[ending] = b"" if other is None else bytes(other.entry.payload)
                 facts += [sha256(text) for text in texts.values()]
+                facts += digests(files_that_name(opened.archive, opened.path, opened.index, self.game))
                 facts.append(sha256(repr(self._appearance(texts[WEAR_ENDING])).encode()))
             self._keys[key] = sha256(json.dumps(facts).encode()), texts[WEAR_ENDING]
         return self._keys[key]

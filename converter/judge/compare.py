@@ -35,7 +35,7 @@ class Difference:
     Attributes:
         where: the thing, as reports call it.
         kind: what of it: ``place``, ``triangles``, ``uv``, ``normals``, ``colours``, ``material``,
-            ``node``, ``fact``, ``clip``.
+            ``node``, ``fact``, ``clip``, ``level``.
         what: in the file and in the result, for the user.
         names: any of them in a line of the report names the thing.
         amount: how much: a distance, or a number of triangles.

@@ -12,9 +12,10 @@ from ..formats.model import read_model
 from ..formats.nres import read_nres
 from ..scene.decode import decode, points_in
 from ..scene.dialect import Dialect
-from ..scene.scene import ImportedScene, Scene
+from ..scene.scene import GeneratedLevel, ImportedScene, Scene
 from .compare import Comparison, Difference
 from .explain import tell
+from .levels import take_levels
 from .looks import WrittenLooks, looks_of_file
 from .models import FileOfModel, frames_of, shown_by_scene
 from .points import differences_of_points
@@ -32,6 +33,7 @@ class WrittenModel:
         mode: how it is read.
         stored_keys: the clip of the file was exported as the stored keys.
         points: its ``.cpt``, empty without one; ``None``: not known.
+        levels: what is stated of levels of detail that the import made.
         looks: what its materials look like; ``None``: not known.
         copied: names in ``wear`` that the import made (``--own-materials``), each with the one that the file has.
     """
@@ -44,6 +46,7 @@ class WrittenModel:
     stored_keys: bool = False
     points: bytes | None = None
     copied: Mapping[str, str] = field(default_factory=dict)
+    levels: Sequence[GeneratedLevel] = ()
     looks: WrittenLooks | None = None
 
     def scene(self) -> Scene:
@@ -91,8 +94,9 @@ def differences_of_model(
     shown = file.shown(frames)
     if written.looks is not None:
         shown.looks, result.looks = looks_of_file(seen.surfaces), written.looks.of(scene.materials)
+    found = take_levels(result, written.levels)
     comparison = Comparison(shown, result, absent)
-    found = comparison.run()
+    found += comparison.run()
     if written.points is not None:
         node_of = {i: comparison.partner[k] for i, k in file.place.items() if k in comparison.partner}
         found += differences_of_points(seen.nodes, node_of, scene, points_in(scene, written.points)[0])

@@ -26,6 +26,7 @@ from ..formats.controller import (
 from ..formats.kinds import Kind, archive_kind
 from ..formats.model import MshModel, read_model
 from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING
+from ..formats.names import stem
 from ..formats.nres import Archive, is_nres, read_nres
 from ..formats.registry import Member
 from ..scene.controller import PlayedRange, played_ranges
@@ -47,22 +48,18 @@ def files_that_name(archive: Archive, path: Path, index: int | None, game: Game 
         game: the game that it is in.
 
     Returns:
-        By ending; a controller that has another name than the model by ``archive::entry``.
+        By ending; controllers of another name that objects of the model have, by ``archive::entry``, after its own.
     """
     endings = (CONTROLLER_ENDING, FOOTING_ENDING, NODE_PROPERTIES_ENDING)
     files = {ending: bytes(companion(archive, path, index, ending)) for ending in endings}
-    if not files[CONTROLLER_ENDING] and game is not None and index is not None:
-        files |= _registered_controller(Member(_inside(path, game), archive.entries[index].name), game)
+    if game is not None and index is not None:
+        model = Member(_inside(path, game), archive.entries[index].name)
+        own = Member(model.archive, f"{stem(model.name)}{CONTROLLER_ENDING}")
+        for member in game.controllers.get(model.place, ()):
+            if not (files[CONTROLLER_ENDING] and member.place == own.place):
+                with suppress(ConversionError):  # the registry's own check says that it is missing
+                    files[str(member)] = bytes(game.open(member).entry.payload)
     return {name: data for name, data in files.items() if data}
-
-
-def _registered_controller(model: Member, game: Game) -> dict[str, bytes]:
-    for resolved in game.objects:
-        member = resolved.members.get(CONTROLLER_ENDING)
-        if member is not None and resolved.model is not None and _same(resolved.model, model):
-            with suppress(ConversionError):  # the registry's own check says that it is missing
-                return {str(member): bytes(game.open(member).entry.payload)}
-    return {}
 
 
 def controller_in(files: Mapping[str, bytes]) -> tuple[Controller | None, list[Finding]]:
@@ -96,7 +93,7 @@ def facts_of_model(archive: Archive | None, path: Path, index: int | None, game:
     own = Member(_inside(path, game), archive.entries[index].name)
     for resolved in game.objects:
         member = resolved.members.get(CONTROLLER_ENDING)
-        if member is not None and resolved.model is not None and _same(member, own):
+        if member is not None and resolved.model is not None and member.place == own.place:
             try:
                 model = game.open(resolved.model)
                 named = resolved.members.get(POINTS_ENDING)
@@ -131,11 +128,6 @@ def _inside(path: Path, game: Game) -> str:
         return str(path.resolve().relative_to(game.root.resolve())).replace("/", "\\")
     except (ValueError, OSError):
         return path.name
-
-
-def _same(one: Member, other: Member) -> bool:
-    archives = (each.archive.replace("/", "\\").lower() for each in (one, other))
-    return next(archives) == next(archives) and one.name.lower() == other.name.lower()
 
 
 Json = dict[str, Any]

@@ -62,27 +62,28 @@ class NumberedFiles:
         """Return what messages call a file, and its bytes; ``None``: it is not known."""
         return f"{self.stem}{ending}", self.files.get(ending)
 
-    def controller(self) -> NamedController | None:
-        """Return the controller, if there is one that can be read."""
+    def controllers(self) -> list[NamedController]:
+        """Return the controllers that can be read, its own first."""
+        out = []
         for name in self.files:
             controller = controller_in({name: self.files[name]})[0]
             if controller is not None:
                 own = name == CONTROLLER_ENDING
-                return NamedController(f"{self.stem}{name}" if own else name, controller, own)
-        return None
+                out.append(NamedController(f"{self.stem}{name}" if own else name, controller, own))
+        return out
 
 
-def numbered_files(about: Description, gltf: Path) -> NumberedFiles:
+def numbered_files(about: Description, gltf: Path | None) -> NumberedFiles:
     """Return the files that a sidecar keeps, else those beside the edited file.
 
     Args:
         about: the sidecar's description.
-        gltf: the edited file.
+        gltf: the edited file; ``None``: the model is placed in one, and its sidecar has all.
     """
     own = stem(about.source)
     files = {name: data for name, data in about.companions.items() if name.lower().endswith(NUMBERED)}
     for ending in NUMBERED:
-        if not any(name.lower().endswith(ending) for name in files):
+        if gltf is not None and not any(name.lower().endswith(ending) for name in files):
             found = file_beside(gltf, f"{own}{ending}") or file_beside(gltf, f"{gltf.stem}{ending}")
             if found is not None:
                 files[ending] = bytes(read_file(found))
@@ -90,25 +91,26 @@ def numbered_files(about: Description, gltf: Path) -> NumberedFiles:
 
 
 def import_clip(
-    out: ImportResult, named: NamedController | None, stored: Scene, edited: Scene, frames: set[float]
+    out: ImportResult, controllers: Sequence[NamedController], stored: Scene, edited: Scene, frames: set[float]
 ) -> None:
-    """Say what an edit of the clip changes of what the controller plays.
+    """Say what an edit of the clip changes of what controllers play.
 
     Args:
         out: the result; its warnings grow.
-        named: the controller.
+        controllers: of the model.
         stored, edited: the sidecar's scene and the file's.
         frames: at which a node stands otherwise.
     """
     shorter = edited.tracks and edited.frame_count < stored.frame_count
-    if named is not None and (frames or shorter):
+    if frames or shorter:
         changed = np.array(sorted(frames), np.float64)
-        out.warnings.extend(clip_warnings(named, stored, edited, changed))
+        for named in controllers:
+            out.warnings.extend(clip_warnings(named, stored, edited, changed))
 
 
 def import_nodes(
     out: ImportResult,
-    named: NamedController | None,
+    controllers: Sequence[NamedController],
     identified: Identified,
     files: NumberedFiles,
     stored: Scene,
@@ -118,7 +120,7 @@ def import_nodes(
 
     Args:
         out: the result; its warnings, changes and companions grow.
-        named: the controller.
+        controllers: of the model.
         identified: the file.
         files: where the numbers are.
         stored: the sidecar's scene.
@@ -126,7 +128,7 @@ def import_nodes(
     """
     row_of = {k: rows[i] for i, k in identified.stored_of.items()}
     names, parents = [node.name for node in stored.nodes], [node.parent for node in stored.nodes]
-    if named is not None:
+    for named in controllers:
         controller, warnings = carried_nodes(named, names, parents, row_of)
         out.warnings.extend(warnings)
         if named.own:
@@ -373,7 +375,7 @@ def import_points(
     scene: Scene,
     rows: Mapping[int, int],
     options: ImportOptions,
-    controller: NamedController | None,
+    controllers: Sequence[NamedController],
 ) -> None:
     """Add to a result what a file changes of the control points.
 
@@ -384,14 +386,14 @@ def import_points(
         scene: the sidecar's model.
         rows: node of the file -> row in Res1.
         options: whether all of them are deleted, where none is left in the file.
-        controller: what names them by row.
+        controllers: what names them by row.
     """
     before = about.companions.get(POINTS_ENDING, b"")
     old = bool(about.points) and not before
     stored = None if old else read_points(before, about.source)
     shown = about.points if stored is None else shown_points(stored, scene)[0]
     names = {node.name for node in scene.nodes}
-    plan = compare_points(identified, stored, shown, names, options, controller)
+    plan = compare_points(identified, stored, shown, names, options, controllers)
     report, changed = out.differences, bool(plan.report.changes)
     if stored is None:
         report.not_applied += plan.report.not_applied

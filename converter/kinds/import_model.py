@@ -44,7 +44,7 @@ from ..judge.looks import WrittenLooks
 from ..options import ImportOptions
 from ..scene.decode import decode
 from ..scene.dialect import Dialect
-from ..scene.scene import ImportedScene, Scene
+from ..scene.scene import GeneratedLevel, ImportedScene, Scene
 from .import_companions import (
     import_clip,
     import_new_points,
@@ -140,7 +140,7 @@ def import_edited(
     wear = settle_materials(identified, scene, about.materials, dialect=dialect, locked=why_locked(about))
     poses = compare_poses(identified, scene)
     place_parts(identified, scene, poses.nodes)
-    _add_lods(identified, scene, options, dialect)
+    levels = _add_lods(identified, scene, options, dialect)
     retail, has_strings = dialect is Dialect.RETAIL, model.strings is not None
     plan = compare_model(
         identified,
@@ -160,18 +160,19 @@ def import_edited(
         about.source, bytes(stored.data), dialect.value, imported.report, timing=timing, kept_all=not edited
     )
     rows: Mapping[int, int] = identified.stored_of
-    numbered = numbered_files(about, gltf)
-    controller = numbered.controller()
-    import_clip(out, controller, scene, identified.scene, poses.frames)
+    numbered = numbered_files(about, gltf if imported.placed is None else None)
+    controllers = numbered.controllers()
+    import_clip(out, controllers, scene, identified.scene, poses.frames)
     if edited:
         built = _rebuild(out, plan, stored, options)
         rows = built.rows
-    import_nodes(out, controller, identified, numbered, scene, rows)
+    import_nodes(out, controllers, identified, numbered, scene, rows)
     if edited and _moves_triangles(plan):
         import_triangles(out, numbered, model, built.model, rows_now(identified, rows, scene))
+    out.levels = [one._replace(node=rows[one.node]) for one in levels]
     import_wear(out, wear, about)
     if "up" not in imported.info and (imported.placed is None or imported.placed.points):  # an OBJ has none
-        import_points(out, identified, about, scene, rows, options, controller)
+        import_points(out, identified, about, scene, rows, options, controllers)
     add_surface_edits(out, surfaces, options)
     return out
 
@@ -269,7 +270,7 @@ def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> I
             "nothing says where the game keeps levels of detail of this model",
             hint="--generate-lods of a new model needs --dialect retail (the game's models) or --dialect spec",
         )
-    _add_lods(identified, None, options, dialect)
+    levels = _add_lods(identified, None, options, dialect)
     if not identified.scene.nodes:
         raise ConversionError(
             "has no nodes to make a model of",
@@ -283,6 +284,7 @@ def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> I
     built = new_model(identified, name, dialect, RebuildOptions(options.reduce))
     out = ImportResult(name, b"", dialect.value, imported.report, rebuilt=True, timing=timing)
     _write(out, built, options)
+    out.levels = [one._replace(node=built.rows[one.node]) for one in levels]
     import_new_points(out, identified, built.rows)
     out.wear = wear_rows(identified.scene, imported.report)
     add_surface_edits(out, SurfaceEdits(new=materials_of_model(imported, identified.scene)), options)
@@ -299,14 +301,16 @@ def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> I
     return out
 
 
-def _add_lods(identified: Identified, stored: Scene | None, options: ImportOptions, dialect: Dialect) -> None:
-    """Add the levels of ``--generate-lods``.
+def _add_lods(
+    identified: Identified, stored: Scene | None, options: ImportOptions, dialect: Dialect
+) -> list[GeneratedLevel]:
+    """Add the levels of ``--generate-lods``, and return what is stated of them.
 
     Raises:
         ConversionError: more than the dialect has.
     """
     if not options.lod_ratios:
-        return
+        return []
     if dialect is Dialect.SPEC and len(options.lod_ratios) >= LOD_COUNT:
         raise ConversionError(
             "--generate-lods asks for more levels than a model of the dialect spec has",
@@ -318,7 +322,7 @@ def _add_lods(identified: Identified, stored: Scene | None, options: ImportOptio
     node_of = {k: i for i, k in identified.stored_of.items()}
     parts = stored.parts if stored is not None else []
     taken = {(node_of[p.node], p.lod, p.group) for p in parts if p.node in node_of}
-    generate_lods(identified.scene, options.lod_ratios, taken, identified.report, dialect, options.lod_error)
+    return generate_lods(identified.scene, options.lod_ratios, taken, identified.report, dialect, options.lod_error)
 
 
 def _write(
@@ -386,11 +390,13 @@ def judge_new(out: ImportResult, seen: ImportedScene, options: ImportOptions) ->
         out.differences,
         seen,
         None,
-        WrittenModel(name=out.name, data=out.data, dialect=out.dialect, wear=out.wear or [], points=points),
+        WrittenModel(
+            name=out.name, data=out.data, dialect=out.dialect, wear=out.wear or [], points=points, levels=out.levels
+        ),
         timing=out.timing,
         clip=options.clip,
         cell=seen.shown,
-        absent=bool(options.lod_ratios),
+        absent=False,
     )
 
 
@@ -407,5 +413,6 @@ def written_model(out: ImportResult, about: Description) -> WrittenModel:
         wear=wear,
         mode=about.mode,
         stored_keys=keys,
+        levels=out.levels,
         points=None if about.points and not before else points,  # version 0.1 did not keep it
     )

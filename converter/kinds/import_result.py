@@ -21,6 +21,7 @@ from ..formats.names import decode_text, escape
 from ..formats.nres import Archive
 from ..formats.nres_edits import add_entry
 from ..formats.wear import WEAR_TYPE, agrees, new_wear, read_wear_names, write_wear
+from ..scene.scene import GeneratedLevel
 from .unpacked import named_like
 
 #: Files that name parts of a model by number: a new model without changes of them uses its origin's.
@@ -87,6 +88,7 @@ class ImportResult:
             the game has not an entry is made (``kinds.new_entries``).
         timing: what the times of the clip were taken for, ``None`` without a clip.
         library: entries of the game's libraries that change, each once.
+        levels: what is stated of levels of detail that the import made, by node of the model.
         placed: models and the level that a unit or mission shows, as they were edited there.
         source_sha256: digest of the sidecar's source; empty where there was none.
     """
@@ -104,6 +106,7 @@ class ImportResult:
     timing: Timing | None = None
     new_materials: list[NewMaterial] = field(default_factory=list)
     library: list[LibraryEdit] = field(default_factory=list)
+    levels: list[GeneratedLevel] = field(default_factory=list)
     placed: list[PlacedImport] = field(default_factory=list)
     source_sha256: str = ""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ from ..formats.sidecar import Description
 from ..formats.wear import WEAR_ENDING, read_wear_names
 from ..options import ExportOptions
 from ..scene.appearance import Appearance
-from ..scene.controller import PlayedRange, played_ranges, ranges_text, states_text
+from ..scene.controller import PlayedRange, played_extras, played_ranges
 from ..scene.decode import decode, path_segments, points_in
 from ..scene.dialect import Decision, batch_materials, decide, node_labels, read_keys
 from ..scene.extras import SourceExtras
@@ -83,21 +83,16 @@ class LoadedModel(LoadedContainer):
         model = source.model or model_at(archive, index, path.name, cut=True)
         text = bytes(wear_of(archive, path, index))
         points = bytes(points_of(archive, path, index)) if options.points else b""
-        loaded = decode_model(model, text, points, path, options, fallback=source.fallback)
         game = game_of(path) if index is not None else None
-        loaded.companions.update(files_that_name(archive, path, index, game))
-        controller, findings = controller_in(loaded.companions)
-        return replace(loaded, controller=controller, findings=[*loaded.findings, *findings])
+        numbered = files_that_name(archive, path, index, game)
+        return decode_model(model, text, points, numbered, path, options, fallback=source.fallback)
 
     def files(self, target: Path, options: ExportOptions, *, sidecar: bool = True, root: Path | None = None) -> Files:
         """Make the files of its glTF."""
         require_scene_in_range(self.scene, self.name)
         decision = self.decision
-        extras = SourceExtras(dialect=decision.dialect.value, dialect_reason=decision.reason)
-        if self.controller is not None and len(self.controller.states):
-            extras["states"] = states_text(self.controller)
-            if ranges := self.ranges:
-                extras["ranges"] = ranges_text(ranges)
+        extras = played_extras(self.controller, self.scene)
+        extras["dialect"], extras["dialect_reason"] = decision.dialect.value, decision.reason
         about = description(self, options, "keys" if options.stored_keys else "samples")
 
         def document(extras: SourceExtras, appearance: Appearance | None) -> Document:
@@ -166,6 +161,7 @@ def decode_model(
     model: MshModel,
     text: bytes,
     points: bytes,
+    numbered: Mapping[str, bytes],
     path: Path,
     options: ExportOptions,
     *,
@@ -177,6 +173,7 @@ def decode_model(
         model: its tables.
         text: its WEAR; empty where there is none.
         points: its control points, a ``.cpt``; empty where there are none.
+        numbered: what names its parts by number, as of ``controllers.files_that_name``.
         path, options: as of ``LoadedModel.load``.
         fallback: what to take where the file has no evidence of a dialect.
 
@@ -205,6 +202,8 @@ def decode_model(
         companions[POINTS_ENDING] = points
         scene.points, found = points_in(scene, points)
         findings = [*findings, *found]
+    controller, found = controller_in(numbered)
+    findings = [*findings, *found]
     appearance = find_appearance(text, path, options)
     return LoadedModel(
         name=readable(model.name),
@@ -215,7 +214,8 @@ def decode_model(
         decision=decision,
         wear=wear,
         scene=scene,
-        companions=companions,
+        companions={**companions, **numbered},
+        controller=controller,
     )
 
 

@@ -27,12 +27,14 @@ from ..formats.wear import WEAR_ENDING
 from ..options import ExportOptions
 from ..scene.appearance import Appearance
 from ..scene.assembly import AssembledModel, Assembly, Placement, Pose, component_extras, root_pose, shown_inside
+from ..scene.controller import played_extras
 from ..scene.extras import NodeExtras, SceneExtras, SourceExtras
 from ..scene.scene import require_in_range
 from ..storage import walk_files
 from .appearance import has_libraries, missing_materials
 from .base import Files, LoadedScene, Source, output_files
 from .check_assembly import game_of
+from .controllers import files_that_name
 from .model import LoadedModel, decode_model, description, require_scene_in_range
 from .registry import Game, Opened
 
@@ -141,6 +143,7 @@ class PlacedModels:
                 self.game.model(opened),
                 wear,
                 points if self.options.points else b"",
+                files_that_name(opened.archive, opened.path, opened.index, self.game),
                 opened.path,
                 self.options,
                 fallback=lambda: self.game.dialect(opened),
@@ -163,7 +166,10 @@ class PlacedModels:
 
     def assembled(self) -> list[AssembledModel]:
         """Return the models as an assembly has them."""
-        return [AssembledModel(model.scene, model.appearance) for model in self.loaded]
+        return [
+            AssembledModel(model.scene, model.appearance, played_extras(model.controller, model.scene))
+            for model in self.loaded
+        ]
 
     def place_unit(self, unit: Unit, above: int, placements: list[Placement], *, empties: bool) -> None:
         """Add the components of a unit, each on the socket of its parent.

@@ -149,6 +149,16 @@ class Game:
             return []
         return [resolved for resolved in found if resolved is not None]
 
+    @cached_property
+    def controllers(self) -> dict[tuple[str, str], list[Member]]:
+        """The controllers that objects of each model have, each once; by archive and name in lower case."""
+        found: dict[tuple[str, str], dict[tuple[str, str], Member]] = {}
+        for resolved in self.objects:
+            member = resolved.members.get(CONTROLLER_ENDING)
+            if member is not None and resolved.model is not None:
+                found.setdefault(resolved.model.place, {}).setdefault(member.place, member)
+        return {model: [*members.values()] for model, members in found.items()}
+
     def file(self, path: str) -> Path | None:
         """Return the file or directory of a path, in any case; ``None``: there is none inside.
 

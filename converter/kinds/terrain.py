@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..checks.terrain_faces import level_material, level_wear, level_wear_parall
 from ..edits.looks import UNRECORDED, compare_surfaces
 from ..edits.material_rows import settle_terrain_materials
 from ..edits.materials import report_colours_without_table, report_terrain_faces_without_material
+from ..edits.new_materials import NewMaterial
 from ..edits.nodes import leave_out_hidden
 from ..edits.terrain import TerrainPlan, compare_terrain, compare_terrain_objects
 from ..edits.transforms import refuse_draco, refuse_turned, report_no_normals
@@ -217,7 +218,7 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
         created=wear.created,
         rows=[pair.name.partition("+")[0] for pair in scene.material_pairs],
     )
-    surfaces.new += wear.seconds
+    surfaces.new = [_as_second(one, wear.second_of.get(one.name)) for one in surfaces.new] + wear.seconds
     if out.changes:
         refuse_turned(given, terrain.positions, terrain.uv0)
         if about.tolerant:
@@ -226,6 +227,11 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
     import_level_wears(out, wear, about)
     add_surface_edits(out, surfaces, options)
     return out
+
+
+def _as_second(new: NewMaterial, second: NewMaterial | None) -> NewMaterial:
+    """A new ground that pairs show as their second one: a copy of the second one that they had, not of the first."""
+    return new if second is None else replace(new, like=second.like, base=None)
 
 
 def _rebuild(out: ImportResult, plan: TerrainPlan, terrain: Terrain, options: ImportOptions) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import math
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -10,16 +12,22 @@ from numpy.typing import NDArray
 from ..errors import plural, printable
 from ..findings import Report
 from ..numeric.arrays import cross_products
+from ..numeric.distance import surface_distance
 from ..scene.dialect import Dialect
 from ..scene.part_names import part_name
-from ..scene.scene import Mesh, Part, Scene, Streams
-from .simplify import Simplifier, surface_distance
+from ..scene.scene import GeneratedLevel, Mesh, Part, Scene, Streams
+from .simplify import Simplifier
 
 _FEWEST = 4
 #: How often a part is simplified again, each time with half the room, until it is within the bound.
 _TRIES = 6
 #: Parts that a warning names.
 _NAMED = 5
+#: A part with more triangles is announced: it takes seconds.
+_SLOW = 10_000
+#: A level that is nearer, of the part's diagonal, is the same surface: places are float32.
+_SAME = 1e-6
+_LOG = logging.getLogger("msh_gltf")
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -31,7 +39,7 @@ class _Level(NamedTuple):
     Attributes:
         corners: (F, 3) vertices of the scene.
         primitive: (F,) primitive of the mesh that each triangle is of.
-        error: how far it is from the part, as a ratio of the diagonal of the part's box.
+        error: how far its materials are from those of the part.
     """
 
     corners: I64
@@ -46,7 +54,7 @@ def generate_lods(
     report: Report,
     dialect: Dialect,
     limit: float,
-) -> None:
+) -> list[GeneratedLevel]:
     """Add levels 1, 2, ... of every part that is one of level 0 and has none of its own there.
 
     In ``retail`` the levels of a part are columns 1 to 3 of its row, the damage stage; in ``spec`` they
@@ -62,23 +70,31 @@ def generate_lods(
         report: of the import; states the error of each part, and warns of levels with more triangles than asked for.
         dialect: of the model that is made.
         limit: largest error, as a ratio of the diagonal of a part's box.
+
+    Returns:
+        What is stated of each.
     """
+    out: list[GeneratedLevel] = []
     have = taken | {(part.node, part.lod, part.group) for part in scene.parts}
     pieces = [scene.streams]
     vertex_end, index_end = len(scene.streams.positions), len(scene.streams.indices)
     short: dict[int, list[Part]] = {}
     for part in [p for p in scene.parts if level_of(p, dialect) == 0]:
         whole = _triangles(scene, part)
+        levels = _Levels(scene.streams, part, whole, limit)
         for level, ratio in enumerate(ratios, start=1):
             lod, group = (part.lod, level) if dialect is Dialect.RETAIL else (level, part.group)
             if (part.node, lod, group) in have or not len(whole.corners):
                 continue
+            name = part_name(scene.nodes[part.node].name, lod, group, dialect)
+            if len(whole.corners) > _SLOW:
+                _LOG.info("making level %s of %s triangles", printable(name), f"{len(whole.corners):,}")
             wanted = max(_FEWEST, int(len(whole.corners) * ratio))
-            made = _simplified(scene.streams, part, whole, wanted, limit)
+            made = levels.make(wanted)
             if len(made.corners) > wanted:
                 short.setdefault(level, []).append(part)
-            name = part_name(scene.nodes[part.node].name, lod, group, dialect)
-            report.changed(f"part {printable(name)!r}", _stated(made, whole))
+            report.changed(f"part {printable(name)!r}", _stated(made, whole, levels.diagonal))
+            out.append(GeneratedLevel(part.node, lod, group, (part.lod, part.group), made.error))
             primitives = []
             for i, primitive in enumerate(scene.meshes[part.mesh].primitives):
                 corners = made.corners[made.primitive == i]
@@ -99,6 +115,7 @@ def generate_lods(
     nodes = {part.node for parts in short.values() for part in parts}
     report.concerned += [scene.nodes[node].name for node in sorted(nodes)]
     report.warnings += [_warning(scene, level, short[level], limit, dialect) for level in sorted(short)]
+    return out
 
 
 def level_of(part: Part, dialect: Dialect) -> int:
@@ -106,11 +123,18 @@ def level_of(part: Part, dialect: Dialect) -> int:
     return part.group if dialect is Dialect.RETAIL else part.lod
 
 
-def _stated(made: _Level, whole: _Level) -> str:
+def _stated(made: _Level, whole: _Level, diagonal: float) -> str:
     """Say how many triangles a level has, and how far it is from its part."""
     count = f"{len(made.corners):,} of {plural(len(whole.corners), 'triangle')}"
-    away = "the same surface" if made.error < 1e-6 else f"at most {100 * made.error:.2g} % of the part's diagonal away"
-    return f"is a generated level: {count}, {away}"
+    ratio = made.error / diagonal if diagonal else 0.0
+    away = f"at most {_rounded_up(100 * ratio):g} % of the part's diagonal away"
+    return f"is a generated level: {count}, {away if ratio > _SAME else 'the same surface'}"
+
+
+def _rounded_up(value: float) -> float:
+    """A number of two digits that is not less."""
+    step = 10 ** (math.floor(math.log10(value)) - 1) if value > 0 else 1
+    return math.ceil(value / step) * step
 
 
 def _warning(scene: Scene, level: int, parts: list[Part], limit: float, dialect: Dialect) -> str:
@@ -139,28 +163,45 @@ def _triangles(scene: Scene, part: Part) -> _Level:
     return _Level(found[real], primitives[real], 0.0)
 
 
-def _simplified(streams: Streams, part: Part, whole: _Level, wanted: int, limit: float) -> _Level:
-    """A part with fewer triangles, as near to it as the bound demands."""
-    vertices, corner = np.unique(whole.corners, return_inverse=True)
-    points = streams.positions[vertices].astype(np.float64)
-    if part.matrix is not None:
-        points = points @ part.matrix[:3, :3].T + part.matrix[:3, 3]
-    diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))
-    places, place = np.unique(points, axis=0, return_inverse=True)
-    faces = place.reshape(-1)[corner].reshape(-1, 3)
-    shown = [stream[vertices] for stream in (streams.uv0, streams.uv1, streams.colours) if stream is not None]
-    _, wedge = np.unique(np.column_stack([place.reshape(-1), *shown]), axis=0, return_inverse=True)
-    wedge = wedge.reshape(-1)
-    before = places[faces]
-    for room in (limit * diagonal * 0.5**k for k in range(_TRIES)):
-        found = Simplifier(places, faces, whole.primitive, room, wedge[corner].reshape(-1, 3))
-        found.reduce(wanted)
-        after = places[found.faces[found.alive]]
-        error = surface_distance(before, after) / diagonal if diagonal else 0.0
-        if error <= limit:
-            own = _vertices(streams, vertices, wedge, found, whole.corners)
-            return _Level(own, whole.primitive[found.alive], error)
-    return whole
+class _Levels:
+    """Levels of one part, each made of the one before.
+
+    Attributes:
+        diagonal: of the part's box.
+    """
+
+    def __init__(self, streams: Streams, part: Part, whole: _Level, limit: float) -> None:
+        self.streams, self.whole, self.limit = streams, whole, limit
+        self.vertices, corner = np.unique(whole.corners, return_inverse=True)
+        points = streams.positions[self.vertices].astype(np.float64)
+        if part.matrix is not None:
+            points = points @ part.matrix[:3, :3].T + part.matrix[:3, 3]
+        self.diagonal = float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 0.0
+        self.places, place = np.unique(points, axis=0, return_inverse=True)
+        self.faces = place.reshape(-1)[corner].reshape(-1, 3)
+        shown = [s[self.vertices] for s in (streams.uv0, streams.uv1, streams.colours) if s is not None]
+        _, wedge = np.unique(np.column_stack([place.reshape(-1), *shown]), axis=0, return_inverse=True)
+        self.wedge, self.wedges = wedge.reshape(-1), wedge.reshape(-1)[corner].reshape(-1, 3)
+        self._room, self._left = limit * self.diagonal, _TRIES
+        self._found = self._start()
+
+    def _start(self) -> Simplifier:
+        return Simplifier(self.places, self.faces, self.whole.primitive, self._room, self.wedges)
+
+    def make(self, wanted: int) -> _Level:
+        """Return the part with fewer triangles, as near to it as the bound demands."""
+        before, materials = self.places[self.faces], self.whole.primitive
+        while self._left:
+            self._found.reduce(wanted)
+            alive = self._found.alive
+            after = self.places[self._found.faces[alive]]
+            error = max(surface_distance(before[materials == i], after[materials[alive] == i]) for i in set(materials))
+            if error <= self.limit * self.diagonal:
+                own = _vertices(self.streams, self.vertices, self.wedge, self._found, self.whole.corners)
+                return _Level(own, materials[alive], error)
+            self._room, self._left = self._room / 2, self._left - 1
+            self._found = self._start()
+        return self.whole
 
 
 def _vertices(streams: Streams, vertices: I64, wedge: I64, found: Simplifier, before: I64) -> I64:

@@ -33,7 +33,7 @@ from ..formats.unit import Unit
 from ..numeric.arrays import Ints
 from ..numeric.pose import F64, multiply, rotate
 from .appearance import Appearance
-from .extras import NodeExtras
+from .extras import NodeExtras, SourceExtras
 from .landscape import TerrainScene
 from .scene import F32, Scene
 
@@ -74,10 +74,12 @@ class AssembledModel:
     Attributes:
         scene: the model; what a single model's default scene shows of it is shown.
         appearance: its materials and textures; ``None``: a colour for each row.
+        played: what its controller plays, which the nodes that place it state.
     """
 
     scene: Scene
     appearance: Appearance | None = None
+    played: SourceExtras = field(default_factory=SourceExtras)
 
 
 @dataclass

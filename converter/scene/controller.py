@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..formats.controller import Controller, Range, ranges_of
+from .extras import SourceExtras
 from .scene import F64, Scene, evaluate
 
 
@@ -68,6 +69,16 @@ def strides_of(scene: Scene, pairs: F64) -> F64:
         return np.zeros(len(pairs))
     ends = evaluate(track.translation, pairs.ravel()).reshape(-1, 2, 3)
     return np.asarray(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1))
+
+
+def played_extras(controller: Controller | None, scene: Scene) -> SourceExtras:
+    """Return the keys of ``extras.msh`` that say what a controller plays; none where it has no states."""
+    out = SourceExtras()
+    if controller is not None and len(controller.states):
+        out["states"] = states_text(controller)
+        if ranges := played_ranges(controller, scene):
+            out["ranges"] = ranges_text(ranges)
+    return out
 
 
 def states_text(controller: Controller) -> str:

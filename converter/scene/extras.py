@@ -130,6 +130,8 @@ class NodeExtras(_ClassKey, total=False):
     host: Annotated[int, Key("`logical_id` of the building that it starts in", _MISSION)]
     vertex: Annotated[int, Key("point of that building's path graph", _MISSION)]
     hosted: Annotated[int, Key("1: it stands at that point", _MISSION)]
+    states: Annotated[str, Key("states of the controller of the model that it places (4)", _PLACED)]
+    ranges: Annotated[str, Key("frames that this controller plays in a row (4)", _PLACED)]
     properties: Annotated[dict[str, float | int | str], Key("properties of the object by name", _MISSION)]
     route: Annotated[int, Key("number of the route", _MISSION)]
     inner: Annotated[float, Key("inner radius of the zone", _MISSION)]

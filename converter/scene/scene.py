@@ -112,6 +112,23 @@ class Part(NamedTuple):
     tri_flags: int | None = None
 
 
+class GeneratedLevel(NamedTuple):
+    """A part that the import made of another one of the same node, and what it states of it.
+
+    Attributes:
+        node: index in ``Scene.nodes``; of a written model, in its table.
+        lod, group: its cell.
+        whole: the cell of the other one.
+        error: how far the surfaces of each material are from each other at most.
+    """
+
+    node: int
+    lod: int
+    group: int
+    whole: tuple[int, int]
+    error: float
+
+
 @dataclass
 class Node:
     """One node of the hierarchy.

@@ -19,6 +19,18 @@ def stretch(factor):
             curve.update()
 
 
+def marked(out):
+    """The ranges of a controller on the timeline, and a file that is put back with them moved."""
+    bpy.ops.wm.read_homefile(use_empty=True)
+    scene = read("marked")
+    facts = {"markers": [[one.frame, one.name] for one in scene.timeline_markers]}
+    facts["untouched"] = write(out / "marked.msh")
+    scene.timeline_markers[0].frame += 3
+    scene.timeline_markers.new("mine", frame=1)
+    facts["moved"] = write(out / "moved.msh")
+    return facts
+
+
 def clips(out):
     facts = {}
     for name in ("walker", "spec"):

@@ -23,6 +23,7 @@ from msh_gltf.converter.options import ImportOptions
 from tests.converter.game.test_import_run import same_but_for
 from tests.docs.materials import example_game
 from tests.support.assembled_game import GameParts
+from tests.support.controller import walker
 from tests.support.corpus import DATA, LIBS
 from tests.support.game import MESH, archive, entry, make_game, original, snapshot
 from tests.support.points import CTPT, POINTS, cpt
@@ -109,6 +110,9 @@ def see(zip_file: Path, base: Path, steps: tuple[str, ...]) -> Seen:
         shutil.copy(example_game() / name, base / "painted" / name)
     shutil.copy(LEVEL / "Land.map", base / "Land.map")
     shutil.copy(points_archive(base / "points.rlb"), base / "points_before.rlb")
+    (base / "marked").mkdir()
+    shutil.copy(WALKER, base / "marked/walker.msh")
+    (base / "marked/walker.ctl").write_bytes(walker(9, node=1))
     broken = bytearray(WALKER.read_bytes())
     broken[16:2000] = bytes(1984)
     (base / "broken.msh").write_bytes(broken)
@@ -129,6 +133,7 @@ def see(zip_file: Path, base: Path, steps: tuple[str, ...]) -> Seen:
         "land": str(LEVEL / "Land.msh"),
         "areals": str(LEVEL / "Land.map"),
         "with_points": str(base / "points.rlb"),
+        "marked": str(base / "marked/walker.msh"),
         "areals_copy": str(base / "Land.map"),
         "assembled": str(base / "assembled"),
         "mission": str(mission),

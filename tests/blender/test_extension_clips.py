@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter.formats.nres import read_nres
-from tests.blender.test_extension import UNTOUCHED, Seen, parse, pytestmark, see, tables, zip_file
+from tests.blender.test_extension import UNTOUCHED, WALKER, Seen, parse, pytestmark, see, tables, zip_file
 
 __all__ = ["pytestmark", "zip_file"]
 SCALED = "has animated scale; nodes of a model have none"
@@ -15,7 +15,7 @@ SCALED = "has animated scale; nodes of a model have none"
 
 @pytest.fixture(scope="module")
 def seen(zip_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
-    return see(zip_file, tmp_path_factory.mktemp("extension"), ("clips",))
+    return see(zip_file, tmp_path_factory.mktemp("extension"), ("marked", "clips"))
 
 
 @pytest.mark.parametrize("factor", [0.5, 1.5, 2.0])
@@ -55,3 +55,15 @@ def test_stretched_keys_inside_a_unit_make_a_clip_of_its_model(seen: Seen) -> No
     assert parse(folder / "rock.msh").frame_count == 2 * (parse(before).frame_count - 1) + 1
     assert tables(before, folder / "rock.msh") == {"Res1", "Res8", "Res19"}
     assert (folder / "stretched.dat").read_bytes() == (folder / "unit.dat").read_bytes()
+
+
+def test_ranges_are_on_the_timeline_and_markers_are_no_edit(seen: Seen) -> None:
+    facts = seen.facts["marked"]
+    ((frame, name),) = facts["markers"]
+    assert frame == 0
+    assert name.startswith("0..8")
+    assert name.endswith(" at 5 m/s")
+    for kept in ("marked", "moved"):
+        seen.same("marked", f"{kept}.msh", WALKER)
+    assert facts["untouched"] == facts["moved"]
+    assert facts["moved"]["warnings"] == []

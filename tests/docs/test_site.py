@@ -197,17 +197,16 @@ def test_in_a_browser_from_a_folder(page: str, word: str, other: str, browser: A
     tab.close()
 
 
-@pytest.fixture
-def book(tmp_path: Path) -> Path:
+def sources(place: Path) -> Path:
     """The sources of the site, with one API page only: the others take their time."""
     for name in ("docs", "msh_gltf", "converter", "importers", "exporters", "examples"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
     own = ("mkdocs.yml", "pyproject.toml", "LICENSE")
     for path in [*ROOT.glob("*.md"), *(ROOT / name for name in own)]:
-        shutil.copy(path, tmp_path)
-    for path in (tmp_path / "docs/api").glob("[!iq]*.md"):
+        shutil.copy(path, place)
+    for path in (place / "docs/api").glob("[!iq]*.md"):
         path.unlink()
-    return tmp_path
+    return place
 
 
 def change(book: Path, page: str, old: str, new: str) -> None:
@@ -216,27 +215,33 @@ def change(book: Path, page: str, old: str, new: str) -> None:
     (book / page).write_text(text.replace(old, new), "utf-8")
 
 
-def test_broken_references_fail(book: Path) -> None:
-    """Each of them is a warning, which a strict build does not survive."""
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Sources with a fault of each kind and a repository: what is built all the same, and what is said."""
+    book = sources(tmp_path_factory.mktemp("broken"))
     change(book, "docs/obj.md", "(materials.md)", "(nowhere.md)")
     change(book, "docs/recovery.md", "#when-a-run-is-stopped", "#never")
     change(book, "docs/decisions/index.md", "(0002-content-decides.md)", "(0003-gltf-is-written-as-json.md)")
     change(book, "converter/queries/model.py", ":func:`owner_slots`", ":func:`ownerslots`")
     change(book, "converter/queries/model.py", "        dialect: how keys are read.", "        diaclet: so.")
-    done = build(book, book / "site")
-    assert done.returncode != 0
-    warnings = [line for line in done.stderr.splitlines() if "WARNING" in line or line[:3] == "  -"]
-    for said in ("nowhere.md", "#never", "0002-content-decides.md", "ownerslots", "diaclet"):
-        assert [line for line in warnings if said in line], f"{said}: {done.stderr}"
-
-
-def test_pages_have_edit_links_once_the_repository_is_known(book: Path, site: Path) -> None:
-    assert "/edit/main/" not in (site / "obj.html").read_text("utf-8")
     change(book, "pyproject.toml", 'repository = ""', 'repository = "https://host.org/us/it"')
     done = build(book, book / "site")
+    assert done.returncode != 0
+    return book / "site", done.stderr
+
+
+@pytest.mark.parametrize("fault", ["nowhere.md", "#never", "0002-content-decides.md", "ownerslots", "diaclet"])
+def test_broken_references_fail(fault: str, broken: tuple[Path, str]) -> None:
+    """Each of them is a warning, which a strict build does not survive."""
+    warnings = [line for line in broken[1].splitlines() if "WARNING" in line or line[:3] == "  -"]
+    assert [line for line in warnings if fault in line], broken[1]
+
+
+def test_pages_have_edit_links_once_the_repository_is_known(broken: tuple[Path, str], site: Path) -> None:
+    assert "/edit/main/" not in (site / "obj.html").read_text("utf-8")
     for page, source in (("obj", "docs/obj.md"), ("index", "README.md"), ("index.ru", "README.ru.md")):
-        text = (book / f"site/{page}.html").read_text("utf-8")
-        assert f'href="https://host.org/us/it/edit/main/{source}"' in text, done.stderr
+        text = (broken[0] / f"{page}.html").read_text("utf-8")
+        assert f'href="https://host.org/us/it/edit/main/{source}"' in text
 
 
 @pytest.mark.parametrize(
@@ -246,7 +251,8 @@ def test_pages_have_edit_links_once_the_repository_is_known(book: Path, site: Pa
         ("docs/api/queries.md", "::: msh_gltf.converter.queries.model", "::: converter.querys", "querys"),
     ],
 )
-def test_what_is_not_there_stops_the_build(page: str, old: str, new: str, said: str, book: Path) -> None:
+def test_what_is_not_there_stops_the_build(page: str, old: str, new: str, said: str, tmp_path: Path) -> None:
+    book = sources(tmp_path)
     change(book, page, old, new)
     done = build(book, book / "site")
     assert done.returncode != 0

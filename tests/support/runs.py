@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import os
 import subprocess
 import sys
+from contextlib import chdir, nullcontext, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
+from msh_gltf.converter import cli
 from msh_gltf.converter.edits.nodes import Identified
 from msh_gltf.converter.formats.model import TABLES
 from msh_gltf.converter.formats.nres import read_nres
@@ -17,7 +21,16 @@ SCRIPTS = Path(sys.executable).parent
 
 
 def run(command: str, *arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess:
-    """Run one of the project's commands in a process of its own."""
+    """Run one of the project's commands in this process; what it prints and its exit code."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with redirect_stdout(out), redirect_stderr(err), chdir(cwd) if cwd else nullcontext():
+        code = call(getattr(cli, command.replace("-", "_")), *arguments)
+    said = (stream.detach().getvalue().decode().replace(os.linesep, "\n") for stream in (out, err))
+    return subprocess.CompletedProcess([command, *map(str, arguments)], code, *said)
+
+
+def run_apart(command: str, *arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess:
+    """The same in a process of its own."""
     return subprocess.run(
         [SCRIPTS / command, *map(str, arguments)],
         cwd=cwd,

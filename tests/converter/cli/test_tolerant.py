@@ -164,13 +164,14 @@ def test_validator_is_silent(converted: list[tuple[Path, bytes]]) -> None:
 
 @pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 def test_broken_models_come_back_through_blender(converted: list[tuple[Path, bytes]], tmp_path: Path) -> None:
-    """Imported and exported with the stock add-on, nothing touched: the broken bytes."""
+    """Imported and exported with the stock add-on, nothing touched: the broken bytes; one sample of each kind."""
+    one = {path.name.partition("_")[0]: (path, data) for path, data in reversed(converted)}.values()
     script = Path(__file__).parents[2] / "blender/roundtrip.py"
     result = subprocess.run(
-        [BLENDER, script, tmp_path, *[path for path, _ in converted]], capture_output=True, text=True, check=False
+        [BLENDER, script, tmp_path, *[path for path, _ in one]], capture_output=True, text=True, check=False
     )
     assert result.returncode == 0, result.stderr[-2000:]
-    for path, data in converted:
+    for path, data in one:
         for kind in ("plain", "extras"):
             back = import_gltf(tmp_path / kind / path.name, path.with_suffix(".msh-sidecar"))
             assert back.data == data, (path.name, kind, [str(c) for c in back.changes])

@@ -7,8 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from msh_gltf.converter.edits.areal_changes import warn_of_lost_neighbours
 from msh_gltf.converter.edits.areal_map import add_areal, remove_areals, replace_polygons
 from msh_gltf.converter.files import read_file
+from msh_gltf.converter.findings import Report
 from msh_gltf.converter.formats.areal_map import areal_payload, read_areal_map, write_areal_map
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.queries.landscape import areal_at
@@ -131,6 +133,23 @@ def test_split_edge_is_a_border() -> None:
     assert areals.links[areals.owner == 0].tolist() == [(-1, -1)] * 4
     assert areals.links[areals.owner == 2].tolist()[3] == (1, 1)
     assert areals.records["vertex_count"].tolist() == [4, 5, 4]
+    report = Report()
+    warn_of_lost_neighbours(report, row_of(3), areals, [])
+    (warning,) = report.warnings
+    assert warning.startswith("areal 0 near (1, 0.75, 0), areal 1 near (1, 0.25, 0) lost a neighbour: "), warning
+    report = Report()
+    warn_of_lost_neighbours(report, areals, areals, [])  # it was so before
+    assert report.warnings == []
+
+
+def test_a_new_areal_at_half_an_edge_is_named() -> None:
+    """It has no neighbour there, nor had one: nobody can enter it."""
+    old = row_of(3)
+    new = add_areal(old, [(1.5, 1, 0), (2, 1, 0), (2, 2, 0), (1.5, 2, 0)], class_id=0, logic=0)
+    report = Report()
+    warn_of_lost_neighbours(report, old, new, [])
+    (warning,) = report.warnings
+    assert warning.startswith("areal 3 near (1.75, 1, 0) lost a neighbour: "), warning
 
 
 @every_level

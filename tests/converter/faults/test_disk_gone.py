@@ -22,7 +22,7 @@ from msh_gltf.converter.formats.names import decode_text
 from msh_gltf.converter.formats.nres import read_nres
 from tests.converter.faults.test_kills import COMMANDS, before, in_order
 from tests.support.game import snapshot
-from tests.support.runs import SCRIPTS, require, run
+from tests.support.runs import SCRIPTS, require, run_apart
 
 __all__ = ["before"]  # the fixture
 
@@ -141,6 +141,6 @@ def test_disk_gone(name: str, seed: int, before: Path, disk: Disk, whole: Whole,
     else:
         assert os.strerror(error) in said, (where, said)
         assert all(line.startswith(("msh2gltf: ", "gltf2msh: ")) for line in said.splitlines()), said
-    again = run(*COMMANDS[name].split(), cwd=work)
+    again = run_apart(*COMMANDS[name].split(), cwd=work)
     assert (again.returncode, again.stderr) == (0, ""), where
     assert snapshot(work) == after, where

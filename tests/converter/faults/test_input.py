@@ -17,7 +17,7 @@ from msh_gltf.converter.storage import is_taken
 from tests.support.corpus import DATA
 from tests.support.faults import is_stopped, leftovers, started, wait_for
 from tests.support.game import MESH, archive, entry, make_large_game, snapshot
-from tests.support.runs import SCRIPTS, call, run
+from tests.support.runs import SCRIPTS, call, run_apart
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="files in use cannot be changed")
 
@@ -94,18 +94,18 @@ def test_the_game_vanishes_on_the_way_back(tmp_path: Path) -> None:
     assert "Traceback" not in said
     assert sorted(p.name for p in new.iterdir()) == sorted(p.name for p in game.iterdir())
     gone.write_bytes(data)
-    assert run("gltf2msh", out, "--game", game, "-o", new, "-q").returncode == 0
+    assert run_apart("gltf2msh", out, "--game", game, "-o", new, "-q").returncode == 0
     assert snapshot(new) == snapshot(game)
 
 
 def test_a_model_that_is_not_there(tmp_path: Path) -> None:
     for command in ("msh2gltf", "gltf2msh", "msh-inspect"):
-        done = run(command, tmp_path / "nothing.glb")
+        done = run_apart(command, tmp_path / "nothing.glb")
         assert done.returncode == 2
         assert done.stderr.count("\n") == 1
         assert "No such file or directory" in done.stderr
     for command in ("msh2gltf", "msh-inspect"):
-        done = run(command, "/dev/zero")
+        done = run_apart(command, "/dev/zero")
         assert (done.returncode, "is not a regular file" in done.stderr) == (2, True)
 
 

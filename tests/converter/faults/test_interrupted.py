@@ -23,7 +23,7 @@ from tests.converter.game.test_import_run import move
 from tests.support.corpus import DATA
 from tests.support.faults import children, is_stopped, leftovers, started, struck, wait_for
 from tests.support.game import make_game, make_large_game, snapshot
-from tests.support.runs import SCRIPTS, call, run
+from tests.support.runs import SCRIPTS, call, run_apart
 from tests.support.vault import VAULT, records
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, /proc")
@@ -272,7 +272,7 @@ def test_abandoned_files_go_with_the_next_run(tmp_path: Path) -> None:
     wait_for(lambda: is_stopped(job))
     live = leftovers(tmp_path)
     (tmp_path / ".msh-gltf-0123456789ab.tmp").write_bytes(b"half")
-    assert run("msh2gltf", MODEL, "-o", tmp_path / "y.glb").returncode == 0
+    assert run_apart("msh2gltf", MODEL, "-o", tmp_path / "y.glb").returncode == 0
     assert leftovers(tmp_path) == live
     job.send_signal(signal.SIGCONT)
     job.communicate()

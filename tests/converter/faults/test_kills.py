@@ -25,7 +25,7 @@ from tests.converter.game.test_import_run import move
 from tests.support.assembly import registry
 from tests.support.game import MESH, archive, entry, model, snapshot, write
 from tests.support.gltf_edit import Editable, drop_extras
-from tests.support.runs import SCRIPTS, call, run
+from tests.support.runs import SCRIPTS, call, run_apart
 from tests.support.strace import require_strace, traced
 from tests.support.vault import VAULT
 
@@ -87,7 +87,7 @@ def whole(before: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[s
             place = tmp_path_factory.mktemp("whole")
             work = shutil.copytree(before, place / "work")
             start = time.monotonic()
-            assert run(*COMMANDS[name].split(), cwd=work).returncode == 0
+            assert run_apart(*COMMANDS[name].split(), cwd=work).returncode == 0
             seconds, after = time.monotonic() - start, snapshot(work)
             shutil.rmtree(work)
             shutil.copytree(before, work)
@@ -124,7 +124,7 @@ def in_order(before: Path, work: Path, after: dict[str, str]) -> None:
 
 def repeat(name: str, work: Path, whole: Whole) -> None:
     """The same command again: exit code 0, and what an undisturbed run leaves."""
-    done = run(*COMMANDS[name].split(), cwd=work)
+    done = run_apart(*COMMANDS[name].split(), cwd=work)
     assert (done.returncode, done.stderr) == (0, "")
     assert snapshot(work) == whole.after
 

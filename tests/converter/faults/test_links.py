@@ -17,7 +17,7 @@ from msh_gltf.converter.game.manifest import JOURNAL
 from msh_gltf.converter.storage import TEMPORARY, no_follow
 from tests.converter.game.test_import_run import move
 from tests.support.game import make_game, snapshot
-from tests.support.runs import SCRIPTS, call, run
+from tests.support.runs import SCRIPTS, call, run_apart
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
 
@@ -72,13 +72,13 @@ def test_files_of_a_run_are_not_opened_through_links(name: str, live: bool, plac
         ("gltf2msh", out, "--game", game, "--in-place", "-q"),
     ]
     for command in commands:
-        done = run(*command)
+        done = run_apart(*command)
         assert (done.returncode, done.stdout) == (2, "")
         assert f"{name}: is a link, and is not followed; delete it" in done.stderr
         assert done.stderr.count("\n") == 1
         assert (snapshot(outside.parent), snapshot(game)) == before
     (out / name).unlink()
-    assert run(*commands[1]).returncode == 0
+    assert run_apart(*commands[1]).returncode == 0
 
 
 def test_the_journal_of_a_run_is_a_new_file(game: Path, tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_the_journal_of_a_run_is_a_new_file(game: Path, tmp_path: Path) -> None:
     other.write_bytes(b"somebody's\n")
     out.mkdir()
     os.link(other, out / JOURNAL)
-    assert run("msh2gltf", game, "-o", out, "-q").returncode == 0
+    assert run_apart("msh2gltf", game, "-o", out, "-q").returncode == 0
     assert other.read_bytes() == b"somebody's\n"
     assert not (out / JOURNAL).exists()
 
@@ -124,7 +124,7 @@ def test_a_log_is_not_written_through_a_link(live: bool, places: tuple[Path, Pat
     game, out = places
     outside = link(out / "run.log", live)
     before = snapshot(outside.parent)
-    done = run("msh2gltf", game, "-o", out, "-q", "--log-file", out / "run.log")
+    done = run_apart("msh2gltf", game, "-o", out, "-q", "--log-file", out / "run.log")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "run.log: is a link, and is not followed; delete it" in done.stderr
     assert snapshot(outside.parent) == before

@@ -23,7 +23,7 @@ from tests.converter.game.test_import_run import move
 from tests.support.corpus import DATA
 from tests.support.faults import is_stopped, leftovers, started, wait_for
 from tests.support.game import make_game, snapshot
-from tests.support.runs import SCRIPTS, call, run
+from tests.support.runs import SCRIPTS, call, run_apart
 from tests.support.vault import VAULT, original, records
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="stops processes")
@@ -55,17 +55,17 @@ def test_in_place_twice(places: tuple[Path, Path]) -> None:
     job = started(1, signal.SIGSTOP, game, "gltf2msh", out, "--game", game, "--in-place", "-q")
     wait_for(lambda: is_stopped(job))
     for command in (("gltf2msh", out, "--game", game, "--in-place"), ("msh-mod", "undo", game)):
-        second = run(*command)
+        second = run_apart(*command)
         assert (second.returncode, IN_GAME in second.stderr) == (2, True), second.stderr
     # and nobody changes what is being read
-    third = run("msh2gltf", game, "-o", out, "--force")
+    third = run_apart("msh2gltf", game, "-o", out, "--force")
     assert (third.returncode, REFUSED in third.stderr) == (2, True)
     assert go_on(job) == (0, "")
     assert original(game, "static.rlb") == before != (game / "static.rlb").read_bytes()
     # from now on it is said who
     job = started(1, signal.SIGSTOP, game, "msh-mod", "undo", game)
     wait_for(lambda: is_stopped(job))
-    second = run("gltf2msh", out, "--game", game, "--in-place")
+    second = run_apart("gltf2msh", out, "--game", game, "--in-place")
     assert second.returncode == 2
     job.send_signal(signal.SIGCONT)
     job.communicate(timeout=60)
@@ -76,14 +76,14 @@ def test_in_place_twice(places: tuple[Path, Path]) -> None:
 
 def test_who_is_at_work(places: tuple[Path, Path]) -> None:
     game, out = places
-    assert run("gltf2msh", out, "--game", game, "--in-place", "-q").returncode == 0
+    assert run_apart("gltf2msh", out, "--game", game, "--in-place", "-q").returncode == 0
     with GameEdits(game, "gltf2msh towers --in-place", "out:1"):
-        second = run("msh-mod", "undo", game)
-        assert run("msh-mod", "status", game).returncode == 0  # reading waits for nobody
+        second = run_apart("msh-mod", "undo", game)
+        assert run_apart("msh-mod", "status", game).returncode == 0  # reading waits for nobody
     assert second.returncode == 2
     who = f"gltf2msh towers --in-place (process {os.getpid()}) is at work in this game"
     assert who in second.stderr
-    assert run("msh-mod", "undo", game).returncode == 0
+    assert run_apart("msh-mod", "undo", game).returncode == 0
 
 
 @pytest.mark.parametrize("at", [2, 8, 14, 17, 20])
@@ -113,13 +113,13 @@ def test_reading_what_is_being_written(places: tuple[Path, Path], tmp_path: Path
     """``gltf2msh`` does not read a directory that ``msh2gltf`` writes; two may read one."""
     game, out = places
     with only_run(out):
-        second = run("gltf2msh", out, "--game", game, "-o", tmp_path / "new")
+        second = run_apart("gltf2msh", out, "--game", game, "-o", tmp_path / "new")
     assert (second.returncode, REFUSED in second.stderr) == (2, True)
     assert not (tmp_path / "new").exists()
     one, two = tmp_path / "one", tmp_path / "two"
     job = started(1, signal.SIGSTOP, one, "gltf2msh", out, "--game", game, "-o", one, "-q")
     wait_for(lambda: is_stopped(job))
-    assert run("gltf2msh", out, "--game", game, "-o", two, "-q").returncode == 0
+    assert run_apart("gltf2msh", out, "--game", game, "-o", two, "-q").returncode == 0
     assert go_on(job) == (0, "")
     assert snapshot(one) == snapshot(two)
 
@@ -132,7 +132,7 @@ def test_into_a_library_twice(tmp_path: Path) -> None:
     one, two = ((tmp_path / f"{name}.png", "--into", library, "-q") for name in ("one", "two"))
     job = started(1, signal.SIGSTOP, library.parent, "gltf2msh", *one)
     wait_for(lambda: is_stopped(job))
-    second = run("gltf2msh", *two)
+    second = run_apart("gltf2msh", *two)
     assert (second.returncode, IN_GAME in second.stderr) == (2, True), second.stderr
     model = Origin(library.parent / "static.rlb", 0, b"i_room_006.msh")
     known = {sha256(read_nres(read_file(model.path), "x").entries[0].payload)}
@@ -142,7 +142,7 @@ def test_into_a_library_twice(tmp_path: Path) -> None:
     ):
         replace_model(games, model, b"NRes", known)
     assert go_on(job) == (0, "")
-    assert run("gltf2msh", *two).returncode == 0
+    assert run_apart("gltf2msh", *two).returncode == 0
     names = [entry.name for entry in read_nres(read_file(library), "x").entries]
     assert {"one.0", "two.0"} <= set(names)
 
@@ -155,7 +155,7 @@ def test_one_name_twice(tmp_path: Path) -> None:
     job = started(3, signal.SIGSTOP, tmp_path, "msh2gltf", first, "-o", target)
     wait_for(lambda: is_stopped(job))
     assert len(leftovers(tmp_path)) == 2
-    assert run("msh2gltf", MODEL, "-o", target).returncode == 0
+    assert run_apart("msh2gltf", MODEL, "-o", target).returncode == 0
     done = snapshot(tmp_path)
     code, errors = go_on(job)
     assert code == 2

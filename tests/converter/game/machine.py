@@ -235,7 +235,8 @@ class Game(Others):
         for number in reversed(numbers):
             before = self.files()
             with GameEdits(self.root, "undo", "msh-mod") as door:
-                door.commit("undo", undoes=undo(door, number))
+                assert undo(door) == number  # the last one that is not taken back
+                door.commit("undo", undoes=number)
             self.note_done(before)
         assert self.files() == start
 

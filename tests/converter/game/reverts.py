@@ -1,13 +1,15 @@
 """Take one rule of the door out, and count the random sequences until a machine notices.
 
-``python -m tests.converter.game.reverts`` tries all, ``... NAME`` one. Each is a text of the product that is
-replaced while its module is loaded; the files stay as they are.
+``python -m tests.converter.game.reverts`` tries all, ``... Game`` and ``... Commands`` those of a machine, ``... NAME``
+one, and prints the rows of the table in docs/fuzzing.md. Each is a text of the product that is replaced while its
+module is loaded; the files stay as they are.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import traceback
 from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
 from time import process_time
@@ -16,6 +18,8 @@ from types import CodeType
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+#: Functions here, which are no steps of a machine.
+OURS = ("attempt", "main", "<module>")
 #: Sequences of the class, and of the commands.
 MOST = {"Game": 2000, "Commands": 100}
 
@@ -66,7 +70,7 @@ REVERTS = {
     "what a killed run left is ended": Revert(
         "transaction.py", "if intent is None:", "if intent is not None:\n        vault.finish()\n    if True:"
     ),
-    "a killed run that is not ready is taken back": Revert("transaction.py", "if all(ready):", "if True:"),
+    "a killed run that is not ready is taken back": Revert("transaction.py", "if is_whole:", "if True:"),
     "a killed run that is ready is completed": Revert(
         "transaction.py", "_complete(vault, history, str(i), file, rows[file])", "pass"
     ),
@@ -88,9 +92,23 @@ REVERTS = {
         "undo.py", "for slot in sorted(slots) if was.get(slot)", "for slot in () if was.get(slot)"
     ),
     "undo gives a foreign file back byte for byte": Revert(
-        "transaction.py", "self._kept[file, found.base, there] = found.after", "pass"
+        "history.py", "self._kept[file, found.base, there] = found.after", "pass"
     ),
-    "an undo is recorded as one": Revert("transaction.py", "self.undone.add(undoes)", "pass"),
+    "an undo is recorded as one": Revert("history.py", "self.undone.add(undoes)", "pass"),
+    "undo gives a file back byte for byte": Revert(
+        "undo.py", 'if digest_of_file(opened.now) == facts["after"]:', "if False:"
+    ),
+    "two games are completed, or taken back, alike": Revert(
+        "transaction.py", " and _is_done_beside(vault, intent)\n", "\n"
+    ),
+    "what the other game has already is not taken back": Revert(
+        "transaction.py", "if beside is not None and _is_done_beside(vault, intent):", "if False:"
+    ),
+    "a game changes within the one before it": Revert(
+        "transaction.py",
+        "if beside is not None:\n                beside.commit()\n            vault.append(record)",
+        "vault.append(record)\n            if beside is not None:\n                beside.commit()",
+    ),
     "restore brings a file back that is gone": Revert("undo.py", "if opened.now is None and first:", "if False:"),
     "an export shows what is in the game": Revert(
         "export_run.py", "replace(outcome.result, edits=edits)", "replace(outcome.result, edits=0)", "Commands"
@@ -163,18 +181,29 @@ def attempt(name: str) -> None:
     try:
         run_state_machine_as_test(Counted, settings=few)
     except BaseException as error:
-        print(f"{name}: noticed in sequence {count}, {process_time():.0f} s ({type(error).__name__})", flush=True)
+        row = f"{count:,} | {process_time():.0f} s | {', '.join(reasons(error))}"
     else:
-        print(f"{name}: NOT NOTICED in {count} sequences of {revert.machine}", flush=True)
+        row = f"NOT in {count:,} | {process_time():.0f} s |"
+    print(f"| {name} | {revert.machine} | {row} |", flush=True)
+    if "NOT" in row:
         sys.exit(1)
 
 
+def reasons(error: BaseException) -> list[str]:
+    """The steps that failed, and how."""
+    if isinstance(error, BaseExceptionGroup):
+        return [reason for one in error.exceptions for reason in reasons(one)]
+    steps = [f.name for f in traceback.extract_tb(error.__traceback__) if "tests/converter/game/" in f.filename]
+    return [f"{next((s for s in steps if s not in OURS), '')}: {type(error).__name__}"]
+
+
 def main() -> int:
-    if len(sys.argv) > 1:
+    if sys.argv[1:] and sys.argv[1] in REVERTS:
         attempt(sys.argv[1])
         return 0
     command = [sys.executable, "-m", "tests.converter.game.reverts"]
-    return sum(subprocess.run([*command, name], stderr=subprocess.DEVNULL, check=False).returncode for name in REVERTS)
+    names = [name for name, revert in REVERTS.items() if sys.argv[1:] in ([], [revert.machine])]
+    return sum(subprocess.run([*command, name], stderr=subprocess.DEVNULL, check=False).returncode for name in names)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import pytest
 from msh_gltf.converter import cli
 from tests.converter.game.test_faults import wait_for
 from tests.support.game import make_large_game, snapshot
-from tests.support.runs import SCRIPTS, call, run
+from tests.support.runs import SCRIPTS, call, run_apart
 
 ROOT = Path(__file__).parents[3]
 needs_dask = pytest.mark.skipif(
@@ -64,7 +64,7 @@ def test_a_cluster_gives_the_same_bytes(cluster: dict, tmp_path: Path) -> None:
 @needs_dask
 def test_no_scheduler(tmp_path: Path) -> None:
     game = make_large_game(tmp_path / "game", 1)
-    result = run("msh2gltf", game, "-o", tmp_path / "out", "--dask", "tcp://127.0.0.1:9")
+    result = run_apart("msh2gltf", game, "-o", tmp_path / "out", "--dask", "tcp://127.0.0.1:9")
     assert result.returncode == 2
     assert "no dask scheduler answers: tcp://127.0.0.1:9" in result.stderr
     assert "Traceback" not in result.stderr

@@ -16,7 +16,7 @@ import pytest
 from msh_gltf.converter import cli
 from tests.support.faults import children, in_namespace, leftovers, wait_for
 from tests.support.game import make_game, make_large_game, snapshot
-from tests.support.runs import SCRIPTS, call, run
+from tests.support.runs import SCRIPTS, call, run_apart
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds and kills processes through /proc")
 
@@ -53,7 +53,7 @@ def check_whole(out: Path, reference: dict[str, str]) -> None:
 
 def check_repeat(large: Path, out: Path, reference: dict[str, str]) -> None:
     """The same command completes, and leaves just what an undisturbed run leaves."""
-    again = run("msh2gltf", large, "-o", out)
+    again = run_apart("msh2gltf", large, "-o", out)
     assert again.returncode == 0, again.stdout
     assert snapshot(out) == reference
 
@@ -100,7 +100,7 @@ def test_a_repeat_after_a_kill_goes_on(large: Path, reference: dict[str, str], t
     wait_for(lambda: journal.is_file() and journal.read_bytes().count(b"\n") > 60)
     os.kill(job.pid, signal.SIGKILL)
     job.communicate(timeout=60)
-    again = run("msh2gltf", large, "-o", out)
+    again = run_apart("msh2gltf", large, "-o", out)
     unchanged = next(line for line in again.stdout.splitlines() if "unchanged" in line)
     assert int(unchanged.split()[0]) >= 40
     assert snapshot(out) == reference
@@ -138,7 +138,7 @@ def test_interrupted_way_back(large: Path, tmp_path: Path) -> None:
     assert job.returncode in (0, 130)
     game = snapshot(large)
     assert all(game[name] == digest for name, digest in snapshot(new).items())
-    assert run(*map(str, ["gltf2msh", *command[1:]])).returncode == 0
+    assert run_apart(*map(str, ["gltf2msh", *command[1:]])).returncode == 0
     assert snapshot(new) == game
 
 
@@ -148,12 +148,12 @@ def test_two_runs_on_one_directory(tmp_path: Path) -> None:
     out.mkdir()
     handle = os.open(out, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
-    result = run("msh2gltf", game, "-o", out)
+    result = run_apart("msh2gltf", game, "-o", out)
     assert result.returncode == 2
     assert "another run is at work in this directory; wait for it" in result.stderr
     assert os.listdir(out) == []
     os.close(handle)
-    assert run("msh2gltf", game, "-o", out).returncode == 0
+    assert run_apart("msh2gltf", game, "-o", out).returncode == 0
 
 
 # ------------------------------------------------------------------ no room, no permission

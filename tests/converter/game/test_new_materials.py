@@ -409,3 +409,21 @@ def test_a_recolour_of_two_grounds_is_of_the_first_and_says_so(edit: NewEdit) ->
     first = both.partition("+")[0]
     assert edit.differing("Material.lib") == [first]
     assert f"(of {first}, the first of the two)" in report.read_text("utf-8")
+
+
+def test_a_recolour_of_two_grounds_is_of_the_one_that_is_new(edit: NewEdit) -> None:
+    """The second of a pair was renamed, and the pair recoloured: the first ground keeps its colour everywhere."""
+    land = "DATA/MAPS/Tut_1/Land.glb"
+    names = [m["name"] for m in Editable(edit.out / land).json["materials"]]
+    first, _, second = (both := next(name for name in names if "+" in name)).partition("+")
+    edit.rename(land, both, f"{first}+mud")
+    edit.material(land, f"{first}+mud", colour(0.2140411, 0, 1, 1))
+    text, files = edit.back()
+    assert {Path(file).name.lower() for file in files} >= {"material.lib", "land1.wea"}, text
+    assert edit.added("Material.lib") == ["mud"]
+    old, new = (read_nres(read_file(game / "Material.lib"), "x").entries for game in (edit.game, edit.new))
+    assert all(bytes(a.payload) == bytes(b.payload) for a, b in zip(old, new, strict=False))
+    made = read_material(edit.entry("Material.lib", "mud"), "")
+    assert made.diffuse == pytest.approx((127 / 255, 0, 1), abs=1 / 255)
+    origin = read_material(edit.entry("Material.lib", second), "")
+    assert made.texture == origin.texture

@@ -7,13 +7,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+import trimesh
 
+from msh_gltf.converter.cli import msh2gltf
 from msh_gltf.converter.edits.points import PointEdit
 from msh_gltf.converter.judge.explain import JUDGED
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
+from msh_gltf.converter.options import ImportOptions
+from msh_gltf.converter.rebuild import lods
+from msh_gltf.converter.rebuild.simplify import Simplifier
 from tests.converter.judge.mutants import nothing
 from tests.converter.judge.world import World
 from tests.converter.judge.worlds import WORLDS
+from tests.support.runs import call
 
 EDITS = "msh_gltf.converter.edits"
 #: Both what carries a component's move to its object, and what names one that is not carried.
@@ -46,9 +53,9 @@ MUTANTS: list[tuple[str, str, object, tuple[str, ...]]] = [
     ("unit", f"{EDITS}.unit._Parts._set_words", same_words, ("change class of part",)),
     ("points", f"{EDITS}.points._compare", keep_point, ("move point", "turn point", "rename point")),
     ("points", f"{EDITS}.points._add", nothing, ("add point",)),
-    ("materials", f"{EDITS}.surfaces._Comparison._compare_colours", nothing, ("change colour", "change light")),
-    ("materials", f"{EDITS}.surfaces._Comparison._compare_mode", nothing, ("change mode",)),
-    ("materials", f"{EDITS}.surfaces._Comparison._picture", nothing, ("assign picture",)),
+    ("materials", f"{EDITS}.looks._Comparison._compare_colours", nothing, ("change colour", "change light")),
+    ("materials", f"{EDITS}.looks._Comparison._compare_mode", nothing, ("change mode",)),
+    ("materials", f"{EDITS}.looks._Comparison._picture", nothing, ("assign picture",)),
 ]
 
 
@@ -85,3 +92,59 @@ def test_an_ignored_edit_is_named(
             for one in target.split():
                 patch.setattr(one, instead if callable(instead) else property(lambda _: instead))
             assert judged(imported(WORLDS[name], kind, tmp_path / str(number))), kind
+
+
+# ------------------------------------------------------------------ generated levels
+
+LODS = "msh_gltf.converter.rebuild.lods"
+_vertices, _possible = lods._vertices, Simplifier._possible
+
+
+def other_vertices(*arguments: Any) -> Any:
+    """The vertices of a level, one of them another."""
+    out = _vertices(*arguments)
+    out[0, 0] = out[-1, 2]
+    return out
+
+
+def far_away(simplifier: Simplifier, goes: int, target: int) -> Any:
+    """A collapse that is possible however far it is."""
+    simplifier._limit = float("inf")
+    return _possible(simplifier, goes, target)
+
+
+@pytest.fixture(scope="module")
+def smooth(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with levels to make: one that was made of a glTF file, and exported."""
+    folder = tmp_path_factory.mktemp("smooth")
+    mesh = trimesh.creation.icosphere(3)
+    mesh.vertices *= 1 + 0.2 * np.sin(5 * mesh.vertices[:, :1])
+    (folder / "ball.glb").write_bytes(trimesh.Scene(mesh).export(file_type="glb"))
+    back = import_gltf(folder / "ball.glb", None, ImportOptions(dialect="retail"))
+    (folder / "ball.msh").write_bytes(back.data)
+    assert call(msh2gltf, folder / "ball.msh", "-o", folder / "out" / "ball.glb", "--dialect", "retail", "--quiet") == 0
+    return folder
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["sidecar", "alone"])
+@pytest.mark.parametrize(
+    ("mutant", "words"),
+    [
+        ({}, ""),
+        ({f"{LODS}.surface_distance": lambda *_: 0.001, f"{LODS}.Simplifier._possible": far_away}, "from its part"),
+        ({f"{LODS}._vertices": other_vertices}, "its part"),
+    ],
+    ids=["none", "farther than stated", "other vertices"],
+)
+def test_a_level_that_is_not_as_stated_is_named(
+    smooth: Path, kept: bool, mutant: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for target, instead in mutant.items():
+        monkeypatch.setattr(target, instead)
+    options = ImportOptions(lod_ratios=(0.5, 0.05), dialect="retail")
+    source = smooth / "out" / "ball.glb" if kept else smooth / "ball.glb"
+    back = import_gltf(source, smooth / "out" / "ball.msh-sidecar" if kept else None, options)
+    assert len(back.levels) == 2
+    lines = judged(back)
+    assert bool(lines) == bool(words)
+    assert all(line.startswith("generated level 'geometry_0.level") and words in line for line in lines), lines

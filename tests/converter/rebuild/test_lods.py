@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.findings import Report
+from msh_gltf.converter.formats.model import StreamType
+from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.options import ImportOptions
@@ -208,6 +210,16 @@ def test_levels_of_retail_are_columns_of_their_stage(sample: Sample, tmp_path: P
     assert (made == wanted).all()
     assert (after == before)[~made].all()
     assert made.any() or not wanted.any()
+    old, new = read_nres(sample.source, "old").entries, read_nres(result.data, "new").entries
+    assert [one.type_id for one in old] == [one.type_id for one in new]
+    for one, other in zip(old, new, strict=True):
+        if one.type_id != StreamType.NODES:
+            assert bytes(other.payload).startswith(bytes(one.payload)), one.type_id
+    rest = [parse(data).nodes.copy() for data in (sample.source, result.data)]
+    for nodes in rest:
+        nodes["slot_index"] = 0
+    assert rest[0].tobytes() == rest[1].tobytes()
+    assert result.not_applied == []
 
 
 def test_levels_of_a_new_model_need_a_dialect(tmp_path: Path) -> None:

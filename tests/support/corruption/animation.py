@@ -11,20 +11,18 @@ def _mapped(box: Nres, least: int = 0) -> tuple[Table, int]:
     return nodes, nodes.first(lambda row: row >= least and nodes.get(row, 4) != NONE)
 
 
-@of_model("node-fallback")
-def fallback_past_the_keys(box: Nres) -> None:
-    sound_nodes(box).set(0, 6, "H", 65535)
+of_model.table(
+    [
+        ("node-fallback", "fallback-past-the-keys", lambda box: sound_nodes(box).set(0, 6, "H", 65535)),
+        ("node-map", "map-past-the-table", lambda box: sound_nodes(box).set(0, 4, "H", 65000)),
+    ]
+)
 
 
 @of_model("node-fallback")
 def fallback_just_past_the_keys(box: Nres) -> None:
     nodes = sound_nodes(box)
     nodes.set(len(nodes) - 1, 6, "H", len(box.table(8)))
-
-
-@of_model("node-map")
-def map_past_the_table(box: Nres) -> None:
-    sound_nodes(box).set(0, 4, "H", 65000)
 
 
 @of_model("node-map")

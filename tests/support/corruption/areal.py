@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.support.corruption.base import INF, NAN, NotHere, Nres, kinds
+from tests.support.corruption.base import INF, NAN, NotHere, Nres, change, cut, kinds
 from tests.support.corruption.terrain import Land, levels
 
 
@@ -69,54 +69,38 @@ def write_map(folder: Path, sample: Land, change: Callable[[Map], None]) -> Path
 of_map = kinds("areal map", levels, write_map)
 
 
-@of_map("areal-entry")
-def no_type_12(land: Map) -> None:
-    land.entry.type = 13
-
-
-@of_map("areal-twice")
-def two_areal_maps(land: Map) -> None:
-    land.box.add(12, bytes(land.data), land.entry.attr1)
-
-
-@of_map("areal-size")
-def entry_cut(land: Map) -> None:
-    del land.data[-1:]
-
-
-@of_map("areal-size")
-def areal_count_huge(land: Map) -> None:
-    land.entry.attr1 = 0xFFFFFFFF
+of_map.table(
+    [
+        ("areal-entry", "no-type-12", lambda land: change(land.entry, type=13)),
+        ("areal-twice", "two-areal-maps", lambda land: land.box.add(12, bytes(land.data), land.entry.attr1)),
+        ("areal-size", "entry-cut", lambda land: cut(land.data, -1)),
+        ("areal-size", "areal-count-huge", lambda land: change(land.entry, attr1=0xFFFFFFFF)),
+        ("areal-size", "vertex-count-huge", lambda land: land.put(land.records[0] + 48, "I", 0xFFFFFFFF)),
+        ("areal-size", "poly-count-huge", lambda land: land.put(land.records[0] + 52, "I", 0xFFFFFFFF)),
+        ("areal-size", "cells-huge", lambda land: land.put(land.cells, "2I", 0xFFFFFFFF, 0xFFFFFFFF)),
+        ("areal-size", "cell-count-huge", lambda land: land.put(land.full_cell(), "H", 0xFFFF)),
+        ("areal-tail", "bytes-left", lambda land: land.data.extend(b"\0\0\0\0")),
+        ("areal-anchor-finite", "anchor-nan", lambda land: land.put(land.records[0], "f", NAN)),
+        ("areal-anchor", "anchor-far-away", lambda land: land.put(land.records[0], "2f", 1e7, 1e7)),
+        ("areal-normal", "normal-zero", lambda land: land.put(land.records[0] + 20, "3f", 0, 0, 0)),
+        ("areal-normal", "normal-infinite", lambda land: land.put(land.records[1] + 20, "f", INF)),
+        ("areal-logic", "logic-of-two", lambda land: land.put(land.records[0] + 32, "I", 2)),
+        ("areal-class", "class-of-100", lambda land: land.put(land.records[0] + 40, "I", 100)),
+        ("areal-opaque", "unknown-word-not-zero", lambda land: land.put(land.records[0] + 36, "I", 1)),
+        ("areal-vertex-finite", "vertex-nan", lambda land: land.put(land.records[0] + 56 + 12, "f", NAN)),
+        ("areal-tiling", "polygon-stretched", lambda land: land.put(land.records[0] + 56, "2f", -1e5, -1e5)),
+        ("areal-link", "link-past-the-areals", lambda land: land.put(land.links(0), "2i", 0x7FFFFFFF, 0)),
+        ("areal-link", "link-half-none", lambda land: land.put(land.links(0), "2i", -1, 0)),
+        ("areal-link", "link-past-the-edges", lambda land: land.put(land.linked()[0] + 4, "i", 1000)),
+        ("areal-cell-id", "cell-lists-no-areal", lambda land: land.put(land.full_cell() + 2, "H", 0xFFFF)),
+        ("areal-vertex-finite", "vertex-huge", lambda land: land.put(land.records[0] + 56, "f", 3e38)),
+    ]
+)
 
 
 @of_map("areal-size")
 def one_areal_too_many(land: Map) -> None:
     land.entry.attr1 += 1
-
-
-@of_map("areal-size")
-def vertex_count_huge(land: Map) -> None:
-    land.put(land.records[0] + 48, "I", 0xFFFFFFFF)
-
-
-@of_map("areal-size")
-def poly_count_huge(land: Map) -> None:
-    land.put(land.records[0] + 52, "I", 0xFFFFFFFF)
-
-
-@of_map("areal-size")
-def cells_huge(land: Map) -> None:
-    land.put(land.cells, "2I", 0xFFFFFFFF, 0xFFFFFFFF)
-
-
-@of_map("areal-size")
-def cell_count_huge(land: Map) -> None:
-    land.put(land.full_cell(), "H", 0xFFFF)
-
-
-@of_map("areal-tail")
-def bytes_left(land: Map) -> None:
-    land.data += b"\0\0\0\0"
 
 
 @of_map("areal-tail")
@@ -143,41 +127,6 @@ def one_cell(land: Map) -> None:
     land.data += struct.pack("<2I", 1, 1) + b"\0\0"
 
 
-@of_map("areal-anchor-finite")
-def anchor_nan(land: Map) -> None:
-    land.put(land.records[0], "f", NAN)
-
-
-@of_map("areal-anchor")
-def anchor_far_away(land: Map) -> None:
-    land.put(land.records[0], "2f", 1e7, 1e7)
-
-
-@of_map("areal-normal")
-def normal_zero(land: Map) -> None:
-    land.put(land.records[0] + 20, "3f", 0, 0, 0)
-
-
-@of_map("areal-normal")
-def normal_infinite(land: Map) -> None:
-    land.put(land.records[1] + 20, "f", INF)
-
-
-@of_map("areal-logic")
-def logic_of_two(land: Map) -> None:
-    land.put(land.records[0] + 32, "I", 2)
-
-
-@of_map("areal-class")
-def class_of_100(land: Map) -> None:
-    land.put(land.records[0] + 40, "I", 100)
-
-
-@of_map("areal-opaque")
-def unknown_word_not_zero(land: Map) -> None:
-    land.put(land.records[0] + 36, "I", 1)
-
-
 @of_map("areal-polys")
 def a_poly(land: Map) -> None:
     at = land.records[0]
@@ -197,11 +146,6 @@ def two_vertices(land: Map) -> None:
     land.put(at + 48, "I", 2)
 
 
-@of_map("areal-vertex-finite")
-def vertex_nan(land: Map) -> None:
-    land.put(land.records[0] + 56 + 12, "f", NAN)
-
-
 @of_map("areal-winding")
 def polygon_turned_round(land: Map) -> None:
     at, corners = land.records[0] + 56, land.corners(0)
@@ -215,26 +159,6 @@ def area_ten_times(land: Map) -> None:
     land.put(at, "f", struct.unpack_from("<f", land.data, at)[0] * 10 + 1000)
 
 
-@of_map("areal-tiling")
-def polygon_stretched(land: Map) -> None:
-    land.put(land.records[0] + 56, "2f", -1e5, -1e5)
-
-
-@of_map("areal-link")
-def link_past_the_areals(land: Map) -> None:
-    land.put(land.links(0), "2i", 0x7FFFFFFF, 0)
-
-
-@of_map("areal-link")
-def link_half_none(land: Map) -> None:
-    land.put(land.links(0), "2i", -1, 0)
-
-
-@of_map("areal-link")
-def link_past_the_edges(land: Map) -> None:
-    land.put(land.linked()[0] + 4, "i", 1000)
-
-
 @of_map("areal-link-mutual")
 def link_one_way(land: Map) -> None:
     at, _ = land.linked()
@@ -246,16 +170,6 @@ def cell_of_1024(land: Map) -> None:
     at = land.full_cell()
     count = struct.unpack_from("<H", land.data, at)[0]
     land.data[at : at + 2 + 2 * count] = struct.pack("<H", 1024) + bytes(2 * 1024)
-
-
-@of_map("areal-cell-id")
-def cell_lists_no_areal(land: Map) -> None:
-    land.put(land.full_cell() + 2, "H", 0xFFFF)
-
-
-@of_map("areal-vertex-finite")
-def vertex_huge(land: Map) -> None:
-    land.put(land.records[0] + 56, "f", 3e38)
 
 
 @of_map("areal-link-ends")

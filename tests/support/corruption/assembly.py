@@ -11,7 +11,7 @@ from typing import Any
 from tests.support import assembly as make
 from tests.support import rsli
 from tests.support.assembled_game import FULL, GROUND, ROBOT, ROOM, GameParts
-from tests.support.corruption.base import INF, NAN, Nres, kinds
+from tests.support.corruption.base import INF, NAN, Nres, change, cut, kinds, pack, put
 from tests.support.game import MESH, archive, entry, model
 
 
@@ -61,9 +61,7 @@ of_unit = kinds("unit", _units, _writer("unit.dat"))
 of_mission = kinds("mission", _missions, _writer("data.tma"))
 
 
-@of_registry("registry-size")
-def registry_row_cut(box: Nres) -> None:
-    del box.entries[1].data[-1]
+of_registry.table([("registry-size", "registry-row-cut", lambda box: box.entries[1].data.pop())])
 
 
 @of_registry("registry-cycle")
@@ -93,79 +91,31 @@ def registry_of_many_parents(box: Nres) -> None:
         each.sort = index
 
 
-@of_unit("unit-magic")
-def unit_of_another_magic(data: bytearray) -> None:
-    data[0] = 0
+of_unit.table(
+    [
+        ("unit-magic", "unit-of-another-magic", lambda data: put(data, 0, 0)),
+        ("unit-size", "unit-cut", lambda data: cut(data, -5)),
+        ("unit-size", "unit-of-a-magic", lambda data: cut(data, 4)),
+        ("unit-tree", "unit-without-components", lambda data: cut(data, 8)),
+        ("unit-tree", "unit-with-many-children", lambda data: pack("<i", data, 8 + 108, 0x7FFFFFFF)),
+        ("unit-tree", "unit-with-negative-children", lambda data: pack("<i", data, 8 + 108, -1)),
+        ("unit-tree", "unit-with-a-second-root", lambda data: data.extend(make.component("second"))),
+    ]
+)
 
 
-@of_unit("unit-size")
-def unit_cut(data: bytearray) -> None:
-    del data[-5:]
-
-
-@of_unit("unit-size")
-def unit_of_a_magic(data: bytearray) -> None:
-    del data[4:]
-
-
-@of_unit("unit-tree")
-def unit_without_components(data: bytearray) -> None:
-    del data[8:]
-
-
-@of_unit("unit-tree")
-def unit_with_many_children(data: bytearray) -> None:
-    struct.pack_into("<i", data, 8 + 108, 0x7FFFFFFF)
-
-
-@of_unit("unit-tree")
-def unit_with_negative_children(data: bytearray) -> None:
-    struct.pack_into("<i", data, 8 + 108, -1)
-
-
-@of_unit("unit-tree")
-def unit_with_a_second_root(data: bytearray) -> None:
-    data += make.component("second")
-
-
-@of_mission("mission-version")
-def mission_of_version_2(data: bytearray) -> None:
-    struct.pack_into("<I", data, 0, 2)
-
-
-@of_mission("mission-version")
-def mission_with_other_clans(data: bytearray) -> None:
-    struct.pack_into("<I", data, 8 + 8 + 24 + 8, 7)
-
-
-@of_mission("mission-end")
-def mission_cut(data: bytearray) -> None:
-    del data[-1]
-
-
-@of_mission("mission-end")
-def mission_cut_early(data: bytearray) -> None:
-    del data[6:]
-
-
-@of_mission("mission-end")
-def mission_empty(data: bytearray) -> None:
-    data.clear()
-
-
-@of_mission("mission-end")
-def mission_with_a_tail(data: bytearray) -> None:
-    data += b"\0"
-
-
-@of_mission("mission-end")
-def mission_of_many_routes(data: bytearray) -> None:
-    struct.pack_into("<I", data, 4, 0xFFFFFFFF)
-
-
-@of_mission("mission-end")
-def mission_route_of_many_points(data: bytearray) -> None:
-    struct.pack_into("<I", data, 12, 0xFFFFFFFF)
+of_mission.table(
+    [
+        ("mission-version", "mission-of-version-2", lambda data: pack("<I", data, 0, 2)),
+        ("mission-version", "mission-with-other-clans", lambda data: pack("<I", data, 8 + 8 + 24 + 8, 7)),
+        ("mission-end", "mission-cut", lambda data: data.pop()),
+        ("mission-end", "mission-cut-early", lambda data: cut(data, 6)),
+        ("mission-end", "mission-empty", lambda data: data.clear()),
+        ("mission-end", "mission-with-a-tail", lambda data: data.extend(b"\0")),
+        ("mission-end", "mission-of-many-routes", lambda data: pack("<I", data, 4, 0xFFFFFFFF)),
+        ("mission-end", "mission-route-of-many-points", lambda data: pack("<I", data, 12, 0xFFFFFFFF)),
+    ]
+)
 
 
 @of_mission("mission-end")
@@ -205,39 +155,23 @@ of_footing = kinds("footing", _footings, _beside_a_model(b"room.bas"))
 of_properties = kinds("node properties", _node_properties, _beside_a_model(b"ROOM.NDP"))
 
 
-@of_footing("footing-size")
-def footing_cut(data: bytearray) -> None:
-    del data[-1]
+of_footing.table(
+    [
+        ("footing-size", "footing-cut", lambda data: data.pop()),
+        ("footing-size", "footing-empty", lambda data: data.clear()),
+        ("footing-size", "footing-of-many-points", lambda data: pack("<i", data, 4, 0x7FFFFFFF)),
+        ("footing-size", "footing-of-fewer-than-none", lambda data: pack("<i", data, 4, -1)),
+        ("footing-size", "footing-with-a-tail", lambda data: data.extend(b"tail")),
+    ]
+)
 
 
-@of_footing("footing-size")
-def footing_empty(data: bytearray) -> None:
-    data.clear()
-
-
-@of_footing("footing-size")
-def footing_of_many_points(data: bytearray) -> None:
-    struct.pack_into("<i", data, 4, 0x7FFFFFFF)
-
-
-@of_footing("footing-size")
-def footing_of_fewer_than_none(data: bytearray) -> None:
-    struct.pack_into("<i", data, 4, -1)
-
-
-@of_footing("footing-size")
-def footing_with_a_tail(data: bytearray) -> None:
-    data += b"tail"
-
-
-@of_properties("ndp-size")
-def properties_cut(data: bytearray) -> None:
-    del data[-1]
-
-
-@of_properties("ndp-size")
-def properties_of_many_nodes(data: bytearray) -> None:
-    struct.pack_into("<I", data, 0, 0xFFFFFFFF)
+of_properties.table(
+    [
+        ("ndp-size", "properties-cut", lambda data: data.pop()),
+        ("ndp-size", "properties-of-many-nodes", lambda data: pack("<I", data, 0, 0xFFFFFFFF)),
+    ]
+)
 
 
 @of_properties("ndp-count")
@@ -265,50 +199,24 @@ def _entry(data: bytearray, row: int, form: str, offset: int, value: int) -> Non
     data[32 : 32 + 32 * count] = rsli.cipher(bytes(table))
 
 
-@of_rsli("rsli-header")
-def rsli_of_a_magic(data: bytearray) -> None:
-    del data[8:]
-
-
-@of_rsli("rsli-header")
-def rsli_of_many_entries(data: bytearray) -> None:
-    struct.pack_into("<h", data, 4, 0x7FFF)
-
-
-@of_rsli("rsli-header")
-def rsli_of_fewer_than_none(data: bytearray) -> None:
-    struct.pack_into("<h", data, 4, -1)
-
-
-@of_rsli("rsli-entry")
-def rsli_entry_outside(data: bytearray) -> None:
-    _entry(data, 2, "<I", 24, 0xFFFFFFF0)
+of_rsli.table(
+    [
+        ("rsli-header", "rsli-of-a-magic", lambda data: cut(data, 8)),
+        ("rsli-header", "rsli-of-many-entries", lambda data: pack("<h", data, 4, 0x7FFF)),
+        ("rsli-header", "rsli-of-fewer-than-none", lambda data: pack("<h", data, 4, -1)),
+        ("rsli-entry", "rsli-entry-outside", lambda data: _entry(data, 2, "<I", 24, 0xFFFFFFF0)),
+        ("rsli-entry", "rsli-entry-huge", lambda data: _entry(data, 1, "<I", 20, 0xFFFFFFFF)),
+        ("rsli-entry", "rsli-entry-damaged", lambda data: _entry(data, 1, "<I", 24, 40)),
+        ("rsli-method", "rsli-method-unknown", lambda data: _entry(data, 2, "<H", 16, 0x1E0)),
+        ("rsli-method", "rsli-method-of-huffman", lambda data: _entry(data, 2, "<H", 16, 0x80)),
+    ]
+)
 
 
 @of_rsli("rsli-entry")
 def rsli_entry_of_another_size(data: bytearray) -> None:
     _entry(data, 0, "<I", 20, 139)
     _entry(data, 1, "<I", 20, 5)
-
-
-@of_rsli("rsli-entry")
-def rsli_entry_huge(data: bytearray) -> None:
-    _entry(data, 1, "<I", 20, 0xFFFFFFFF)
-
-
-@of_rsli("rsli-entry")
-def rsli_entry_damaged(data: bytearray) -> None:
-    _entry(data, 1, "<I", 24, 40)
-
-
-@of_rsli("rsli-method")
-def rsli_method_unknown(data: bytearray) -> None:
-    _entry(data, 2, "<H", 16, 0x1E0)
-
-
-@of_rsli("rsli-method")
-def rsli_method_of_huffman(data: bytearray) -> None:
-    _entry(data, 2, "<H", 16, 0x80)
 
 
 # ------------------------------------------------------------------ against the game they are in
@@ -355,14 +263,15 @@ def object_without_its_points(game: GameParts) -> None:
     game.objects["s_rock"][1].append(("static.rlb", "rock.cpt"))
 
 
-@of_robot("unit-class")
-def part_of_class_9(game: GameParts) -> None:
-    game.units[ROBOT][2] = ("i_comp", 9, 0, 0)
-
-
-@of_robot("unit-key")
-def part_that_nobody_knows(game: GameParts) -> None:
-    game.units[ROBOT][2] = ("i_nothing", 3, 0, 0)
+of_robot.table(
+    [
+        ("unit-class", "part-of-class-9", lambda game: put(game.units[ROBOT], 2, ("i_comp", 9, 0, 0))),
+        ("unit-key", "part-that-nobody-knows", lambda game: put(game.units[ROBOT], 2, ("i_nothing", 3, 0, 0))),
+        ("unit-socket", "gun-on-no-node", lambda game: put(game.units[ROBOT], 1, ("e_gun_1", 4, 12, 0))),
+        ("unit-socket", "gun-of-armour-on-no-node", lambda game: put(game.units[ROBOT], 1, ("E_GUN_1", 2, -1, 0))),
+        ("unit-mount", "gun-on-geometry", lambda game: put(game.units[ROBOT], 1, ("e_gun_1", 4, FULL, 0))),
+    ]
+)
 
 
 @of_robot("unit-key")
@@ -370,49 +279,27 @@ def part_without_its_model(game: GameParts) -> None:
     game.objects["e_gun_1"] = ("EXTO", [("static.rlb", "gone.msh")])
 
 
-@of_robot("unit-socket")
-def gun_on_no_node(game: GameParts) -> None:
-    game.units[ROBOT][1] = ("e_gun_1", 4, 12, 0)
-
-
-@of_robot("unit-socket")
-def gun_of_armour_on_no_node(game: GameParts) -> None:
-    game.units[ROBOT][1] = ("E_GUN_1", 2, -1, 0)
-
-
-@of_robot("unit-mount")
-def gun_on_geometry(game: GameParts) -> None:
-    game.units[ROBOT][1] = ("e_gun_1", 4, FULL, 0)
-
-
-@of_placed("mission-kind")
-def object_of_kind_4(game: GameParts) -> None:
-    game.placed[3]["kind"] = 4
-
-
-@of_placed("mission-place")
-def object_nowhere(game: GameParts) -> None:
-    game.placed[3]["place"] = (NAN, 1.0, 1.0)
-
-
-@of_placed("mission-place")
-def object_of_no_size(game: GameParts) -> None:
-    game.placed[3]["scale"] = INF
-
-
-@of_placed("mission-marker")
-def route_to_nowhere(game: GameParts) -> None:
-    game.routes = [(7, [(1, 1, 0), (NAN, 1, 0)])]
-
-
-@of_placed("mission-clan")
-def unit_of_clan_2(game: GameParts) -> None:
-    game.placed[2]["clan"] = 2
-
-
-@of_placed("mission-id")
-def id_twice(game: GameParts) -> None:
-    game.placed[2]["id"] = 100
+of_placed.table(
+    [
+        ("mission-kind", "object-of-kind-4", lambda game: put(game.placed[3], "kind", 4)),
+        ("mission-place", "object-nowhere", lambda game: put(game.placed[3], "place", (NAN, 1.0, 1.0))),
+        ("mission-place", "object-of-no-size", lambda game: put(game.placed[3], "scale", INF)),
+        ("mission-marker", "route-to-nowhere", lambda game: change(game, routes=[(7, [(1, 1, 0), (NAN, 1, 0)])])),
+        ("mission-clan", "unit-of-clan-2", lambda game: put(game.placed[2], "clan", 2)),
+        ("mission-id", "id-twice", lambda game: put(game.placed[2], "id", 100)),
+        ("mission-host", "host-that-is-missing", lambda game: put(game.placed[1], "host", (999, 3))),
+        ("mission-host", "host-that-is-a-unit", lambda game: put(game.placed[1], "host", (102, 3))),
+        ("mission-host", "host-without-a-vertex", lambda game: put(game.placed[1], "host", (100, -1))),
+        ("mission-host", "host-with-too-few-vertices", lambda game: put(game.placed[1], "host", (100, 11))),
+        ("mission-path", "unit-that-is-missing", lambda game: put(game.placed[2], "path", "UNITS\\nobody.dat")),
+        ("mission-path", "unit-outside-the-game", lambda game: put(game.placed[2], "path", "..\\..\\robot.dat")),
+        ("mission-path", "rock-that-nobody-knows", lambda game: put(game.placed[3], "path", "s_nothing")),
+        ("mission-path", "rock-without-a-model", lambda game: put(game.placed[3], "path", "i_comp")),
+        ("mission-map", "mission-without-its-level", lambda game: change(game, map="DATA\\MAPS\\Nowhere\\land")),
+        ("mission-outside", "object-off-the-map", lambda game: put(game.placed[3], "place", (-5.0, 100.0, 0.0))),
+        ("mission-ground", "object-in-the-sky", lambda game: put(game.placed[2], "place", (100.0, 100.0, GROUND + 60))),
+    ]
+)
 
 
 @of_placed("mission-property")
@@ -421,61 +308,6 @@ def property_of_another_id(game: GameParts) -> None:
     game.placed[1]["host"] = (103, 3)
 
 
-@of_placed("mission-host")
-def host_that_is_missing(game: GameParts) -> None:
-    game.placed[1]["host"] = (999, 3)
-
-
-@of_placed("mission-host")
-def host_that_is_a_unit(game: GameParts) -> None:
-    game.placed[1]["host"] = (102, 3)
-
-
-@of_placed("mission-host")
-def host_without_a_vertex(game: GameParts) -> None:
-    game.placed[1]["host"] = (100, -1)
-
-
-@of_placed("mission-host")
-def host_with_too_few_vertices(game: GameParts) -> None:
-    game.placed[1]["host"] = (100, 11)
-
-
-@of_placed("mission-path")
-def unit_that_is_missing(game: GameParts) -> None:
-    game.placed[2]["path"] = "UNITS\\nobody.dat"
-
-
-@of_placed("mission-path")
-def unit_outside_the_game(game: GameParts) -> None:
-    game.placed[2]["path"] = "..\\..\\robot.dat"
-
-
-@of_placed("mission-path")
-def rock_that_nobody_knows(game: GameParts) -> None:
-    game.placed[3]["path"] = "s_nothing"
-
-
-@of_placed("mission-path")
-def rock_without_a_model(game: GameParts) -> None:
-    game.placed[3]["path"] = "i_comp"
-
-
-@of_placed("mission-map")
-def mission_without_its_level(game: GameParts) -> None:
-    game.map = "DATA\\MAPS\\Nowhere\\land"
-
-
-@of_placed("mission-outside")
-def object_off_the_map(game: GameParts) -> None:
-    game.placed[3]["place"] = (-5.0, 100.0, 0.0)
-
-
 @of_placed("mission-ground")
 def object_below_the_ground(game: GameParts) -> None:
     game.placed[3]["place"] = (100.0, 100.0, GROUND - 3)
-
-
-@of_placed("mission-ground")
-def object_in_the_sky(game: GameParts) -> None:
-    game.placed[2]["place"] = (100.0, 100.0, GROUND + 60)

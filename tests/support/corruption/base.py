@@ -54,34 +54,60 @@ CATALOGUE: list[Corruption] = []
 
 
 def kinds(format: str, samples: Callable[[], list[Any]], write: Callable[..., Path]) -> Any:
-    """A decorator for the corruptions of a format.
+    """The corruptions of a format: a decorator for a function, and ``table`` for those of one statement.
 
     Args:
         format: its name.
         samples: the valid files; each has ``id``.
         write: applies a function to a sample below a directory and returns the file to check; may
             raise :class:`NotHere`.
+
+    A row of a table is ``(the rule it breaks, name, what is done)``.
     """
+
+    def add(code: str, name: str, function: Any) -> None:
+        def make(folder: Path) -> Iterator[Case]:
+            for number, sample in enumerate(samples()):
+                place = folder / str(number)
+                place.mkdir(parents=True)
+                try:
+                    path = write(place, sample, function)
+                except NotHere:
+                    continue
+                yield Case(sample.id, path)
+
+        CATALOGUE.append(Corruption(f"{format}: {name}", code, format, make))
 
     def for_code(code: str) -> Any:
         def register(function: Any) -> Any:
-            def make(folder: Path) -> Iterator[Case]:
-                for number, sample in enumerate(samples()):
-                    place = folder / str(number)
-                    place.mkdir(parents=True)
-                    try:
-                        path = write(place, sample, function)
-                    except NotHere:
-                        continue
-                    yield Case(sample.id, path)
-
-            name = function.__name__.replace("_", "-")
-            CATALOGUE.append(Corruption(f"{format}: {name}", code, format, make))
+            add(code, function.__name__.replace("_", "-"), function)
             return function
 
         return register
 
+    def table(rows: list[tuple[str, str, Callable[[Any], Any]]]) -> None:
+        for row in rows:
+            add(*row)
+
+    for_code.table = table  # a name of the decorator
     return for_code
+
+
+pack = struct.pack_into
+ALL = slice(None)
+
+
+def cut(data: bytearray, start: int, stop: int | None = None) -> None:
+    del data[start:stop]
+
+
+def put(where: Any, key: Any, value: Any) -> None:
+    where[key] = value
+
+
+def change(where: Any, **fields: Any) -> None:
+    for name, value in fields.items():
+        setattr(where, name, value)
 
 
 # ------------------------------------------------------------------ containers
@@ -276,7 +302,7 @@ def write_raw(folder: Path, sample: Model, change: Callable[[bytearray], bytes |
     data = bytearray(sample.path.read_bytes())
     changed = change(data)
     path = folder / "model.msh"
-    path.write_bytes(data if changed is None else changed)
+    path.write_bytes(changed if isinstance(changed, bytes) else data)
     return path
 
 

@@ -15,9 +15,11 @@ from tests.support.corruption.base import (
     Entry,
     NotHere,
     Nres,
+    change,
     kinds,
     of_bytes,
     of_model,
+    put,
 )
 
 
@@ -30,14 +32,23 @@ def _row(data: bytearray, row: int) -> int:
     return total - 64 * (count - row)
 
 
-@of_bytes("nres-magic")
-def magic_lower_case(data: bytearray) -> None:
-    data[:4] = b"nres"
-
-
-@of_bytes("nres-magic")
-def magic_of_another_format(data: bytearray) -> None:
-    data[:4] = b"RIFF"
+of_bytes.table(
+    [
+        ("nres-magic", "magic-lower-case", lambda data: put(data, slice(None, 4), b"nres")),
+        ("nres-magic", "magic-of-another-format", lambda data: put(data, slice(None, 4), b"RIFF")),
+        ("nres-version", "version-2", lambda data: _put(data, 4, "I", 0x200)),
+        ("nres-version", "version-big-endian", lambda data: _put(data, 4, "I", 0x10000)),
+        ("nres-size", "total-size-zero", lambda data: _put(data, 12, "I", 0)),
+        ("nres-size", "total-size-huge", lambda data: _put(data, 12, "I", 0xFFFFFFFF)),
+        ("nres-count", "count-negative", lambda data: _put(data, 8, "i", -1)),
+        ("nres-count", "count-huge", lambda data: _put(data, 8, "i", 0x7FFFFFFF)),
+        ("nres-count", "count-past-the-start", lambda data: _put(data, 8, "i", len(data) // 64 + 1)),
+        ("nres-payload", "payload-past-the-directory", lambda data: _put(data, _row(data, 0) + 56, "I", len(data))),
+        ("nres-payload", "payload-in-the-header", lambda data: _put(data, _row(data, 1) + 56, "I", 8)),
+        ("nres-payload", "payload-size-huge", lambda data: _put(data, _row(data, 2) + 12, "I", 0xFFFFFFFF)),
+        ("nres-payload", "payload-offset-wraps", lambda data: _put(data, _row(data, 0) + 56, "I", 0xFFFFFFF0)),
+    ]
+)
 
 
 @of_bytes("nres-magic")
@@ -65,16 +76,6 @@ def header_cut(data: bytearray) -> bytes:
     return bytes(data[:15])
 
 
-@of_bytes("nres-version")
-def version_2(data: bytearray) -> None:
-    _put(data, 4, "I", 0x200)
-
-
-@of_bytes("nres-version")
-def version_big_endian(data: bytearray) -> None:
-    _put(data, 4, "I", 0x10000)
-
-
 @of_bytes("nres-size")
 def last_byte_lost(data: bytearray) -> bytes:
     return bytes(data[:-1])
@@ -88,51 +89,6 @@ def half_the_file(data: bytearray) -> bytes:
 @of_bytes("nres-trailing")
 def byte_appended(data: bytearray) -> bytes:
     return bytes(data) + b"\0"
-
-
-@of_bytes("nres-size")
-def total_size_zero(data: bytearray) -> None:
-    _put(data, 12, "I", 0)
-
-
-@of_bytes("nres-size")
-def total_size_huge(data: bytearray) -> None:
-    _put(data, 12, "I", 0xFFFFFFFF)
-
-
-@of_bytes("nres-count")
-def count_negative(data: bytearray) -> None:
-    _put(data, 8, "i", -1)
-
-
-@of_bytes("nres-count")
-def count_huge(data: bytearray) -> None:
-    _put(data, 8, "i", 0x7FFFFFFF)
-
-
-@of_bytes("nres-count")
-def count_past_the_start(data: bytearray) -> None:
-    _put(data, 8, "i", len(data) // 64 + 1)
-
-
-@of_bytes("nres-payload")
-def payload_past_the_directory(data: bytearray) -> None:
-    _put(data, _row(data, 0) + 56, "I", len(data))
-
-
-@of_bytes("nres-payload")
-def payload_in_the_header(data: bytearray) -> None:
-    _put(data, _row(data, 1) + 56, "I", 8)
-
-
-@of_bytes("nres-payload")
-def payload_size_huge(data: bytearray) -> None:
-    _put(data, _row(data, 2) + 12, "I", 0xFFFFFFFF)
-
-
-@of_bytes("nres-payload")
-def payload_offset_wraps(data: bytearray) -> None:
-    _put(data, _row(data, 0) + 56, "I", 0xFFFFFFF0)
 
 
 @of_model("nres-reuse")
@@ -153,29 +109,16 @@ def payloads_overlap(box: Nres) -> None:
     box.add(99, b"8 bytes.").offset = 16
 
 
-@of_model("nres-alignment")
-def payloads_not_aligned(box: Nres) -> None:
-    box.shift = 4
-
-
-@of_model("nres-gap")
-def gaps_not_zero(box: Nres) -> None:
-    box.gap = 0xAA
-
-
-@of_model("nres-region")
-def forgotten_bytes(box: Nres) -> None:
-    box.forgotten = bytes(range(16))
-
-
-@of_model("nres-sort")
-def sort_index_huge(box: Nres) -> None:
-    box.entries[0].sort = 0xFFFFFFFF
-
-
-@of_model("nres-sort")
-def sort_index_twice(box: Nres) -> None:
-    box.entries[0].sort = box.entries[1].sort
+of_model.table(
+    [
+        ("nres-alignment", "payloads-not-aligned", lambda box: change(box, shift=4)),
+        ("nres-gap", "gaps-not-zero", lambda box: change(box, gap=0xAA)),
+        ("nres-region", "forgotten-bytes", lambda box: change(box, forgotten=bytes(range(16)))),
+        ("nres-sort", "sort-index-huge", lambda box: change(box.entries[0], sort=0xFFFFFFFF)),
+        ("nres-sort", "sort-index-twice", lambda box: change(box.entries[0], sort=box.entries[1].sort)),
+        ("nres-name", "name-without-end", lambda box: change(box.entries[0], name=b"R" * 36)),
+    ]
+)
 
 
 @of_model("nres-order")
@@ -186,11 +129,6 @@ def sort_table_backwards(box: Nres) -> None:
         raise NotHere
     for entry, index in zip(box.entries, order, strict=True):
         entry.sort = index
-
-
-@of_model("nres-name")
-def name_without_end(box: Nres) -> None:
-    box.entries[0].name = b"R" * 36
 
 
 @of_model("nres-name-tail")
@@ -250,19 +188,13 @@ def name_twice(box: Nres) -> None:
     _append(box, entry.type.to_bytes(4, "little"), name, bytes(entry.data))
 
 
-@of_archive("archive-mesh")
-def mesh_of_text(box: Nres) -> None:
-    _append(box, b"MESH", b"text.msh", b"not a model at all")
-
-
-@of_archive("archive-mesh")
-def mesh_empty(box: Nres) -> None:
-    _append(box, b"MESH", b"empty.msh", b"")
-
-
-@of_archive("archive-nested")
-def archive_in_an_archive(box: Nres) -> None:
-    _append(box, b"DATA", b"inner.rlb", box.write())
+of_archive.table(
+    [
+        ("archive-mesh", "mesh-of-text", lambda box: _append(box, b"MESH", b"text.msh", b"not a model at all")),
+        ("archive-mesh", "mesh-empty", lambda box: _append(box, b"MESH", b"empty.msh", b"")),
+        ("archive-nested", "archive-in-an-archive", lambda box: _append(box, b"DATA", b"inner.rlb", box.write())),
+    ]
+)
 
 
 @of_archive("nres-size")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.support.assembled_game import ROOM
 from tests.support.controller import walker
-from tests.support.corruption.base import NAN, kinds
+from tests.support.corruption.base import NAN, kinds, pack
 from tests.support.game import MESH, archive, entry, model
 
 #: Of the walker: its states with two contacts each, transitions, channel, and component.
@@ -50,19 +50,19 @@ def _controllers() -> list[Made]:
 of_controller = kinds("controller", _controllers, _write)
 
 
-@of_controller("controller-size")
-def controller_cut(data: bytearray) -> None:
-    del data[-1]
-
-
-@of_controller("controller-size")
-def controller_of_many_channels(data: bytearray) -> None:
-    struct.pack_into("<i", data, 8, 0x7FFFFFFF)
-
-
-@of_controller("controller-size")
-def controller_of_fewer_than_no_states(data: bytearray) -> None:
-    struct.pack_into("<i", data, 0, -1)
+of_controller.table(
+    [
+        ("controller-size", "controller-cut", lambda data: data.pop()),
+        ("controller-size", "controller-of-many-channels", lambda data: pack("<i", data, 8, 0x7FFFFFFF)),
+        ("controller-size", "controller-of-fewer-than-no-states", lambda data: pack("<i", data, 0, -1)),
+        ("controller-numbers", "controller-with-an-unknown-cost", lambda data: pack("<f", data, COSTS, NAN)),
+        ("controller-node", "controller-of-a-node-that-is-not-there", lambda data: pack("<i", data, CHANNEL, NODES)),
+        ("controller-node", "controller-with-a-part-on-no-node", lambda data: pack("<i", data, PART + 4, 4000)),
+        ("controller-point", "controller-with-a-channel-of-no-point", lambda data: pack("<i", data, CHANNEL + 20, 99)),
+        ("controller-channel", "controller-with-a-part-of-no-channel", lambda data: pack("<i", data, PART + 176, 7)),
+        ("controller-class", "controller-with-a-part-of-no-class", lambda data: pack("<i", data, PART, 31)),
+    ]
+)
 
 
 @of_controller("controller-numbers")
@@ -75,11 +75,6 @@ def controller_with_a_step_of_less_than_no_time(data: bytearray) -> None:
     struct.pack_into("<f", data, STATES + SIZE + 32, -5.0)
 
 
-@of_controller("controller-numbers")
-def controller_with_an_unknown_cost(data: bytearray) -> None:
-    struct.pack_into("<f", data, COSTS, NAN)
-
-
 @of_controller("controller-frame")
 def controller_beyond_the_clip(data: bytearray) -> None:
     struct.pack_into("<f", data, STATES + 2 * SIZE + 24, 4000.0)
@@ -90,25 +85,10 @@ def controller_with_a_channel_beyond_the_clip(data: bytearray) -> None:
     struct.pack_into("<f", data, CHANNEL + 8, 4000.0)
 
 
-@of_controller("controller-node")
-def controller_of_a_node_that_is_not_there(data: bytearray) -> None:
-    struct.pack_into("<i", data, CHANNEL, NODES)
-
-
-@of_controller("controller-node")
-def controller_with_a_part_on_no_node(data: bytearray) -> None:
-    struct.pack_into("<i", data, PART + 4, 4000)
-
-
 @of_controller("controller-point")
 def controller_of_a_point_that_is_not_there(data: bytearray) -> None:
     for row in range(COUNT):
         struct.pack_into("<i", data, STATES + row * SIZE + 156, 2)
-
-
-@of_controller("controller-point")
-def controller_with_a_channel_of_no_point(data: bytearray) -> None:
-    struct.pack_into("<i", data, CHANNEL + 20, 99)
 
 
 @of_controller("controller-contact")
@@ -119,16 +99,6 @@ def controller_with_other_feet_in_a_state(data: bytearray) -> None:
 @of_controller("controller-group")
 def controller_with_a_group_that_is_not_there(data: bytearray) -> None:
     struct.pack_into("<i", data, STATES + 0x90, 2)
-
-
-@of_controller("controller-channel")
-def controller_with_a_part_of_no_channel(data: bytearray) -> None:
-    struct.pack_into("<i", data, PART + 176, 7)
-
-
-@of_controller("controller-class")
-def controller_with_a_part_of_no_class(data: bytearray) -> None:
-    struct.pack_into("<i", data, PART, 31)
 
 
 @of_controller("controller-transition")

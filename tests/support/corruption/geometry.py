@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from tests.support.corruption.base import NONE, NotHere, Nres, of_dialect, of_model
 
-
-@of_model("batch-indices")
-def indices_past_the_table(box: Nres) -> None:
-    box.table(13).set(0, 10, "I", 0xFFFFFFFF)
-
-
-@of_model("batch-indices")
-def index_count_huge(box: Nres) -> None:
-    box.table(13).set(0, 8, "H", 0xFFFF)
+of_model.table(
+    [
+        ("batch-indices", "indices-past-the-table", lambda box: box.table(13).set(0, 10, "I", 0xFFFFFFFF)),
+        ("batch-indices", "index-count-huge", lambda box: box.table(13).set(0, 8, "H", 0xFFFF)),
+        ("batch-vertices", "base-vertex-huge", lambda box: box.table(13).set(0, 16, "I", 0xFFFFFFFF)),
+        ("batch-vertices", "index-past-the-vertices", lambda box: box.table(6).set(0, 0, "H", 0xFFFF)),
+        ("batch-window-end", "window-past-the-vertices", lambda box: box.table(13).set(0, 14, "H", 0xFFFF)),
+        ("batch-tile", "batch-twice", lambda box: box.table(13).append()),
+        ("triangle-count", "descriptor-too-many", lambda box: box.table(7).append()),
+        ("triangle-link", "neighbour-past-the-table", lambda box: box.table(7).set(0, 2, "H", 0xFFFE)),
+        ("triangle-unit", "normal-zero", lambda box: box.table(7).set(0, 8, "3h", 0, 0, 0)),
+    ]
+)
 
 
 @of_model("batch-indices")
@@ -39,16 +43,6 @@ def broken_batches_share_all_indices(box: Nres) -> None:
     batches.entry.attr1 = len(batches)
 
 
-@of_model("batch-vertices")
-def base_vertex_huge(box: Nres) -> None:
-    box.table(13).set(0, 16, "I", 0xFFFFFFFF)
-
-
-@of_model("batch-vertices")
-def index_past_the_vertices(box: Nres) -> None:
-    box.table(6).set(0, 0, "H", 0xFFFF)
-
-
 @of_model("batch-triangles")
 def count_no_multiple_of_3(box: Nres) -> None:
     batches = box.table(13)
@@ -61,16 +55,6 @@ def window_zero(box: Nres) -> None:
     batches = box.table(13)
     box.entry(7)
     batches.set(batches.first(lambda r: batches.get(r, 8) > 0), 14, "H", 0)
-
-
-@of_model("batch-window-end")
-def window_past_the_vertices(box: Nres) -> None:
-    box.table(13).set(0, 14, "H", 0xFFFF)
-
-
-@of_model("batch-tile")
-def batch_twice(box: Nres) -> None:
-    box.table(13).append()
 
 
 @of_model("batch-tile")
@@ -146,11 +130,6 @@ def lightmaps_without_coordinates(box: Nres) -> None:
 
 
 @of_model("triangle-count")
-def descriptor_too_many(box: Nres) -> None:
-    box.table(7).append()
-
-
-@of_model("triangle-count")
 def no_descriptors(box: Nres) -> None:
     entry = box.entry(7)
     entry.data.clear()
@@ -158,11 +137,6 @@ def no_descriptors(box: Nres) -> None:
     slots = box.table(2)
     for row in range(len(slots)):
         slots.set(row, 0, "2H", 0, 0)
-
-
-@of_model("triangle-link")
-def neighbour_past_the_table(box: Nres) -> None:
-    box.table(7).set(0, 2, "H", 0xFFFE)
 
 
 @of_model("triangle-link")
@@ -196,11 +170,6 @@ def selector_of_another_edge(box: Nres) -> None:
 def selector_none_with_a_neighbour(box: Nres) -> None:
     triangles, row = box.table(7), _linked(box)
     triangles.set(row, 14, "H", triangles.get(row, 14) | 3)
-
-
-@of_model("triangle-unit")
-def normal_zero(box: Nres) -> None:
-    box.table(7).set(0, 8, "3h", 0, 0, 0)
 
 
 @of_model("triangle-normal")

@@ -4,72 +4,60 @@ from __future__ import annotations
 
 import struct
 
-from tests.support.corruption.base import INF, NAN, NONE, NotHere, Nres, of_model, sound_nodes
+from tests.support.corruption.base import INF, NAN, NONE, NotHere, Nres, change, cut, of_model, pack, put, sound_nodes
 
-
-@of_model("model-tables")
-def no_batches(box: Nres) -> None:
-    box.remove(13)
-
-
-@of_model("model-tables")
-def no_nodes_table(box: Nres) -> None:
-    box.remove(1)
-
-
-@of_model("model-tables")
-def no_positions(box: Nres) -> None:
-    box.remove(3)
-
-
-@of_model("table-missing")
-def no_normals(box: Nres) -> None:
-    box.remove(4)
-
-
-@of_model("table-missing")
-def no_strings(box: Nres) -> None:
-    box.remove(10)
-
-
-@of_model("table-stride")
-def nodes_cut(box: Nres) -> None:
-    del box.entry(1).data[-1:]
-
-
-@of_model("table-stride")
-def positions_cut(box: Nres) -> None:
-    del box.entry(3).data[-4:]
-
-
-@of_model("table-stride")
-def keys_cut(box: Nres) -> None:
-    del box.entry(8).data[-8:]
-
-
-@of_model("table-stride")
-def map_of_odd_bytes(box: Nres) -> None:
-    box.entry(19).data += b"\0"
-
-
-@of_model("table-stride")
-def batches_cut(box: Nres) -> None:
-    del box.entry(13).data[-2:]
-
-
-@of_model("slots-size")
-def header_cut_off(box: Nres) -> None:
-    del box.entry(2).data[100:]
-
-
-@of_model("table-stride")
-def slot_cut_off(box: Nres) -> None:
-    del box.entry(2).data[-4:]
-
-
-@of_model("entry-unknown")
-def table_99(box: Nres) -> None:
-    box.add(99, b"what is this")
+of_model.table(
+    [
+        ("model-tables", "no-batches", lambda box: box.remove(13)),
+        ("model-tables", "no-nodes-table", lambda box: box.remove(1)),
+        ("model-tables", "no-positions", lambda box: box.remove(3)),
+        ("table-missing", "no-normals", lambda box: box.remove(4)),
+        ("table-missing", "no-strings", lambda box: box.remove(10)),
+        ("table-stride", "nodes-cut", lambda box: cut(box.entry(1).data, -1)),
+        ("table-stride", "positions-cut", lambda box: cut(box.entry(3).data, -4)),
+        ("table-stride", "keys-cut", lambda box: cut(box.entry(8).data, -8)),
+        ("table-stride", "map-of-odd-bytes", lambda box: box.entry(19).data.extend(b"\0")),
+        ("table-stride", "batches-cut", lambda box: cut(box.entry(13).data, -2)),
+        ("slots-size", "header-cut-off", lambda box: cut(box.entry(2).data, 100)),
+        ("table-stride", "slot-cut-off", lambda box: cut(box.entry(2).data, -4)),
+        ("entry-unknown", "table-99", lambda box: box.add(99, b"what is this")),
+        ("entry-attr1", "key-count-wrong", lambda box: change(box.entry(8), attr1=0xFFFFFFFF)),
+        ("entry-attr2", "attr2-of-positions", lambda box: change(box.entry(3), attr2=7)),
+        ("entry-attr3", "attr3-of-keys-is-the-stride", lambda box: change(box.entry(8), attr3=24)),
+        ("entry-attr3", "attr3-of-batches", lambda box: change(box.entry(13), attr3=0)),
+        ("vertex-finite", "position-nan", lambda box: box.table(3).set(1, 4, "f", NAN)),
+        ("vertex-finite", "position-infinite", lambda box: box.table(3).set(0, 0, "f", -INF)),
+        ("vertex-count", "normals-too-few", lambda box: cut(box.entry(4).data, -4)),
+        ("vertex-count", "uv-empty", lambda box: box.entry(5).data.clear()),
+        ("vertex-extra", "normals-too-many", lambda box: box.table(4).append()),
+        ("node-parent", "parent-past-the-table", lambda box: sound_nodes(box).set(1, 2, "H", 60000)),
+        ("node-cycle", "parent-is-itself", lambda box: sound_nodes(box).set(0, 2, "H", 0)),
+        ("node-slot", "slot-index-past-the-slots", lambda box: sound_nodes(box).set(1, 8, "H", 60000)),
+        ("node-slot", "slot-index-in-the-last-word", lambda box: sound_nodes(box).set(0, 36, "H", 0xFFFE)),
+        ("slot-finite", "slot-box-nan", lambda box: box.table(2).set(0, 8, "f", NAN)),
+        ("slot-finite", "slot-radius-negative", lambda box: box.table(2).set(0, 44, "f", -1.0)),
+        ("slot-batches", "batches-past-the-table", lambda box: box.table(2).set(0, 4, "H", 60000)),
+        ("slot-batches", "batch-count-huge", lambda box: box.table(2).set(0, 6, "H", 0xFFFF)),
+        ("slot-sphere", "sphere-too-small", lambda box: box.table(2).set(_drawn(box), 44, "f", 0.0)),
+        ("slot-sphere", "sphere-elsewhere", lambda box: box.table(2).set(_drawn(box), 32, "3f", 1e6, 0, 0)),
+        ("slot-volume", "volume-negative", lambda box: box.table(2).set(_drawn(box), 52, "f", -1.0)),
+        ("header-finite", "header-nan", lambda box: pack("<f", box.entry(2).data, 4, NAN)),
+        ("header-finite", "header-radius-negative", lambda box: pack("<f", box.entry(2).data, 108, -5.0)),
+        ("header-cylinder", "cylinder-of-a-point", lambda box: pack("<7f", box.entry(2).data, 112, *[0.0] * 7)),
+        ("string-run", "string-longer-than-the-table", lambda box: pack("<I", box.entry(10).data, 0, 0xFFFFFFF0)),
+        ("string-run", "strings-cut-off", lambda box: cut(box.entry(10).data, -1)),
+        ("string-run", "no-strings-at-all", lambda box: box.entry(10).data.clear()),
+        ("string-tail", "bytes-behind-the-strings", lambda box: box.entry(10).data.extend(b"tail")),
+        ("name-stride", "names-cut", lambda box: cut(box.entry(9).data, -1)),
+        ("name-nul", "name-of-32-bytes", lambda box: put(box.entry(9).data, slice(None, 32), b"n" * 32)),
+        ("graph-size", "graph-cut", lambda box: cut(_graph(box), -4)),
+        ("graph-finite", "graph-point-nan", lambda box: pack("<f", _graph(box), 20, NAN)),
+        ("graph-node", "graph-point-without-node", lambda box: pack("<I", _graph(box), 16, 0xFFFFFFFF)),
+        ("graph-link", "graph-link-past-the-points", lambda box: pack("<I", _graph(box), 44, 2)),
+        ("vertex-finite", "position-huge", lambda box: box.table(3).set(0, 0, "f", 3e38)),
+        ("model-tables", "no-entries", lambda box: box.entries.clear()),
+    ]
+)
 
 
 @of_model("entry-twice")
@@ -84,53 +72,8 @@ def slot_count_wrong(box: Nres) -> None:
 
 
 @of_model("entry-attr1")
-def key_count_wrong(box: Nres) -> None:
-    box.entry(8).attr1 = 0xFFFFFFFF
-
-
-@of_model("entry-attr1")
 def map_count_wrong(box: Nres) -> None:
     box.entry(19).attr1 += 7
-
-
-@of_model("entry-attr2")
-def attr2_of_positions(box: Nres) -> None:
-    box.entry(3).attr2 = 7
-
-
-@of_model("entry-attr3")
-def attr3_of_keys_is_the_stride(box: Nres) -> None:
-    box.entry(8).attr3 = 24
-
-
-@of_model("entry-attr3")
-def attr3_of_batches(box: Nres) -> None:
-    box.entry(13).attr3 = 0
-
-
-@of_model("vertex-finite")
-def position_nan(box: Nres) -> None:
-    box.table(3).set(1, 4, "f", NAN)
-
-
-@of_model("vertex-finite")
-def position_infinite(box: Nres) -> None:
-    box.table(3).set(0, 0, "f", -INF)
-
-
-@of_model("vertex-count")
-def normals_too_few(box: Nres) -> None:
-    del box.entry(4).data[-4:]
-
-
-@of_model("vertex-count")
-def uv_empty(box: Nres) -> None:
-    box.entry(5).data.clear()
-
-
-@of_model("vertex-extra")
-def normals_too_many(box: Nres) -> None:
-    box.table(4).append()
 
 
 @of_model("vertex-unreached")
@@ -169,19 +112,9 @@ def nodes_of_24_bytes(box: Nres) -> None:
 
 
 @of_model("node-parent")
-def parent_past_the_table(box: Nres) -> None:
-    sound_nodes(box).set(1, 2, "H", 60000)
-
-
-@of_model("node-parent")
 def parent_just_past_the_table(box: Nres) -> None:
     nodes = sound_nodes(box)
     nodes.set(0, 2, "H", len(nodes))
-
-
-@of_model("node-cycle")
-def parent_is_itself(box: Nres) -> None:
-    sound_nodes(box).set(0, 2, "H", 0)
 
 
 @of_model("node-cycle")
@@ -211,32 +144,12 @@ def child_before_its_parent(box: Nres) -> None:
     raise NotHere
 
 
-@of_model("node-slot")
-def slot_index_past_the_slots(box: Nres) -> None:
-    sound_nodes(box).set(1, 8, "H", 60000)
-
-
-@of_model("node-slot")
-def slot_index_in_the_last_word(box: Nres) -> None:
-    sound_nodes(box).set(0, 36, "H", 0xFFFE)
-
-
 @of_model("node-stage")
 def later_block_only(box: Nres) -> None:
     nodes = sound_nodes(box)
     row = nodes.first(lambda r: nodes.get(r, 8, "5H") != (NONE,) * 5)
     nodes.set(row, 28, "5H", *nodes.get(row, 8, "5H"))
     nodes.set(row, 8, "10H", *[NONE] * 10)
-
-
-@of_model("slot-finite")
-def slot_box_nan(box: Nres) -> None:
-    box.table(2).set(0, 8, "f", NAN)
-
-
-@of_model("slot-finite")
-def slot_radius_negative(box: Nres) -> None:
-    box.table(2).set(0, 44, "f", -1.0)
 
 
 def _drawn(box: Nres) -> int:
@@ -248,16 +161,6 @@ def _drawn(box: Nres) -> int:
         return bool(slots.get(row, 6)) and all(b - a > 1e-3 for a, b in zip(low, high, strict=True))
 
     return slots.first(wanted)
-
-
-@of_model("slot-batches")
-def batches_past_the_table(box: Nres) -> None:
-    box.table(2).set(0, 4, "H", 60000)
-
-
-@of_model("slot-batches")
-def batch_count_huge(box: Nres) -> None:
-    box.table(2).set(0, 6, "H", 0xFFFF)
 
 
 @of_model("slot-triangles")
@@ -305,35 +208,10 @@ def box_too_large(box: Nres) -> None:
     slots.set(row, 8, "3f", *(2 * a - b for a, b in zip(low, high, strict=True)))
 
 
-@of_model("slot-sphere")
-def sphere_too_small(box: Nres) -> None:
-    box.table(2).set(_drawn(box), 44, "f", 0.0)
-
-
-@of_model("slot-sphere")
-def sphere_elsewhere(box: Nres) -> None:
-    box.table(2).set(_drawn(box), 32, "3f", 1e6, 0, 0)
-
-
 @of_model("slot-area")
 def area_doubled(box: Nres) -> None:
     slots, row = box.table(2), _drawn(box)
     slots.set(row, 48, "f", slots.get(row, 48, "f") * 2 + 1)
-
-
-@of_model("slot-volume")
-def volume_negative(box: Nres) -> None:
-    box.table(2).set(_drawn(box), 52, "f", -1.0)
-
-
-@of_model("header-finite")
-def header_nan(box: Nres) -> None:
-    struct.pack_into("<f", box.entry(2).data, 4, NAN)
-
-
-@of_model("header-finite")
-def header_radius_negative(box: Nres) -> None:
-    struct.pack_into("<f", box.entry(2).data, 108, -5.0)
 
 
 @of_model("header-corners")
@@ -358,26 +236,6 @@ def sphere_of_a_point(box: Nres) -> None:
     struct.pack_into("<f", box.entry(2).data, 108, 0.0)
 
 
-@of_model("header-cylinder")
-def cylinder_of_a_point(box: Nres) -> None:
-    struct.pack_into("<7f", box.entry(2).data, 112, *[0.0] * 7)
-
-
-@of_model("string-run")
-def string_longer_than_the_table(box: Nres) -> None:
-    struct.pack_into("<I", box.entry(10).data, 0, 0xFFFFFFF0)
-
-
-@of_model("string-run")
-def strings_cut_off(box: Nres) -> None:
-    del box.entry(10).data[-1:]
-
-
-@of_model("string-run")
-def no_strings_at_all(box: Nres) -> None:
-    box.entry(10).data.clear()
-
-
 @of_model("string-nul")
 def string_without_end(box: Nres) -> None:
     data, at = box.entry(10).data, 0
@@ -390,25 +248,10 @@ def string_without_end(box: Nres) -> None:
     raise NotHere
 
 
-@of_model("string-tail")
-def bytes_behind_the_strings(box: Nres) -> None:
-    box.entry(10).data += b"tail"
-
-
-@of_model("name-stride")
-def names_cut(box: Nres) -> None:
-    del box.entry(9).data[-1:]
-
-
 @of_model("name-count")
 def one_name_too_many(box: Nres) -> None:
     sound_nodes(box)
     box.table(9).append()
-
-
-@of_model("name-nul")
-def name_of_32_bytes(box: Nres) -> None:
-    box.entry(9).data[:32] = b"n" * 32
 
 
 def _graph(box: Nres) -> bytearray:
@@ -421,45 +264,15 @@ def _graph(box: Nres) -> bytearray:
 
 
 @of_model("graph-size")
-def graph_cut(box: Nres) -> None:
-    del _graph(box)[-4:]
-
-
-@of_model("graph-size")
 def graph_counts_huge(box: Nres) -> None:
     _graph(box)
     box.entry(17).attr1 = 0xFFFFFFFF
-
-
-@of_model("graph-finite")
-def graph_point_nan(box: Nres) -> None:
-    struct.pack_into("<f", _graph(box), 20, NAN)
-
-
-@of_model("graph-node")
-def graph_point_without_node(box: Nres) -> None:
-    struct.pack_into("<I", _graph(box), 16, 0xFFFFFFFF)
-
-
-@of_model("graph-link")
-def graph_link_past_the_points(box: Nres) -> None:
-    struct.pack_into("<I", _graph(box), 44, 2)
-
-
-@of_model("vertex-finite")
-def position_huge(box: Nres) -> None:
-    box.table(3).set(0, 0, "f", 3e38)
 
 
 @of_model("model-tables")
 def no_known_table(box: Nres) -> None:
     for entry in box.entries:
         entry.type += 1000
-
-
-@of_model("model-tables")
-def no_entries(box: Nres) -> None:
-    box.entries.clear()
 
 
 @of_model("header-flat")

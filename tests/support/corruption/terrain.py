@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.corruption.base import DATA, INF, NAN, NONE, Nres, Table, kinds
+from tests.support.corruption.base import DATA, INF, NAN, NONE, Nres, Table, change, cut, kinds, pack, put
 
 
 @dataclass(frozen=True)
@@ -36,55 +35,50 @@ def write_terrain(folder: Path, sample: Land, change: Callable[[Nres], None]) ->
 of_terrain = kinds("terrain", levels, write_terrain)
 
 
-@of_terrain("terrain-tables")
-def no_microtexture(box: Nres) -> None:
-    box.remove(18)
-
-
-@of_terrain("terrain-tables")
-def no_faces(box: Nres) -> None:
-    box.remove(21)
-
-
-@of_terrain("terrain-tables")
-def no_uv(box: Nres) -> None:
-    box.remove(5)
-
-
-@of_terrain("terrain-stride")
-def faces_cut(box: Nres) -> None:
-    del box.entry(21).data[-1:]
-
-
-@of_terrain("terrain-tables")
-def slots_without_a_header(box: Nres) -> None:
-    del box.entry(2).data[100:]
-
-
-@of_terrain("terrain-stride")
-def squares_cut(box: Nres) -> None:
-    del box.entry(1).data[-2:]
-
-
-@of_terrain("terrain-order")
-def tables_in_another_order(box: Nres) -> None:
-    box.entries.reverse()
+of_terrain.table(
+    [
+        ("terrain-tables", "no-microtexture", lambda box: box.remove(18)),
+        ("terrain-tables", "no-faces", lambda box: box.remove(21)),
+        ("terrain-tables", "no-uv", lambda box: box.remove(5)),
+        ("terrain-stride", "faces-cut", lambda box: cut(box.entry(21).data, -1)),
+        ("terrain-tables", "slots-without-a-header", lambda box: cut(box.entry(2).data, 100)),
+        ("terrain-stride", "squares-cut", lambda box: cut(box.entry(1).data, -2)),
+        ("terrain-order", "tables-in-another-order", lambda box: box.entries.reverse()),
+        ("terrain-vertex-count", "uv-too-few", lambda box: cut(box.entry(5).data, -4)),
+        ("terrain-tables", "positions-empty", lambda box: box.entry(3).data.clear()),
+        ("terrain-finite", "ground-nan", lambda box: box.table(3).set(3, 8, "f", NAN)),
+        ("terrain-blend-finite", "blend-infinite", lambda box: box.table(14).set(0, 0, "f", INF)),
+        ("terrain-blend", "blend-of-two", lambda box: box.table(14).set(1, 0, "f", 2.0)),
+        ("terrain-box", "whole-box-nan", lambda box: pack("<f", box.entry(2).data, 0, NAN)),
+        ("terrain-opaque", "header-bytes-behind-the-corners", lambda box: put(box.entry(2).data, 100, 1)),
+        ("terrain-opaque", "slot-tail-not-zero", lambda box: box.table(2).set(0, 64, "I", 5)),
+        ("terrain-slot-faces", "faces-past-the-table", lambda box: box.table(2).set(0, 0, "H", 60000)),
+        ("terrain-slot-box", "slot-box-nan", lambda box: box.table(2).set(0, 8, "f", NAN)),
+        ("terrain-squares", "squares-across-zero", lambda box: change(box.entry(1), attr2=0)),
+        ("terrain-squares", "squares-across-huge", lambda box: change(box.entry(1), attr2=0xFFFFFFFF)),
+        ("terrain-square-slot", "square-slot-past-the-slots", lambda box: box.table(1).set(0, 8, "H", 60000)),
+        ("terrain-square-words", "square-word-unusual", lambda box: box.table(1).set(0, 0, "H", 3)),
+        ("terrain-face-vertex", "face-vertex-past-the-table", lambda box: box.table(21).set(0, 8, "H", 0xFFFF)),
+        ("terrain-face-link", "face-link-past-the-table", lambda box: box.table(21).set(0, 14, "H", 0xFFFE)),
+        ("terrain-lone-face", "face-without-neighbours", lambda box: box.table(21).set(0, 14, "3H", NONE, NONE, NONE)),
+        ("terrain-normal", "face-normal-zero", lambda box: box.table(21).set(0, 20, "3h", 0, 0, 0)),
+        ("terrain-footing", "face-of-row-0", lambda box: box.table(21).set(0, 4, "B", 0)),
+        ("terrain-draw-order", "draw-order-empty", lambda box: box.entry(11).data.clear()),
+        ("terrain-draw-group", "draw-flag-wrong", lambda box: box.table(11).set(0, 2, "B", 0)),
+        ("nres-payload", "terrain-payload-outside", lambda box: change(box.entry(21), size=0x7FFFFFFF)),
+        ("terrain-finite", "ground-huge", lambda box: box.table(3).set(0, 8, "f", 3e38)),
+        ("terrain-attr1", "count-of-faces-wrong", lambda box: change(box.entry(21), attr1=0)),
+        ("terrain-attr3", "stride-of-slots-wrong", lambda box: change(box.entry(2), attr3=64)),
+        ("terrain-attr3", "stride-of-faces-wrong", lambda box: change(box.entry(21), attr3=0)),
+        ("terrain-square-fine", "square-without-a-fine-slot", lambda box: box.table(1).set(0, 8, "H", NONE)),
+    ]
+)
 
 
 @of_terrain("terrain-twice")
 def two_position_tables(box: Nres) -> None:
     entry = box.entry(3)
     box.add(3, bytes(entry.data), entry.attr1, entry.attr2, entry.attr3)
-
-
-@of_terrain("terrain-vertex-count")
-def uv_too_few(box: Nres) -> None:
-    del box.entry(5).data[-4:]
-
-
-@of_terrain("terrain-tables")
-def positions_empty(box: Nres) -> None:
-    box.entry(3).data.clear()
 
 
 @of_terrain("terrain-limits")
@@ -101,44 +95,9 @@ def too_many_faces(box: Nres) -> None:
     faces.entry.data += last * (32768 - len(faces))
 
 
-@of_terrain("terrain-finite")
-def ground_nan(box: Nres) -> None:
-    box.table(3).set(3, 8, "f", NAN)
-
-
-@of_terrain("terrain-blend-finite")
-def blend_infinite(box: Nres) -> None:
-    box.table(14).set(0, 0, "f", INF)
-
-
-@of_terrain("terrain-blend")
-def blend_of_two(box: Nres) -> None:
-    box.table(14).set(1, 0, "f", 2.0)
-
-
-@of_terrain("terrain-box")
-def whole_box_nan(box: Nres) -> None:
-    struct.pack_into("<f", box.entry(2).data, 0, NAN)
-
-
-@of_terrain("terrain-opaque")
-def header_bytes_behind_the_corners(box: Nres) -> None:
-    box.entry(2).data[100] = 1
-
-
-@of_terrain("terrain-opaque")
-def slot_tail_not_zero(box: Nres) -> None:
-    box.table(2).set(0, 64, "I", 5)
-
-
 @of_terrain("terrain-slot-count")
 def slot_count_wrong(box: Nres) -> None:
     box.entry(2).attr1 += 1
-
-
-@of_terrain("terrain-slot-faces")
-def faces_past_the_table(box: Nres) -> None:
-    box.table(2).set(0, 0, "H", 60000)
 
 
 @of_terrain("terrain-reuse")
@@ -147,11 +106,6 @@ def slots_share_all_faces(box: Nres) -> None:
     slots.set(0, 0, "HH", 0, faces)
     slots.entry.data += bytes(slots.entry.data[140:208]) * ((1 << 20) // faces + 16)
     slots.entry.attr1 = len(slots)
-
-
-@of_terrain("terrain-slot-box")
-def slot_box_nan(box: Nres) -> None:
-    box.table(2).set(0, 8, "f", NAN)
 
 
 @of_terrain("terrain-slot-sphere")
@@ -174,36 +128,6 @@ def runs_do_not_chain(box: Nres) -> None:
     slots.set(row, 2, "H", slots.get(row, 2) - 1)
 
 
-@of_terrain("terrain-squares")
-def squares_across_zero(box: Nres) -> None:
-    box.entry(1).attr2 = 0
-
-
-@of_terrain("terrain-squares")
-def squares_across_huge(box: Nres) -> None:
-    box.entry(1).attr2 = 0xFFFFFFFF
-
-
-@of_terrain("terrain-square-slot")
-def square_slot_past_the_slots(box: Nres) -> None:
-    box.table(1).set(0, 8, "H", 60000)
-
-
-@of_terrain("terrain-square-words")
-def square_word_unusual(box: Nres) -> None:
-    box.table(1).set(0, 0, "H", 3)
-
-
-@of_terrain("terrain-face-vertex")
-def face_vertex_past_the_table(box: Nres) -> None:
-    box.table(21).set(0, 8, "H", 0xFFFF)
-
-
-@of_terrain("terrain-face-link")
-def face_link_past_the_table(box: Nres) -> None:
-    box.table(21).set(0, 14, "H", 0xFFFE)
-
-
 def _linked(box: Nres) -> tuple[Table, int]:
     faces = box.table(21)
     return faces, faces.first(lambda row: faces.get(row, 14) != NONE)
@@ -219,11 +143,6 @@ def face_links_to_itself(box: Nres) -> None:
 def selector_none_with_a_neighbour(box: Nres) -> None:
     faces, row = _linked(box)
     faces.set(row, 26, "B", faces.get(row, 26, "B") | 3)
-
-
-@of_terrain("terrain-lone-face")
-def face_without_neighbours(box: Nres) -> None:
-    box.table(21).set(0, 14, "3H", NONE, NONE, NONE)
 
 
 @of_terrain("terrain-face-square")
@@ -250,11 +169,6 @@ def face_normal_down(box: Nres) -> None:
     faces.set(0, 20, "3h", *(max(-32767, -v) for v in faces.get(0, 20, "3h")))
 
 
-@of_terrain("terrain-normal")
-def face_normal_zero(box: Nres) -> None:
-    box.table(21).set(0, 20, "3h", 0, 0, 0)
-
-
 @of_terrain("terrain-flags")
 def face_without_0x600(box: Nres) -> None:
     faces = box.table(21)
@@ -265,11 +179,6 @@ def face_without_0x600(box: Nres) -> None:
 def face_turned_over(box: Nres) -> None:
     faces = box.table(21)
     faces.set(0, 8, "3H", *reversed(faces.get(0, 8, "3H")))
-
-
-@of_terrain("terrain-footing")
-def face_of_row_0(box: Nres) -> None:
-    box.table(21).set(0, 4, "B", 0)
 
 
 @of_terrain("terrain-corner")
@@ -290,26 +199,6 @@ def face_drawn_twice(box: Nres) -> None:
     draw.set(0, 0, "H", draw.get(1, 0))
 
 
-@of_terrain("terrain-draw-order")
-def draw_order_empty(box: Nres) -> None:
-    box.entry(11).data.clear()
-
-
-@of_terrain("terrain-draw-group")
-def draw_flag_wrong(box: Nres) -> None:
-    box.table(11).set(0, 2, "B", 0)
-
-
-@of_terrain("nres-payload")
-def terrain_payload_outside(box: Nres) -> None:
-    box.entry(21).size = 0x7FFFFFFF
-
-
-@of_terrain("terrain-finite")
-def ground_huge(box: Nres) -> None:
-    box.table(3).set(0, 8, "f", 3e38)
-
-
 @of_terrain("terrain-attr1")
 def counts_of_squares_wrong(box: Nres) -> None:
     box.entry(1).attr1 += box.entry(1).attr2
@@ -323,21 +212,6 @@ def count_of_vertices_wrong(box: Nres) -> None:
 @of_terrain("terrain-attr1")
 def count_of_drawn_faces_wrong(box: Nres) -> None:
     box.entry(11).attr1 -= 1
-
-
-@of_terrain("terrain-attr1")
-def count_of_faces_wrong(box: Nres) -> None:
-    box.entry(21).attr1 = 0
-
-
-@of_terrain("terrain-attr3")
-def stride_of_slots_wrong(box: Nres) -> None:
-    box.entry(2).attr3 = 64
-
-
-@of_terrain("terrain-attr3")
-def stride_of_faces_wrong(box: Nres) -> None:
-    box.entry(21).attr3 = 0
 
 
 @of_terrain("terrain-slot-bounds")
@@ -360,11 +234,6 @@ def face_without_area(box: Nres) -> None:
     faces = box.table(21)
     first = faces.get(0, 8)
     faces.set(0, 8, "3H", first, first, faces.get(0, 12))
-
-
-@of_terrain("terrain-square-fine")
-def square_without_a_fine_slot(box: Nres) -> None:
-    box.table(1).set(0, 8, "H", NONE)
 
 
 @of_terrain("terrain-ground")

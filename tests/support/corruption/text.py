@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from msh_gltf.converter.formats.control_points import POINTS_TYPE
-from tests.support.corruption.base import DATA, Entry, NotHere, Nres, kinds
+from tests.support.corruption.base import DATA, Entry, NotHere, Nres, change, cut, kinds, pack, put
 from tests.support.game import MESH, archive, entry
 from tests.support.points import cpt
 
@@ -44,29 +44,18 @@ def _header(lines: list[bytes]) -> int:
     return next(i for i, line in enumerate(lines) if line.startswith(b"Bunker_Medium"))
 
 
-@of_build("build-category")
-def category_unknown(lines: list[bytes]) -> None:
-    lines[_header(lines)] = b"Castle 3\r\n"
-
-
-@of_build("build-category")
-def category_in_lower_case(lines: list[bytes]) -> None:
-    lines[_header(lines)] = b"bunker_medium 3\r\n"
-
-
-@of_build("build-count")
-def count_too_large(lines: list[bytes]) -> None:
-    lines.append(b"Hangar 99\r\n")
-
-
-@of_build("build-count")
-def count_negative(lines: list[bytes]) -> None:
-    lines[_header(lines)] = b"Bunker_Medium -3\r\n"
-
-
-@of_build("build-count")
-def count_of_letters(lines: list[bytes]) -> None:
-    lines[_header(lines)] = b"Bunker_Medium three\r\n"
+of_build.table(
+    [
+        ("build-category", "category-unknown", lambda lines: put(lines, _header(lines), b"Castle 3\r\n")),
+        ("build-category", "category-in-lower-case", lambda lines: put(lines, _header(lines), b"bunker_medium 3\r\n")),
+        ("build-count", "count-too-large", lambda lines: lines.append(b"Hangar 99\r\n")),
+        ("build-count", "count-negative", lambda lines: put(lines, _header(lines), b"Bunker_Medium -3\r\n")),
+        ("build-count", "count-of-letters", lambda lines: put(lines, _header(lines), b"Bunker_Medium three\r\n")),
+        ("build-stray", "path-too-many", lambda lines: put(lines, _header(lines), b"Bunker_Medium 2\r\n")),
+        ("build-line", "line-of-junk", lambda lines: lines.insert(0, b"\x00\xff junk junk\r\n")),
+        ("build-twice", "category-twice", lambda lines: lines.append(b"\r\nBunker_Medium 0\r\n")),
+    ]
+)
 
 
 @of_build("build-count")
@@ -80,39 +69,16 @@ def path_without_quotes(lines: list[bytes]) -> None:
     lines[at] = lines[at].replace(b'"', b"")
 
 
-@of_build("build-stray")
-def path_too_many(lines: list[bytes]) -> None:
-    lines[_header(lines)] = b"Bunker_Medium 2\r\n"
-
-
-@of_build("build-line")
-def line_of_junk(lines: list[bytes]) -> None:
-    lines.insert(0, b"\x00\xff junk junk\r\n")
-
-
-@of_build("build-twice")
-def category_twice(lines: list[bytes]) -> None:
-    lines.append(b"\r\nBunker_Medium 0\r\n")
-
-
-@of_wear("wear-count")
-def wear_empty(lines: list[bytes]) -> None:
-    lines.clear()
-
-
-@of_wear("wear-count")
-def wear_count_of_letters(lines: list[bytes]) -> None:
-    lines[0] = b"many\r\n"
-
-
-@of_wear("wear-count")
-def wear_count_too_large(lines: list[bytes]) -> None:
-    lines[0] = b"99999\r\n"
-
-
-@of_wear("wear-count")
-def wear_count_of_many_digits(lines: list[bytes]) -> None:
-    lines[0] = b"9" * 5000 + b"\r\n"
+of_wear.table(
+    [
+        ("wear-count", "wear-empty", lambda lines: lines.clear()),
+        ("wear-count", "wear-count-of-letters", lambda lines: put(lines, 0, b"many\r\n")),
+        ("wear-count", "wear-count-too-large", lambda lines: put(lines, 0, b"99999\r\n")),
+        ("wear-count", "wear-count-of-many-digits", lambda lines: put(lines, 0, b"9" * 5000 + b"\r\n")),
+        ("wear-row", "wear-row-without-a-name", lambda lines: put(lines, 1, b"0\r\n")),
+        ("wear-id", "wear-id-is-not-the-row", lambda lines: put(lines, 1, b"77 NAME\r\n")),
+    ]
+)
 
 
 @of_wear("wear-count")
@@ -120,16 +86,6 @@ def wear_lightmaps_without_a_count(lines: list[bytes]) -> None:
     if b"LIGHTMAPS" in b"".join(lines).upper():
         raise NotHere
     lines += [b"\r\n", b"LIGHTMAPS\r\n"]
-
-
-@of_wear("wear-row")
-def wear_row_without_a_name(lines: list[bytes]) -> None:
-    lines[1] = b"0\r\n"
-
-
-@of_wear("wear-id")
-def wear_id_is_not_the_row(lines: list[bytes]) -> None:
-    lines[1] = b"77 NAME\r\n"
 
 
 @of_wear("wear-extra")
@@ -201,34 +157,21 @@ def _with_track(entry: Entry) -> int:
     return at + 6
 
 
-@of_material("material-version")
-def version_5(entry: Entry) -> None:
-    entry.attr2 = 5
-
-
-@of_material("material-header")
-def material_of_5_bytes(entry: Entry) -> None:
-    del entry.data[5:]
-
-
-@of_material("material-header")
-def material_empty(entry: Entry) -> None:
-    entry.data.clear()
-
-
-@of_material("material-phases")
-def no_phases(entry: Entry) -> None:
-    struct.pack_into("<H", entry.data, 0, 0)
-
-
-@of_material("material-phases")
-def phases_past_the_entry(entry: Entry) -> None:
-    struct.pack_into("<H", entry.data, 0, 0xFFFF)
-
-
-@of_material("material-phases")
-def phase_cut(entry: Entry) -> None:
-    del entry.data[14 + 20 :]
+of_material.table(
+    [
+        ("material-version", "version-5", lambda entry: change(entry, attr2=5)),
+        ("material-header", "material-of-5-bytes", lambda entry: cut(entry.data, 5)),
+        ("material-header", "material-empty", lambda entry: entry.data.clear()),
+        ("material-phases", "no-phases", lambda entry: pack("<H", entry.data, 0, 0)),
+        ("material-phases", "phases-past-the-entry", lambda entry: pack("<H", entry.data, 0, 0xFFFF)),
+        ("material-phases", "phase-cut", lambda entry: cut(entry.data, 14 + 20)),
+        ("material-alpha", "alpha-of-200", lambda entry: put(entry.data, 14 + 3, 200)),
+        ("material-kind", "kind-of-77", lambda entry: change(entry, attr1=77)),
+        ("material-key-phase", "key-past-the-phases", lambda entry: pack("<H", entry.data, _with_track(entry), 0xFFFF)),
+        ("material-key-word", "key-word-not-zero", lambda entry: pack("<H", entry.data, _with_track(entry) + 4, 1)),
+        ("material-tail", "bytes-behind-the-tracks", lambda entry: entry.data.extend(b"tail")),
+    ]
+)
 
 
 @of_material("material-tracks")
@@ -242,31 +185,6 @@ def tracks_past_the_entry(entry: Entry) -> None:
 def keys_past_the_entry(entry: Entry) -> None:
     at = _with_track(entry)
     struct.pack_into("<H", entry.data, at - 2, 0xFFFF)
-
-
-@of_material("material-alpha")
-def alpha_of_200(entry: Entry) -> None:
-    entry.data[14 + 3] = 200
-
-
-@of_material("material-kind")
-def kind_of_77(entry: Entry) -> None:
-    entry.attr1 = 77
-
-
-@of_material("material-key-phase")
-def key_past_the_phases(entry: Entry) -> None:
-    struct.pack_into("<H", entry.data, _with_track(entry), 0xFFFF)
-
-
-@of_material("material-key-word")
-def key_word_not_zero(entry: Entry) -> None:
-    struct.pack_into("<H", entry.data, _with_track(entry) + 4, 1)
-
-
-@of_material("material-tail")
-def bytes_behind_the_tracks(entry: Entry) -> None:
-    entry.data += b"tail"
 
 
 def _points() -> list[Text]:
@@ -286,90 +204,32 @@ def _write_points(folder: Path, sample: Text, change: Callable[[bytearray], None
 of_points = kinds("control points", _points, _write_points)
 
 
-@of_points("points-size")
-def points_cut(data: bytearray) -> None:
-    del data[-1]
+of_points.table(
+    [
+        ("points-size", "points-cut", lambda data: data.pop()),
+        ("points-size", "points-many", lambda data: pack("<I", data, 0, 0xFFFFFFFF)),
+        ("point-place", "point-on-no-node", lambda data: pack("<i", data, 8, 9999)),
+        ("point-place", "point-on-a-negative-node", lambda data: pack("<i", data, 8, -1)),
+        ("point-place", "point-nowhere", lambda data: pack("<f", data, 4 + 12, float("nan"))),
+    ]
+)
 
 
-@of_points("points-size")
-def points_many(data: bytearray) -> None:
-    struct.pack_into("<I", data, 0, 0xFFFFFFFF)
-
-
-@of_points("point-place")
-def point_on_no_node(data: bytearray) -> None:
-    struct.pack_into("<i", data, 8, 9999)
-
-
-@of_points("point-place")
-def point_on_a_negative_node(data: bytearray) -> None:
-    struct.pack_into("<i", data, 8, -1)
-
-
-@of_points("point-place")
-def point_nowhere(data: bytearray) -> None:
-    struct.pack_into("<f", data, 4 + 12, float("nan"))
-
-
-def _twice(code: str) -> Callable[[Callable[[Entry], None]], Callable[[Entry], None]]:
-    """For textures and lightmaps alike."""
-
-    def register(function: Callable[[Entry], None]) -> Callable[[Entry], None]:
-        of_texture(code)(function)
-        of_lightmap(code)(function)
-        return function
-
-    return register
-
-
-@_twice("texm-magic")
-def magic_wrong(entry: Entry) -> None:
-    entry.data[:4] = b"DDS "
-
-
-@_twice("texm-magic")
-def texture_empty(entry: Entry) -> None:
-    entry.data.clear()
-
-
-@_twice("texm-header")
-def texture_of_20_bytes(entry: Entry) -> None:
-    del entry.data[20:]
-
-
-@_twice("texm-format")
-def format_of_7(entry: Entry) -> None:
-    struct.pack_into("<I", entry.data, 28, 7)
-
-
-@_twice("texm-sides")
-def width_zero(entry: Entry) -> None:
-    struct.pack_into("<I", entry.data, 4, 0)
-
-
-@_twice("texm-mips")
-def no_levels(entry: Entry) -> None:
-    struct.pack_into("<I", entry.data, 12, 0)
-
-
-@_twice("texm-mips")
-def levels_huge(entry: Entry) -> None:
-    struct.pack_into("<I", entry.data, 12, 0xFFFFFFFF)
-
-
-@_twice("texm-size")
-def sides_huge(entry: Entry) -> None:
-    struct.pack_into("<2I", entry.data, 4, 0x7FFFFFFF, 0x7FFFFFFF)
-
-
-@_twice("texm-size")
-def pixels_cut(entry: Entry) -> None:
-    del entry.data[40:]
-
-
-@_twice("texm-word16")
-def word16_of_5(entry: Entry) -> None:
-    struct.pack_into("<I", entry.data, 16, 5)
+#: For textures and lightmaps alike.
+TEXTURES = [
+    ("texm-magic", "magic-wrong", lambda entry: put(entry.data, slice(None, 4), b"DDS ")),
+    ("texm-magic", "texture-empty", lambda entry: entry.data.clear()),
+    ("texm-header", "texture-of-20-bytes", lambda entry: cut(entry.data, 20)),
+    ("texm-format", "format-of-7", lambda entry: pack("<I", entry.data, 28, 7)),
+    ("texm-sides", "width-zero", lambda entry: pack("<I", entry.data, 4, 0)),
+    ("texm-mips", "no-levels", lambda entry: pack("<I", entry.data, 12, 0)),
+    ("texm-mips", "levels-huge", lambda entry: pack("<I", entry.data, 12, 0xFFFFFFFF)),
+    ("texm-size", "sides-huge", lambda entry: pack("<2I", entry.data, 4, 0x7FFFFFFF, 0x7FFFFFFF)),
+    ("texm-size", "pixels-cut", lambda entry: cut(entry.data, 40)),
+    ("texm-word16", "word16-of-5", lambda entry: pack("<I", entry.data, 16, 5)),
+]
+of_texture.table(TEXTURES)
+of_lightmap.table(TEXTURES)
 
 
 def _without_page(entry: Entry) -> None:
@@ -378,19 +238,22 @@ def _without_page(entry: Entry) -> None:
         del entry.data[at:]
 
 
-@_twice("texm-page")
+@of_texture("texm-page")
+@of_lightmap("texm-page")
 def page_cut(entry: Entry) -> None:
     _without_page(entry)
     entry.data += b"Page" + struct.pack("<I", 0x7FFFFFFF)
 
 
-@_twice("texm-rect")
+@of_texture("texm-rect")
+@of_lightmap("texm-rect")
 def rectangle_outside(entry: Entry) -> None:
     _without_page(entry)
     entry.data += b"Page" + struct.pack("<I4H", 1, 60000, 10, 0, 10)
 
 
-@_twice("texm-tail")
+@of_texture("texm-tail")
+@of_lightmap("texm-tail")
 def bytes_behind_the_levels(entry: Entry) -> None:
     _without_page(entry)
     entry.data += b"junk"

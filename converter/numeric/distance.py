@@ -1,0 +1,97 @@
+"""Measure how far surfaces are from each other."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import needed_for
+from .arrays import Bools, Floats, Ints, ranges, row_ids
+
+#: Samples that are compared with all triangles at once.
+_CHUNK = 64
+
+
+def surface_distance(one: Floats, other: Floats) -> float:
+    """Return how far two surfaces are from each other: the larger of both ways.
+
+    Measured from the corners, the middles of edges and of triangles; triangles that both have are not looked at.
+
+    Args:
+        one, other: (n, 3, 3) corners of triangles.
+
+    Returns:
+        Infinity where one of both has no triangle.
+    """
+    if not len(one) or not len(other):
+        return 0.0 if len(one) == len(other) else float("inf")
+    return max(_one_way(one, other), _one_way(other, one))
+
+
+def _one_way(one: Floats, other: Floats) -> float:
+    """The largest distance of samples of a surface to the other one.
+
+    Each sample is at most as far as the nearest of the triangles at the nearest corner. The samples that may be
+    the farthest are compared with all triangles first; most are known to be nearer before their turn comes.
+    """
+    corners = one[~_shared(one, other)]
+    middles = (corners + np.roll(corners, 1, axis=1)) / 2
+    samples = np.concatenate([corners, middles, corners.mean(1, keepdims=True)], axis=1).reshape(-1, 3)
+    if not len(samples):
+        return 0.0
+    with needed_for("--generate-lods", "scipy"):
+        from scipy.spatial import cKDTree
+
+    places, place = np.unique(other.reshape(-1, 3), axis=0, return_inverse=True)
+    order = np.argsort(place.reshape(-1), kind="stable")
+    start = np.searchsorted(place.reshape(-1)[order], np.arange(len(places) + 1))
+    apart, nearest = cKDTree(places).query(samples)
+    samples, nearest = samples[apart > 0], np.asarray(nearest)[apart > 0]
+    count = np.diff(start)[nearest]
+    most = _nearest(samples, other, count, order[ranges(start[nearest], count)] // 3)
+    low, high, away = other.min(1), other.max(1), 0.0
+    farthest_first = np.argsort(-most)
+    for k in range(0, len(most), _CHUNK):
+        rows = farthest_first[k : k + _CHUNK]
+        rows = rows[most[rows] > away]
+        if not len(rows):
+            break
+        own, room = samples[rows, None], most[rows, None, None] * (1 + 1e-9)
+        sample, triangle = np.nonzero(((low <= own + room) & (high >= own - room)).all(2))
+        away = max(
+            away, float(_nearest(samples[rows], other, np.bincount(sample, minlength=len(rows)), triangle).max())
+        )
+    return away
+
+
+def _shared(one: Floats, other: Floats) -> Bools:
+    """Which triangles the other surface has, too, whatever corner is first. (n, 3, 3) -> (n,)."""
+    both = np.concatenate([one, other]) + 0.0
+    _, place = np.unique(both.reshape(-1, 3), axis=0, return_inverse=True)
+    ids = row_ids(np.sort(place.reshape(-1, 3), axis=1).astype(np.uint64))
+    return np.isin(ids[: len(one)], ids[len(one) :])
+
+
+def _nearest(points: Floats, triangles: Floats, count: Ints, candidates: Ints) -> NDArray[np.float64]:
+    """Distance of points to the nearest of their candidates.
+
+    Args:
+        points: (n, 3).
+        triangles: (m, 3, 3).
+        count: (n,) candidates of each point, one at least.
+        candidates: (sum,) rows of triangles, point after point.
+    """
+    p, corners = np.repeat(points, count, axis=0), triangles[candidates]
+    a = corners[:, 0]
+    u, v, to = corners[:, 1] - a, corners[:, 2] - a, p - a
+    uu, uv, vv, pu, pv = (np.einsum("ij,ij->i", x, y) for x, y in ((u, u), (u, v), (v, v), (to, u), (to, v)))
+    area = uu * vv - uv * uv
+    safe = np.where(area > 0, area, 1)
+    s, t = (vv * pu - uv * pv) / safe, (uu * pv - uv * pu) / safe
+    inside = (area > 0) & (s >= 0) & (t >= 0) & (s + t <= 1)
+    squared = np.where(inside, ((to - s[:, None] * u - t[:, None] * v) ** 2).sum(1), np.inf)
+    for k in range(3):
+        away, along = p - corners[:, k], corners[:, (k + 1) % 3] - corners[:, k]
+        part = np.clip(np.einsum("ij,ij->i", away, along) / np.maximum((along**2).sum(1), 1e-300), 0, 1)
+        squared = np.minimum(squared, ((away - part[:, None] * along) ** 2).sum(1))
+    return np.asarray(np.sqrt(np.minimum.reduceat(squared, np.cumsum(count) - count)))
