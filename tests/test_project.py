@@ -313,7 +313,7 @@ OURS = {"ConversionError", "MissingPackage", "Conflict", "NotComputed", "Malform
 
 
 def test_no_message_has_the_text_of_a_foreign_exception() -> None:
-    found = {name: lines for name, path in MODULES.items() if (lines := foreign_exceptions_shown(path.read_text()))}
+    found = {path: lines for path in SOURCES if (lines := foreign_exceptions_shown(path.read_text("utf-8")))}
     assert not found
 
 

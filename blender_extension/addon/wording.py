@@ -53,7 +53,6 @@ WORDS = {
     ),
     # what was changed in a game
     "msh-mod status shows what is known": "Status in the panel shows what is known",
-    "msh-mod undo does that": "Undo in the panel does that",
     "msh-mod restore brings it back": "put the file back where it was",
     "msh-mod status lists them": "Status in the panel shows them",
     "take that back first: msh-mod undo GAME ": "take that back first: change ",
