@@ -17,19 +17,10 @@ from typing import Any
 
 from ..errors import printable
 from ..formats.sidecar import sha256
+from .history import History, can_be_made, digest_of_file, in_order
 from .layers import Changed, Layer, Slot, Value, changes, compose, digest_of, new_names_taken, taken_out, values_of
 from .merge import Conflict
-from .transaction import (
-    Beside,
-    History,
-    can_be_made,
-    carry_out,
-    digest_of_file,
-    file_bytes,
-    in_order,
-    only_writer,
-    require_unchanged,
-)
+from .transaction import Beside, carry_out, file_bytes, only_writer, require_unchanged
 from .vault import Vault, inside
 
 #: Backups of versions before the vault, which are kept as candidates for ``restore``.

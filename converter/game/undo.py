@@ -9,9 +9,10 @@ from typing import Any
 
 from ..errors import ConversionError, printable
 from .edits import GameEdits
+from .history import History, digest_of_file
 from .layers import Layer, Slot, by_slot
 from .merge import Conflict
-from .transaction import History, digest_of_file, file_bytes
+from .transaction import file_bytes
 from .vault import Vault, inside
 
 

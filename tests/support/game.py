@@ -11,7 +11,7 @@ from msh_gltf.converter import MANIFEST
 from msh_gltf.converter.formats.names import escape
 from msh_gltf.converter.formats.nres import Entry, is_nres, read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import name_field, new_archive
-from msh_gltf.converter.game.transaction import History
+from msh_gltf.converter.game.history import History
 from msh_gltf.converter.game.vault import Vault, find_root
 from msh_gltf.converter.storage import VAULT
 from tests.support.corpus import DATA

@@ -92,9 +92,9 @@ REVERTS = {
         "undo.py", "for slot in sorted(slots) if was.get(slot)", "for slot in () if was.get(slot)"
     ),
     "undo gives a foreign file back byte for byte": Revert(
-        "transaction.py", "self._kept[file, found.base, there] = found.after", "pass"
+        "history.py", "self._kept[file, found.base, there] = found.after", "pass"
     ),
-    "an undo is recorded as one": Revert("transaction.py", "self.undone.add(undoes)", "pass"),
+    "an undo is recorded as one": Revert("history.py", "self.undone.add(undoes)", "pass"),
     "undo gives a file back byte for byte": Revert(
         "undo.py", 'if digest_of_file(opened.now) == facts["after"]:', "if False:"
     ),
