@@ -401,8 +401,7 @@ def message_of(error: Exception) -> str:
         return _not_here(error)
     if isinstance(error, ConversionError):
         return in_blender(str(error))
-    message = " ".join(str(error).split())
-    return f"internal error, please report it: {type(error).__name__}: {message}"
+    return internal_error(error)
 
 
 def _not_here(error: MissingPackage) -> str:
