@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -46,7 +47,9 @@ def shortened(text: str, most: int = LONGEST_LINE) -> str:
 def quoted(path: object) -> str:
     """Return a path as it is typed in a command: in quotes where bash or PowerShell would split it."""
     text = str(path)
-    return text if all(c.isalnum() or c in "/\\._-+:~" for c in text) else f'"{text}"'
+    if all(c.isalnum() or c in "/\\._-+:~" for c in text):
+        return text
+    return f"'{text}'" if set(text) & set('"$`') and "'" not in text else f'"{text}"'
 
 
 class ConversionError(Exception):
@@ -115,12 +118,75 @@ class ConversionError(Exception):
         text = ", ".join(place)
         text = f"{text}: {self.problem}" if text else self.problem
         if self.value is not None:
-            text += f": {shortened(str(self.value), LONGEST_VALUE)}"
+            text += f": {shortened(_in_words(self.value), LONGEST_VALUE)}"
         if self.expected is not None:
-            text += f" (expected {shortened(str(self.expected), LONGEST_VALUE)})"
+            text += f" (expected {shortened(_in_words(self.expected), LONGEST_VALUE)})"
         if self.hint is not None:
             text += f"; {self.hint}"
         return text.replace("\n", " ")
+
+
+def _in_words(value: object) -> str:
+    """A value as a message has it: the letters of bytes, no Python."""
+    return printable(value.decode("latin-1")) if isinstance(value, bytes) else str(value)
+
+
+#: What the user can do where the system refuses a file; the rest of its reasons say so themselves.
+_TO_DO = {
+    errno.ENOENT: "check the path",
+    errno.ENOTDIR: "check the path: a part of it is a file",
+    errno.EEXIST: "check the path: a part of it is a file",
+    errno.EISDIR: "name a file in it",
+    errno.EACCES: "change its permissions, or work on a copy",
+    errno.EPERM: "change its permissions, or work on a copy",
+    errno.EROFS: "choose a place on another disk",
+    errno.ENOSPC: "make room, and run it again",
+    errno.ENAMETOOLONG: "choose a shorter path",
+    errno.EIO: "the disk has errors: copy what is on it to another",
+}
+
+
+def to_do(error: OSError) -> str | None:
+    """Return what the user can do about a file that the system refuses, where that is known."""
+    return _TO_DO.get(error.errno or 0)
+
+
+class Malformed(ValueError):
+    """Content that is not what it should be; its text says so in words, as the end of a sentence."""
+
+
+#: What exceptions of Python and of libraries mean, in words: their own text is for programmers.
+_REASONS: tuple[tuple[type[Exception], str], ...] = (
+    (RecursionError, "it is nested too deeply"),
+    (MemoryError, "there is not enough memory"),
+    (UnicodeError, "its text is not UTF-8"),
+    (OverflowError, "a number is out of range"),
+    (EOFError, "it ends too early"),
+    (ValueError, "a value is not one of those that are allowed"),
+    (TypeError, "a value is of another type than it should be"),
+    (AttributeError, "a value is of another type than it should be"),
+    (IndexError, "it has fewer values than it should"),
+)
+
+
+def reason_of(error: Exception) -> str:
+    """Return in words why something could not be read.
+
+    Messages hold the text of an exception through here only: it is ours (:class:`Malformed`), the
+    system's, or put into words by kind.
+    """
+    if isinstance(error, Malformed):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    if isinstance(error, KeyError) and error.args and str(error.args[0]).isidentifier():
+        return f"it lacks the value {error.args[0]}"
+    return next((text for kind, text in _REASONS if isinstance(error, kind)), "it is damaged, or of another kind")
+
+
+def internal_error(error: Exception) -> str:
+    """Return the line for a bug of ours, which whoever reports it copies."""
+    return f"internal error, please report it: {type(error).__name__}: {printable(str(error))}"
 
 
 #: What exceptions of the machine are: their text is one line for the user, never "internal error".
@@ -138,7 +204,8 @@ def fault_of(error: OSError | MemoryError | ImportError) -> ConversionError:
             return ConversionError("not enough memory to load a library", value=reason, hint=hint)
         return ConversionError("a library cannot be loaded", value=reason, hint="install the converter again")
     named = error.filename if isinstance(error.filename, (str, bytes)) else None
-    return ConversionError(error.strerror or str(error), file=None if named is None else os.fsdecode(named))
+    file = None if named is None else os.fsdecode(named)
+    return ConversionError(reason_of(error), file=file, hint=to_do(error))
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .errors import ConversionError, plural
+from .errors import ConversionError, Malformed, plural
 from .findings import Rule
 from .storage import TEMPORARY, cannot_read, cannot_write, no_follow
 
@@ -90,8 +90,9 @@ def _unreadable(path: Path) -> Iterator[None]:
 
 
 def _refused(error: OSError, path: str) -> ConversionError:
-    problem = f"cannot be read ({error.strerror or error})"
-    return ConversionError(problem, file=path, code=UNREADABLE.code)
+    refused = cannot_read(path, error)
+    refused.code = UNREADABLE.code
+    return refused
 
 
 def _require_file(path: Path, about: os.stat_result) -> None:
@@ -277,7 +278,7 @@ def read_json(data: bytes) -> Any:
     """The value of a JSON text in UTF-8, with or without a byte order mark; numbers may be NaN or infinite.
 
     Raises:
-        ValueError: in words: no JSON, nested too deeply, a huge number, half a character.
+        Malformed: no JSON, nested too deeply, a huge number, half a character.
     """
     text = data.decode("utf-8-sig")
     try:
@@ -286,11 +287,11 @@ def read_json(data: bytes) -> Any:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
         return value
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise Malformed("it is nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"line {error.lineno}, column {error.colno} is not JSON, or it ends there") from None
+        raise Malformed(f"line {error.lineno}, column {error.colno} is not JSON, or it ends there") from None
     except ValueError:
-        raise ValueError("it has a number of thousands of digits, or half a character") from None
+        raise Malformed("it has a number of thousands of digits, or half a character") from None
 
 
 def inflate(data: bytes | memoryview, most: int, *, raw: bool = False) -> tuple[bytes, bool]:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from .errors import Malformed
+
 if TYPE_CHECKING:
     from .findings import Mode
 
@@ -34,7 +36,7 @@ class Declared:
         above: the number that its value is greater than.
         least, most: the lowest and the highest value.
         is_path: whether its text is a path.
-        read: makes the value of the text; a ``ValueError`` says what is wrong.
+        read: makes the value of the text; a ``Malformed`` says what is wrong.
         before: the field that it is shown before; without it options are in the order of fields.
     """
 
@@ -83,14 +85,14 @@ def lod_error(text: str) -> float:
     """Return the ratio of ``--lod-error``.
 
     Raises:
-        ValueError: it is not a number from 0 to 1.
+        Malformed: it is not a number from 0 to 1.
     """
     try:
         ratio = float(text)
     except ValueError:
         ratio = -1.0
     if not 0 <= ratio <= 1:
-        raise ValueError("--lod-error takes a ratio from 0 to 1")
+        raise Malformed("--lod-error takes a ratio from 0 to 1")
     return ratio
 
 
@@ -98,14 +100,14 @@ def lod_ratios(text: str) -> tuple[float, ...]:
     """Return the ratios of ``--generate-lods``.
 
     Raises:
-        ValueError: none, too many, or one that is not between 0 and 1.
+        Malformed: none, too many, or one that is not between 0 and 1.
     """
     try:
         ratios = tuple(float(part) for part in text.split(","))
     except ValueError:
         ratios = ()
     if not 1 <= len(ratios) <= 3 or not all(0 < ratio < 1 for ratio in ratios):
-        raise ValueError("--generate-lods takes one to three ratios between 0 and 1")
+        raise Malformed("--generate-lods takes one to three ratios between 0 and 1")
     return ratios
 
 

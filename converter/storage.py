@@ -16,7 +16,7 @@ from io import FileIO
 from pathlib import Path
 
 from . import STOPPING
-from .errors import ConversionError
+from .errors import ConversionError, reason_of, to_do
 
 #: The folder with a game's originals and the history of its changes (``game.vault``).
 VAULT = ".msh-gltf"
@@ -128,8 +128,7 @@ def copy_output(source: Path, target: Path, *, durable: bool = False, force: boo
     try:
         opened = source.open("rb")
     except OSError as error:
-        problem = f"cannot be read ({error.strerror or error})"
-        raise ConversionError(problem, file=str(source)) from error
+        raise cannot_read(source, error) from error
     try:
         with opened:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -432,14 +431,14 @@ def require_inside(root: Path, path: Path, but_not: Path | None = None) -> None:
         raise ConversionError("would be written into the game's directory", file=str(path), value=str(real))
 
 
-def cannot_write(path: Path, error: OSError) -> ConversionError:
+def cannot_write(path: str | Path, error: OSError) -> ConversionError:
     """Return the error for a file or a directory that the system does not let us write."""
-    return ConversionError(f"cannot be written ({error.strerror or error})", file=str(path))
+    return ConversionError(f"cannot be written ({reason_of(error)})", file=str(path), hint=to_do(error))
 
 
-def cannot_read(path: Path, error: OSError) -> ConversionError:
+def cannot_read(path: str | Path, error: OSError) -> ConversionError:
     """Return the error for a file or a directory that the system does not let us read."""
-    return ConversionError(f"cannot be read ({error.strerror or error})", file=str(path))
+    return ConversionError(f"cannot be read ({reason_of(error)})", file=str(path), hint=to_do(error))
 
 
 @contextlib.contextmanager

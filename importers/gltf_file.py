@@ -22,7 +22,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from ..converter.errors import ConversionError, needed_for, plural, printable
+from ..converter.errors import ConversionError, needed_for, plural, printable, reason_of
 from ..converter.files import read_file, read_json
 from ..converter.findings import Report
 from ..converter.formats.gltf import DTYPES, WIDTHS, Json, Mode
@@ -323,7 +323,7 @@ def _parsed(data: memoryview, label: str) -> tuple[Json, memoryview | None]:
     try:
         return read_json(bytes(document)), chunk
     except ValueError as error:
-        raise ConversionError("is not glTF: its JSON cannot be read", file=label, value=error) from None
+        raise ConversionError("is not glTF: its JSON cannot be read", file=label, value=reason_of(error)) from None
 
 
 @contextmanager
@@ -369,13 +369,17 @@ def _buffers(root: Json, chunk: memoryview | None, label: str, folder: Path | No
         elif uri.startswith("data:"):
             try:
                 data = memoryview(base64.b64decode(uri.partition(",")[2], validate=True))
-            except binascii.Error as error:
-                raise ConversionError(f"data URI of buffer {i} cannot be read", file=label, value=error) from None
+            except binascii.Error:
+                problem = f"data URI of buffer {i} is not base64, or is cut"
+                raise ConversionError(problem, file=label, hint="export it again") from None
         elif folder is None:
             hint = "give the path of the .gltf, or a .glb, which holds its buffer"
             raise ConversionError(f"buffer {i} is a file, which bytes do not lead to", file=label, value=uri, hint=hint)
         else:
-            target = file_of_uri(uri, folder, folder)
+            target = None if "://" in uri else file_of_uri(uri, folder, folder)
+            if target is None and "://" in uri:
+                hint = "put the file beside it, or export a .glb, which holds its buffer"
+                raise ConversionError(f"buffer {i} is on the web", file=label, value=uri, hint=hint)
             if target is None:
                 raise ConversionError(f"buffer {i} lies outside the file's directory", file=label, value=uri)
             data = read_file(target)

@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from ..converter.errors import ConversionError
+from ..converter.errors import ConversionError, reason_of
 from ..converter.files import read_file
 from ..converter.formats.gltf import FilePicture, Json, Surface, pixel_digest, short_digest, surface_of
 from ..converter.formats.names import decode_text
@@ -259,5 +259,5 @@ def _decoded(source: Path | bytes, label: str, formats: tuple[str, ...]) -> NDAr
     except (ConversionError, MemoryError):
         raise
     except Exception as error:  # Pillow raises whatever a broken chunk leads to
-        message = getattr(error, "strerror", None) or str(error).partition("\n")[0]
-        raise ConversionError(f"cannot be read as {formats[0]} ({message})", file=label) from error
+        hint = "save the picture again"
+        raise ConversionError(f"cannot be read as {formats[0]} ({reason_of(error)})", file=label, hint=hint) from error

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..converter.errors import ConversionError, needed_for, printable
+from ..converter.errors import ConversionError, needed_for, printable, reason_of
 from ..converter.files import read_file
 from ..converter.findings import Report
 from ..converter.formats.gltf import FilePicture, Surface
@@ -378,7 +378,8 @@ def _trimesh(lines: _Lines, faces: list[str]) -> list[_Geometry]:
             # maintain_order would keep one vn and vt per v: it takes the median of their numbers
             read = load_obj(io.BytesIO(plain), skip_materials=True, group_material=False, split_objects=True)
     except (ValueError, IndexError, TypeError, OverflowError) as error:
-        raise ConversionError("a vertex cannot be read", file=lines.label, value=printable(str(error))) from None
+        problem, hint = "a vertex cannot be read", "export it again"
+        raise ConversionError(problem, file=lines.label, value=reason_of(error), hint=hint) from None
     return [read["geometry"][str(i)] for i in range(len(faces))]
 
 

@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..converter.errors import ConversionError, MissingPackage, install_command, needed_for, plural, printable
+from ..converter.errors import (
+    ConversionError,
+    Malformed,
+    MissingPackage,
+    install_command,
+    needed_for,
+    plural,
+    printable,
+    reason_of,
+)
 from ..converter.files import read_file
 from ..converter.formats.gltf import FilePicture, Json, Surface, pixel_digest, surface_of
 from ..converter.formats.names import stem
@@ -71,7 +80,7 @@ def load_scene(path: Path) -> trimesh.Scene:
         raise
     except Exception as error:  # whatever a broken file leads its loader to
         raise ConversionError(
-            f"cannot be read as {ending}", file=label, value=printable(str(error).partition("\n")[0])
+            f"cannot be read as {ending}", file=label, value=reason_of(error), hint="export it again"
         ) from error
 
 
@@ -152,9 +161,9 @@ def _info(scene: trimesh.Scene, label: str) -> FileInfo:
     try:
         info = read_extras(FileInfo, scene.metadata)
         if not np.isfinite(float(info.get("frame", 0.0))):
-            raise ValueError(f"frame is {info['frame']}")
+            raise Malformed(f"frame is {info['frame']}")
     except (ValueError, TypeError, OverflowError) as error:
-        raise ConversionError("its metadata cannot be understood", file=label, value=printable(str(error))) from None
+        raise ConversionError("its metadata cannot be understood", file=label, value=reason_of(error)) from None
     info.setdefault("up", "y")  # as an OBJ, it has no control points and no clip
     return info
 

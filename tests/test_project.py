@@ -271,3 +271,55 @@ def test_no_compiled_files_are_tracked() -> None:
     if tracked.returncode:
         pytest.skip("not a git checkout: nothing says which files are tracked")
     assert not re.search(r"__pycache__|node_modules|\.venv", tracked.stdout)
+
+
+#: What may use an exception that is not ours: it says in words what is wrong.
+_WORDING = {
+    "reason_of",
+    "to_do",
+    "fault_of",
+    "internal_error",
+    "cannot_read",
+    "cannot_write",
+    "message_of",
+    "_refused",
+    "_missing",
+}
+
+
+def foreign_exceptions_shown(source: str) -> list[int]:
+    """Lines of a module that show the text of an exception of Python or of a library to the user."""
+    found = []
+    for handler in ast.walk(ast.parse(source)):
+        if not isinstance(handler, ast.ExceptHandler) or handler.name is None or handler.type is None:
+            continue
+        kinds = {ast.unparse(one) for one in getattr(handler.type, "elts", [handler.type])}
+        if kinds <= OURS:
+            continue
+        for node in ast.walk(handler):
+            shown: list[ast.expr] = []
+            if isinstance(node, ast.FormattedValue):
+                shown = [node.value]
+            elif isinstance(node, ast.Call) and ast.unparse(node.func) not in _WORDING | {"isinstance"}:
+                shown = [*node.args, *(keyword.value for keyword in node.keywords)]
+            elif isinstance(node, ast.Attribute) and node.attr in ("strerror", "args"):
+                shown = [node.value]
+            found += [node.lineno for one in shown if isinstance(one, ast.Name) and one.id == handler.name]
+    return found
+
+
+#: Exceptions whose text is written for users.
+OURS = {"ConversionError", "MissingPackage", "Conflict", "NotComputed", "Malformed", "_Invalid"}
+
+
+def test_no_message_has_the_text_of_a_foreign_exception() -> None:
+    found = {path: lines for path in SOURCES if (lines := foreign_exceptions_shown(path.read_text("utf-8")))}
+    assert not found
+
+
+def test_a_foreign_exception_in_a_message_is_seen() -> None:
+    code = "try:\n    pass\nexcept {} as error:\n    raise ConversionError({}) from error\n"
+    for shown in ("f'x {error}'", "'x', value=error", "'x', str(error)", "'x', value=repr(error)", "error.strerror"):
+        assert foreign_exceptions_shown(code.format("ValueError", shown)) == [4]
+    assert not foreign_exceptions_shown(code.format("ValueError", "'x', value=reason_of(error)"))
+    assert not foreign_exceptions_shown(code.format("ConversionError", "str(error)"))

@@ -51,6 +51,19 @@ def _show_cells(state: MshState, context: bpy.types.Context) -> None:
     show_cells(state.id_data)
 
 
+def _select_row(state: MshState, context: bpy.types.Context) -> None:
+    """Select what the chosen row of the report names."""
+    if context.mode != "OBJECT" or not 0 <= state.row < len(state.rows):
+        return
+    name = state.rows[state.row].name
+    there = [one for one in context.view_layer.objects if one.name == name or f"{one.name!r}" in name]
+    for one in context.selected_objects if there else ():
+        one.select_set(False)
+    for one in there:
+        one.select_set(True)
+        context.view_layer.objects.active = one
+
+
 class MshRow(bpy.types.PropertyGroup):
     """What became of a node or a part, or a warning."""
 
@@ -97,7 +110,7 @@ class MshState(bpy.types.PropertyGroup):
     outcome: StringProperty(description="The last export, in a line")
     recorded: StringProperty(description="Which export the scene knows of last")
     rows: CollectionProperty(type=MshRow)
-    row: IntProperty()
+    row: IntProperty(update=_select_row)
     warnings: CollectionProperty(type=MshRow)
 
     @property
@@ -388,8 +401,7 @@ def message_of(error: Exception) -> str:
         return _not_here(error)
     if isinstance(error, ConversionError):
         return in_blender(str(error))
-    message = " ".join(str(error).split())
-    return f"internal error, please report it: {type(error).__name__}: {message}"
+    return internal_error(error)
 
 
 def _not_here(error: MissingPackage) -> str:

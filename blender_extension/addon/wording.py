@@ -16,7 +16,7 @@ WORDS = {
     ),
     "give the file that msh2gltf wrote": "import the terrain again",
     "give a file; msh2gltf DIR --list shows the models below it": "choose a file in it",
-    "msh-inspect FILE lists the entries": "leave Entry empty to choose from a list",
+    "the entries are listed by msh-inspect ": "leave Entry empty to choose from a list: ",
     "choose a texture with --entry NAME": "models and missions alone can be opened",
     "choose one with --entry NAME: ": "choose one under Entry: ",
     "; or all with -o DIR": "",
@@ -27,6 +27,7 @@ WORDS = {
         "put the model back into the game, instead of writing a file"
     ),
     # a new model instead of an edited one
+    "put it back beside the file, or give it with --sidecar PATH": "import the model again",
     "keep the .msh-sidecar beside the file, or give it with --sidecar PATH": ("leave Rebuild Everything unticked"),
     "keep the .msh-sidecar beside it, or give it with --sidecar PATH": ("leave Rebuild Everything unticked"),
     "leave --dialect out to write ": "choose the dialect Automatic to write ",
@@ -52,7 +53,6 @@ WORDS = {
     ),
     # what was changed in a game
     "msh-mod status shows what is known": "Status in the panel shows what is known",
-    "msh-mod undo does that": "Undo in the panel does that",
     "msh-mod restore brings it back": "put the file back where it was",
     "msh-mod status lists them": "Status in the panel shows them",
     "take that back first: msh-mod undo GAME ": "take that back first: change ",

@@ -19,7 +19,7 @@ from types import FrameType
 import click
 
 from .. import GARBAGE, STOPPING
-from ..errors import MACHINE, ConversionError, fault_of
+from ..errors import MACHINE, ConversionError, fault_of, internal_error
 from .common import EXIT_INTERRUPTED, EXIT_SIGNAL, EXIT_USAGE, say
 
 
@@ -48,6 +48,15 @@ def _run(command: click.Command, arguments: Sequence[str] | None) -> None:
             raise
 
 
+#: What to do about an error whose place does not know better.
+_TO_DO = {
+    "msh2gltf": "msh-inspect --check FILE lists what is wrong, msh2gltf FILE --list what a file holds",
+    "gltf2msh": "change that in the program that made it, and export it again",
+    "msh-inspect": "msh-inspect --check FILE lists what is wrong",
+    "msh-mod": "msh-mod status GAME shows what is known",
+}
+
+
 def _guarded(command: click.Command, arguments: Sequence[str] | None) -> None:
     name = command.name or ""
     try:
@@ -65,6 +74,7 @@ def _guarded(command: click.Command, arguments: Sequence[str] | None) -> None:
     except ConversionError as error:
         if os.environ.get("MSH_GLTF_TRACEBACK") and error.__cause__ is not None:
             raise
+        error.hint = error.hint or _TO_DO[name.partition(" ")[0]]
         _say(f"{name}: error: {error}")
         sys.exit(EXIT_USAGE)
     except MACHINE as error:
@@ -73,10 +83,7 @@ def _guarded(command: click.Command, arguments: Sequence[str] | None) -> None:
     except Exception as error:
         if os.environ.get("MSH_GLTF_TRACEBACK"):
             raise
-        _say(
-            f"{name}: internal error, please report it: {type(error).__name__}: {error} "
-            "(MSH_GLTF_TRACEBACK=1 shows where)"
-        )
+        _say(f"{name}: {internal_error(error)} (MSH_GLTF_TRACEBACK=1 shows where)")
         sys.exit(EXIT_USAGE)
 
 

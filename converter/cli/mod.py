@@ -253,7 +253,7 @@ def _root(game: Path) -> Path:
     from ..game.vault import find_root
 
     if not game.exists():
-        raise ConversionError("cannot be read (No such file or directory)", file=str(game))
+        raise ConversionError("cannot be read (No such file or directory)", file=str(game), hint="check the path")
     return find_root(game)
 
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
+from ..errors import Malformed, reason_of
 from ..options import Declared
 
 #: The groups of options, in the order in which they are shown, and their titles.
@@ -176,8 +177,8 @@ def _value(one: Field[Any], given: Any) -> Any:
         return given
     try:
         return one.default if given is None else about.read(given)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
+    except Malformed as error:
+        raise click.UsageError(reason_of(error)) from None
 
 
 def given_options(context: click.Context) -> dict[str, str]:

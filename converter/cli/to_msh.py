@@ -121,6 +121,10 @@ def command(context: click.Context, /, **_: object) -> None:
             _import_one(given, options)
             return
         if not given.add:
+            if given.source.suffix.lower() not in (".glb", ".gltf", ".obj"):
+                raise click.UsageError(
+                    "--into takes a picture as .png: save it as that; a new model (.glb) needs --add"
+                )
             raise click.UsageError("--into puts a new model into an archive with --add")
         _add_one(given, options)
         return

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import printable
+from ..errors import ConversionError, printable
 from ..findings import Report
 from ..formats.control_points import MAX_PLACE, ControlPoint, ControlPoints
 from ..formats.names import decode_text, encode_name, without_number
@@ -310,7 +310,12 @@ def _compare(
     if (flags := item.extras.get("flags", point.flags)) != point.flags and stored is not None:
         what.append(f"flags {point.flags:#x} became {flags:#x}")
         edit = edit._replace(flags=flags)
-    if (node2 := item.extras.get("node2", point.node2)) != point.node2 and stored is not None:
+    node2 = item.extras.get("node2", point.node2)
+    if not isinstance(node2, int | float) or not -(2**31) <= node2 < 2**31:
+        raise ConversionError(
+            "custom property node2 is not valid", value=node2, expected="an int32", hint="give it back its value"
+        )
+    if node2 != point.node2 and stored is not None:
         what.append(f"node2 {point.node2} became {node2}")
         edit = edit._replace(node2=int(node2))
     if not _fits(edit):

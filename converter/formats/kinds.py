@@ -202,7 +202,7 @@ def find_model(archive: Archive, wanted: str | None) -> int | None:
         models = models_in(archive)
         if len(models) == 1:
             return models[0]
-        names = [printable(archive.entries[i].name) for i in models]
+        names = [quoted(printable(archive.entries[i].name)) for i in models]
         shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
         hint = f"choose one with --entry NAME: {shown}; or all with -o DIR" if models else None
         if not models and TEXM_TYPE in archive.type_ids:
@@ -228,4 +228,6 @@ def no_such_entry(file: str, wanted: str, names: Sequence[str]) -> ConversionErr
     near = near or get_close_matches(wanted, names[:10_000], 3, cutoff=0.7)
     shown = " or ".join(quoted(printable(name)) for name in dict.fromkeys(near[:3]))
     hint = f"did you mean {shown}? " if shown else ""
-    return ConversionError("no such entry", file=file, value=wanted, hint=f"{hint}msh-inspect FILE lists the entries")
+    return ConversionError(
+        "no such entry", file=file, value=wanted, hint=f"{hint}the entries are listed by msh-inspect {quoted(file)}"
+    )

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..errors import ConversionError, plural
+from ..errors import ConversionError, Malformed, plural, reason_of
 from ..files import read_json
 from ..findings import Mode
 from .control_points import ControlPoint
@@ -202,16 +202,16 @@ def read_sidecar(data: memoryview | bytes, label: str, *, whole: bool = True) ->
         description = Description(**{key: fields[key] for key in Description.__annotations__ if key in fields})
         _require_types(description)
         if description.kind not in SCENE_KINDS:
-            raise ValueError(f"kind {description.kind}")
+            raise Malformed(f"its kind is {description.kind}")
         if description.kind is Kind.MODEL and description.dialect not in ("spec", "retail"):
-            raise ValueError(f"dialect {description.dialect}")
+            raise Malformed(f"its dialect is {description.dialect}")
         if not (0 <= description.lod < LOD_COUNT and 0 <= description.group < GROUP_COUNT):
-            raise ValueError(f"lod {description.lod}, group {description.group}")
+            raise Malformed(f"it shows lod {description.lod}, group {description.group}")
         sizes = description.attached
         if sizes and not (whole and min(sizes) >= 0 and sum(sizes) <= len(rest)):
-            raise ValueError(f"attached {sizes}")
+            raise Malformed("the sidecars that it holds have other sizes")
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-        raise fail("sidecar's description cannot be read", repr(error)) from None
+        raise fail("sidecar's description cannot be read", reason_of(error)) from None
     ends = [*accumulate(sizes, initial=len(rest) - sum(sizes))]
     source = rest[: ends[0]]
     if sha256(source) != description.source_sha256:
@@ -224,7 +224,7 @@ def _require_types(description: Description) -> None:
     """Check that a description's fields have their declared types.
 
     Raises:
-        TypeError: one has not.
+        Malformed: one has not.
     """
     for name, kind in Description.__annotations__.items():
         value = getattr(description, name)
@@ -244,7 +244,7 @@ def _require_types(description: Description) -> None:
             "list[int]": int,
         }.get(kind, str)
         if not isinstance(values, list) or not all(type(v) is expected for v in values):
-            raise TypeError(f"{name} is not a {kind}")
+            raise Malformed(f"{name} is of another type than it should be")
 
 
 def _shown(points: list[ControlPoint]) -> list[tuple[object, ...]]:
@@ -257,5 +257,5 @@ def _point(name: str, row: int, node: int, position: list[float], direction: lis
     across, along, up = map(float, direction)
     point = ControlPoint(str(name), int(row), int(node), (x, y, z), (across, along, up))
     if not np.isfinite([*point.position, *point.direction]).all():
-        raise ValueError(f"point {point.name} is not finite")
+        raise Malformed(f"point {point.name} is not finite")
     return point

@@ -78,7 +78,7 @@ def found_in(
         problem = "holds no core model"
         if found.unreadable:
             problem += f", and {found.unreadable[0].id} {found.unreadable[0].reason}"
-        raise ConversionError(problem, file=where)
+        raise ConversionError(problem, file=where, hint="name the game's folder, or an archive with models")
     return items, found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import ConversionError
+from ..errors import ConversionError, Malformed, reason_of
 from ..formats.sidecar import sha256
 from .layers import Layer, compose
 from .vault import Vault
@@ -58,7 +58,7 @@ class History:
                 raise ConversionError(
                     "the history of changes is damaged",
                     file=".msh-gltf/edits.jsonl",
-                    value=f"transaction {place}: {error!r}",
+                    value=f"transaction {place}: {reason_of(error)}",
                     hint="take it from a copy of the game's folder",
                 ) from None
 
@@ -95,10 +95,14 @@ class History:
         """Return SHA-256 of the first original of a file; empty where there was none."""
         return next((r["files"][file]["base"] for r in self.records if file in r["files"]), "")
 
-    def taken_out_by(self, owner: str) -> Iterator[tuple[int, str, Layer]]:
-        """Yield the changes that transactions of an owner took out: the transaction's number, the file, the change."""
+    def taken_out(self, owner: str | None = None) -> Iterator[tuple[int, str, Layer]]:
+        """Yield the changes that transactions took out: the transaction's number, the file, the change.
+
+        Args:
+            owner: whose; ``None``: all that are not taken back themselves.
+        """
         for record in self.records:
-            if record["owner"] != owner:
+            if record["owner"] != owner if owner is not None else record["number"] in self.undone:
                 continue
             for file, facts in record["files"].items():
                 for row in facts["removed"]:
@@ -108,9 +112,9 @@ class History:
         texts = [record[key] for key in ("time", "command", "owner", "kind")]
         number, undoes = record["number"], record.get("undoes")
         if type(number) is not int or not all(type(text) is str for text in texts):
-            raise TypeError("not a transaction")
+            raise Malformed("it is not a transaction")
         if not self._last < number < _MAX_NUMBER or not isinstance(undoes, int | None):
-            raise ValueError(f"number {number}, undoes {undoes!r}")
+            raise Malformed(f"it has the number {number}, and takes back {undoes}")
         self._last = number
         if undoes is not None:
             self.undone.add(undoes)
@@ -119,7 +123,7 @@ class History:
         for file, facts in record["files"].items():
             digests = facts["base"], facts["before"], facts["after"], facts.get("base_before", "")
             if any(type(digest) is not str for digest in digests):
-                raise TypeError("a digest")
+                raise Malformed("a digest is not text")
             before = self.files.get(file, State("", ""))
             there = self._before[number, file] = _with(before.layers, facts["lost"], facts.get("found", ()))
             if "found" in facts and facts.get("kept") == facts["before"]:

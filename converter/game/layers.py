@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any, NamedTuple
 
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, Malformed, printable
 from ..formats.control_points import POINTS_ENDING, POINTS_TYPE
 from ..formats.kinds import Kind, content_kind
 from ..formats.names import decode_text, fold_upper
@@ -97,9 +97,9 @@ class Layer:
         texts = (owner, item, name, before, after, stored)
         numbers = (number, nth, *(one for one in attributes if one is not None))
         if not all(isinstance(text, str) for text in texts) or len(attributes) != 4:
-            raise TypeError(f"{row!r} is not a change")
+            raise Malformed("it is not a change")
         if not all(type(one) is int and 0 <= one < 2**32 for one in numbers):
-            raise ValueError(f"{row!r} has a number that is out of range")
+            raise Malformed("a change has a number that is out of range")
         bytes.fromhex(name)
         slot = Slot(name, nth)
         return cls(number, owner, item, slot, before, after, tuple(attributes), stored)

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, TypeVar
 
 from .. import MANIFEST
-from ..errors import ConversionError
+from ..errors import ConversionError, Malformed, printable, reason_of, shortened
 from ..files import read_file, read_json
 from ..formats.kinds import Kind
 from ..formats.sidecar import sha256
@@ -177,7 +177,7 @@ def _parse(data: bytes, path: Path) -> Manifest:
         manifest.failed = [_made(Skipped, row) for row in facts["failed"]]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConversionError(
-            "manifest cannot be read", file=str(path), value=repr(error), hint="delete it and convert again"
+            "manifest cannot be read", file=str(path), value=reason_of(error), hint="delete it and convert again"
         ) from None
     return manifest
 
@@ -186,7 +186,7 @@ def _record(facts: dict[str, Any]) -> Record:
     outputs = tuple(_made(Output, output) for output in facts.pop("outputs"))
     findings = tuple(facts.pop("findings"))
     if not outputs or not all(isinstance(finding, dict) for finding in findings):
-        raise ValueError("no outputs, or findings that are none")
+        raise Malformed("a model has no outputs, or findings that are none")
     kind = Kind(facts.pop("kind"))
     return _made(Record, {**facts, "kind": kind, "outputs": outputs, "findings": findings})
 
@@ -207,17 +207,17 @@ def _made(kind: type[_Row], facts: dict[str, Any]) -> _Row:
     """A row of the manifest: every field of its type, no path that leads out of the directory.
 
     Raises:
-        TypeError, ValueError: it is none.
+        TypeError, Malformed: it is none.
     """
     row = kind(**facts)
     for about in fields(kind):
         value = getattr(row, about.name)
         if about.type in _TYPES and not isinstance(value, _TYPES[about.type]):
-            raise TypeError(f"{about.name} is {value!r}")
+            raise Malformed(f"{about.name} is {shortened(printable(str(value)), 80)}")
         if about.name in ("path", "folder") and _leads_out(value):
-            raise ValueError(f"{about.name} leads out of the directory: {value!r}")
+            raise Malformed(f"{about.name} leads out of the directory: {shortened(printable(value), 80)}")
         if about.name == "path" and not PurePosixPath(value).name:
-            raise ValueError(f"path is not a file's: {value!r}")
+            raise Malformed(f"path is not a file's: {shortened(printable(value), 80)}")
     return row
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from ...exporters.gltf_file import png_bytes
 from .. import __version__
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, Malformed, printable, reason_of, shortened
 from ..files import read_json
 from ..findings import Finding
 from ..formats.kinds import SCENE_KINDS, Kind, assembly_kind, content_kind, entry_kind
@@ -185,17 +185,17 @@ def read_mod(path: Path) -> Mod:
     """
     data = file_bytes(path)
     if data is None:
-        raise ConversionError("cannot be read (No such file)", file=str(path))
+        raise ConversionError("cannot be read (No such file)", file=str(path), hint="check the path")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as file:
             facts = read_json(_member(file, _DESCRIPTION, MAX_DESCRIPTION))
             if facts["format"] != _FORMAT:
-                raise ValueError(f"format {facts['format']!r}")
+                raise Malformed(f"its format is {shortened(printable(str(facts['format'])), 80)}")
             if len(facts["changes"]) > MAX_CHANGES:
-                raise ValueError(f"{len(facts['changes'])} changes, at most {MAX_CHANGES}")
+                raise Malformed(f"it has {len(facts['changes'])} changes, at most {MAX_CHANGES}")
             texts = [facts[key] for key in ("name", "author", "version", "licence", "tool")]
             if not all(isinstance(text, str) and len(text) <= 1000 for text in texts):
-                raise ValueError("a name or a version is not text")
+                raise Malformed("a name or a version is not text")
             made = tuple(_change(file, row) for row in facts["changes"])
     except (
         zipfile.BadZipFile,
@@ -210,10 +210,7 @@ def read_mod(path: Path) -> Mod:
         RecursionError,
     ) as error:
         raise ConversionError(
-            "is not a mod, or damaged",
-            file=str(path),
-            value=" ".join(str(error).split())[:200],
-            hint="get it again from its author",
+            "is not a mod, or damaged", file=str(path), value=reason_of(error), hint="get it again from its author"
         ) from None
     except ConversionError as error:
         raise error.at(file=str(path)) from None
@@ -225,21 +222,23 @@ def read_mod(path: Path) -> Mod:
 
 
 def _member(file: zipfile.ZipFile, name: str, most: int) -> bytes:
+    if name not in file.namelist():
+        raise Malformed(f"it lacks {name}")
     with file.open(name) as member:
         data = member.read(most + 1)
     if len(data) > most:
-        raise ValueError(f"{name} has more than {most:,} bytes")
+        raise Malformed(f"{name} has more than {most:,} bytes")
     return data
 
 
 def _change(file: zipfile.ZipFile, row: dict[str, Any]) -> Change:
     where, number, sets = row["file"], row["change"], row["attributes"]
     if not isinstance(where, str) or not isinstance(number, str):
-        raise TypeError("a change names no file")
+        raise Malformed("a change names no file")
     stored = _member(file, number, MAX_CHANGE)
     found = digests(stored)
     if found != (row["before"], row["after"]):
-        raise ValueError(f"{number} is not the difference that {_DESCRIPTION} says")
+        raise Malformed(f"{number} is not the difference that {_DESCRIPTION} says")
     layer = Layer.from_row([1, "", "", [row["name"], row["nth"]], *found, sets, ""])
     return Change(where, layer.slot.name, layer.slot.nth, *found, layer.attributes, stored)
 

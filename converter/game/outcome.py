@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
-from ..errors import MACHINE, ConversionError, fault_of, printable
-from ..storage import no_follow, write_outputs
+from ..errors import MACHINE, ConversionError, fault_of, internal_error, printable, reason_of
+from ..storage import cannot_write, no_follow, write_outputs
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -73,19 +73,23 @@ class Outcome:
         return self.is_gone or self.status == FAILED
 
 
+#: What hints advise that only a command on one file has.
+_OF_ONE_FILE = ", or give it with --sidecar PATH"
+
+
 def guarded(id: str, work: Callable[[], Outcome]) -> Outcome:
     """The outcome of some work; whatever goes wrong is this item's failure and no other's."""
     try:
         return work()
     except ConversionError as error:
+        error.hint = error.hint and error.hint.replace(_OF_ONE_FILE, "")
         return Outcome(id, FAILED, str(error))
     except MACHINE as error:
         return Outcome(id, FAILED, str(fault_of(error)))
-    except RecursionError:
-        return Outcome(id, FAILED, "nested too deeply")
+    except RecursionError as error:
+        return Outcome(id, FAILED, reason_of(error))
     except Exception as error:
-        problem = f"{type(error).__name__}: {error}"
-        return Outcome(id, FAILED, f"internal error, please report it: {problem}")
+        return Outcome(id, FAILED, internal_error(error))
 
 
 def known_at_once(work: Callable[[], Outcome | None]) -> Outcome | None:
@@ -269,8 +273,7 @@ def open_log(path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         handler = _LogFile(path, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
-        problem = f"cannot be written ({error.strerror or error})"
-        raise ConversionError(problem, file=str(path)) from error
+        raise cannot_write(path, error) from error
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     _LOG.addHandler(handler)
     _LOG.setLevel(logging.INFO)

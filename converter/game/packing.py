@@ -115,8 +115,8 @@ def unpack(data: memoryview | bytes) -> Packed:
     unpacker = zlib.decompressobj()
     try:
         raw = unpacker.decompress(view[size:], total + 1)
-    except zlib.error as error:
-        raise damaged(f"cannot be unpacked: {error}") from None
+    except zlib.error:
+        raise damaged("cannot be unpacked") from None
     if len(raw) != total or not unpacker.eof or unpacker.unused_data:
         raise damaged("has not the size that it states")
     facts = np.frombuffer(raw[:facts_size], _FACTS_DTYPE)[0]

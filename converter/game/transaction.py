@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, printable, reason_of
 from ..files import only_run, read_file
 from ..formats.sidecar import sha256
 from ..storage import (
@@ -170,7 +170,7 @@ def _require_free(target: Path) -> None:
     """
     if (error := held_open(target)) is not None:
         raise ConversionError(
-            f"cannot be replaced ({error.strerror})",
+            f"cannot be replaced ({reason_of(error)})",
             file=str(target),
             hint="close the program that has it open, the game perhaps",
         ) from error
@@ -219,7 +219,7 @@ def _recovered(vault: Vault) -> list[str]:
         rows = {file: record["files"][file] for file in order}
         number = record["number"]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise vault.damaged(vault.path / "intent.json", repr(error)) from None
+        raise vault.damaged(vault.path / "intent.json", reason_of(error)) from None
     history = History(vault.records())
     if history.record(number) is not None:  # only the last step was missing
         vault.finish()

@@ -192,7 +192,9 @@ def describe_uses(name: str, game: Path) -> list[dict[str, Any]]:
     uses = Uses(game)
     found = uses.find(name)
     if not found:
-        raise ConversionError("game has nothing of this name", file=str(game), value=name)
+        raise ConversionError(
+            "game has nothing of this name", file=str(game), value=name, hint="msh2gltf GAME --list shows names"
+        )
     return [{"kind": thing.kind, "name": uses.spelled[thing], "users": _users(uses, thing)} for thing in found]
 
 

@@ -23,7 +23,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, Malformed, printable, reason_of
+from ..files import read_json
 from ..formats.registry import REGISTRY
 from ..formats.sidecar import sha256
 from ..storage import (
@@ -134,11 +135,11 @@ class Vault:
             if not line or number == len(lines):  # no line break: it was being written
                 continue
             try:
-                record = json.loads(line) if len(line) < _MAX_LINE else None
+                record = read_json(line) if len(line) < _MAX_LINE else None
                 if not isinstance(record, dict):
-                    raise ValueError("not an object")
+                    raise Malformed("it is not a JSON object")
             except (ValueError, RecursionError) as error:
-                raise self.damaged(path, f"line {number}: {error}") from None
+                raise self.damaged(path, f"line {number}: {reason_of(error)}") from None
             found.append(record)
         return found
 
@@ -312,11 +313,11 @@ class Vault:
         if not is_taken(path):
             return None
         try:
-            found = json.loads(self._read(path))
+            found = read_json(self._read(path))
             if not isinstance(found, dict):
-                raise ValueError("not an object")
+                raise Malformed("it is not a JSON object")
         except (ValueError, RecursionError) as error:
-            raise self.damaged(path, str(error)) from None
+            raise self.damaged(path, reason_of(error)) from None
         return found
 
     def stage(self, files: Mapping[str, bytes], intent: dict[str, Any]) -> None:

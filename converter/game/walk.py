@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from .. import MANIFEST
-from ..errors import ConversionError, printable, with_article
+from ..errors import ConversionError, printable, reason_of, with_article
 from ..formats.kinds import MODEL_TYPE, Kind, assembly_kind, entry_kind, file_kind
 from ..formats.names import Names, escape, file_stem, readable, stem
 from ..formats.nres import Archive, is_nres
@@ -145,7 +145,7 @@ def tree(root: Path, *, leave_out: Path | None = None) -> Tree:
 
     def refused(error: OSError) -> None:
         where = Path(error.filename or here).relative_to(root)  # of a disk that fails: no name
-        out.unreadable.append(Skipped(text_of(where), f"cannot be read ({error.strerror})"))
+        out.unreadable.append(Skipped(text_of(where), f"cannot be read ({reason_of(error)})"))
 
     here = str(root)
     for base, directories, files in walk_files(root, onerror=refused):

@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from .. import GARBAGE, STOPPING
-from ..errors import ConversionError, needed_for
+from ..errors import ConversionError, needed_for, reason_of
 from .outcome import FAILED, Outcome, Progress
 
 if TYPE_CHECKING:  # a run that starts no process does not import it
@@ -228,7 +228,7 @@ def _starting() -> Iterator[None]:
             warnings.filterwarnings("ignore", "resource_tracker: process died")
             yield
     except (OSError, EOFError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "its starter ended"
+        reason = reason_of(error) if isinstance(error, OSError) else "its starter ended"
         raise ConversionError(
             "processes cannot be started", value=reason, hint="fewer of them (-j 1) need less"
         ) from error
@@ -329,7 +329,9 @@ def run_on_dask(
     try:
         client = Client(address, timeout=10)
     except (OSError, ValueError) as error:
-        raise ConversionError("no dask scheduler answers", value=address, expected=f"host:port ({error})") from None
+        raise ConversionError(
+            "no dask scheduler answers", value=address, expected=f"host:port ({reason_of(error)})"
+        ) from None
     with client, client.get_executor(pure=False) as executor:
         futures = {executor.submit(function, task): at for at, task in enumerate(tasks)}
         try:

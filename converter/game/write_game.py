@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import ConversionError
+from ..errors import ConversionError, reason_of
 from ..files import read_file
 from ..formats.names import decode_text, encode_name, stem
 from ..formats.nres import Archive, read_nres, write_nres
@@ -48,7 +48,7 @@ class Places:
             ConversionError: they are not three separate directories.
         """
         if not self.game.is_dir():
-            raise ConversionError("is not a directory", file=str(self.game))
+            raise ConversionError("is not a directory", file=str(self.game), hint="name the game's folder")
         if self.new is None:
             return
         game, new, out = (path.resolve() for path in (self.game, self.new, self.out))
@@ -350,7 +350,7 @@ class GameWriter:
         except ConversionError as error:
             return Outcome(id, FAILED, str(error))
         except OSError as error:
-            return Outcome(id, FAILED, f"cannot be written ({error.strerror or error})")
+            return Outcome(id, FAILED, f"cannot be written ({reason_of(error)})")
 
     def _make_directories(self, new: Path) -> None:
         for path in self._tree.directories:

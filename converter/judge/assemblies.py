@@ -1,4 +1,4 @@
-"""What units and missions show: where things stand, what they are, and the models below them.
+"""What missions show, and placed models: where things stand, what they are (units: ``judge.units``).
 
 A unit or mission places models that are in files of their own. What the file shows below a placement
 is compared with the model and with where the result puts it; what is missing there never counts,
@@ -18,7 +18,6 @@ from ..edits.placed_nodes import row_of
 from ..errors import printable
 from ..findings import Kind
 from ..formats.mission import Mission, PlacedObject
-from ..formats.unit import Unit
 from ..numeric.pose import parents_first, rotation_matrix
 from ..scene.assembly import Marker, Pose, markers, object_extras, object_key, root_pose, stored_pose
 from ..scene.extras import NodeExtras
@@ -453,86 +452,3 @@ def _marker_away(placed: Placed, i: int, one: Marker) -> tuple[float, float]:
     apart = np.abs(points[:, None] - other[None]).max(axis=2)
     away = float(max(apart.min(axis=1).max(), apart.min(axis=0).max()))
     return (away if away > _PLACE * max(1.0, float(np.abs(points).max())) else 0.0), 0.0
-
-
-# ------------------------------------------------------------------ units
-
-
-def differences_of_unit(
-    seen: ImportedScene, stored: Unit, written: Unit, models: Mapping[str, PlacedModel]
-) -> list[Difference]:
-    """Return what a written unit shows otherwise than the file; arguments as of missions."""
-    placed = Placed(seen, models)
-    keys = {written.key(row).lower() for row in range(len(written))}
-    items = [i for i in range(len(seen.nodes)) if _is_component(seen.nodes[i], keys)]
-    stated, made = {i: _stated(placed, i, stored) for i in items}, [_made(written, row) for row in range(len(written))]
-    ranked = [
-        (-sum(_fits(value, one[fact]) for fact, value in stated[i].items()), i, row)
-        for i in items
-        for row, one in enumerate(made)
-    ]
-    row_of_item: dict[int, int] = {}
-    free = {*range(len(made))}
-    for _, i, row in sorted(ranked):
-        if i not in row_of_item and row in free:
-            row_of_item[i] = row
-            free.remove(row)
-    for i in items:
-        if i not in row_of_item:
-            placed.add(i, "node", "is in the file, and not in the game")
-            continue
-        for fact, value in stated[i].items():
-            if not _fits(value, had := made[row_of_item[i]][fact]):
-                placed.add(i, "fact", f"has {fact} {value!r} in the file, and {had!r} in the game")
-    for row in sorted(free):
-        name = f"component {printable(key := written.key(row))!r}"
-        placed.found.append(Difference(name, "node", "is in the game, not in the file", frozenset({key.casefold()})))
-    for i, node in enumerate(seen.nodes):
-        if node.extras.get("kind") == "unit":
-            placed.expected[i] = np.eye(4)
-    placed.compare_models()
-    return placed.found
-
-
-def _is_component(node: ImportedNode, keys: set[str]) -> bool:
-    """Whether a node is a part of a unit: what it states, or its name if it states nothing."""
-    if "kind" in node.extras or "node" in node.extras:
-        return node.extras.get("kind") == "component"
-    return node.parent >= 0 and bool(ways(node.name) & keys)
-
-
-def _stated(placed: Placed, i: int, stored: Unit) -> dict[str, object]:
-    """What a file states of a component, and how it shows it; ``None``: it does not say."""
-    nodes = placed.given.nodes
-    extras, typed = {**nodes[i].extras}, nodes[i].typed
-    above, row, socket = nodes[i].parent, row_of(nodes[i].extras), None
-    while above >= 0 and nodes[above].extras.get("kind") != "component":
-        socket = nodes[above].extras.get("node") if socket is None else socket
-        above = nodes[above].parent
-    if row is not None and row < len(stored) and stored.attach(row) == socket:
-        socket = typed.get("attach", extras.get("attach"))  # the property may be edited where the node was not moved
-    return {
-        "key": str(typed.get("key", object_key(nodes[i].extras) or min(ways(nodes[i].name), key=len))).lower(),
-        "class": typed.get("class", extras.get("class")),
-        "label": typed.get("label", extras.get("label")),
-        "above it": "" if above < 0 else object_key(nodes[above].extras),
-        "attach": socket if placed.draws(i) else None,
-        "mesh": True if placed.draws(i) else None,
-    }
-
-
-def _made(unit: Unit, row: int) -> dict[str, object]:
-    """The same of a component of the result."""
-    parent = int(unit.parents[row])
-    return {
-        "key": unit.key(row).lower(),
-        "class": unit.part_class(row),
-        "label": unit.label(row),
-        "above it": unit.key(parent).lower() if parent >= 0 else "",
-        "attach": unit.attach(row),
-        "mesh": unit.is_shown(row),
-    }
-
-
-def _fits(stated: object, had: object) -> bool:
-    return stated is None or had == stated

@@ -332,7 +332,7 @@ def find_sidecar(
             return candidate, None
     if not isinstance(named, str):
         return None, None
-    hint = "give it with --sidecar PATH"
+    hint = "put it back beside the file, or give it with --sidecar PATH"
     if info.get("kind", "model") == Kind.MODEL.in_extras:  # others are not written without it
         hint += ", or rebuild everything with --no-sidecar"
     expected = named if alone else str(candidates[0])

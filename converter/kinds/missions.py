@@ -134,7 +134,7 @@ def find_unit(game: Path, name: str) -> Path:
         )
     near = sorted(
         {readable(path.stem) for path in known},
-        key=lambda one: -SequenceMatcher(None, one.lower(), name.lower()).ratio(),
+        key=lambda one: (-SequenceMatcher(None, one.lower(), name.lower()).ratio(), one),
     )
     raise ConversionError(
         "game has no such unit", file=str(game), value=printable(name), hint=f"it has {listed(near)}" if near else None

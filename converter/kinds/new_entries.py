@@ -31,6 +31,7 @@ from ..formats.names import decode_text, encode_name
 from ..formats.nres import Archive, Entry
 from ..formats.texture import TEXM_TYPE, exact_format, new_texm, read_texm, texture_name, write_texm
 from ..numeric.quantize import colour_of_row, to_bytes
+from ..storage import cannot_read
 from .open_files import find_library, open_nres, open_unpacked
 
 #: Characters that some system refuses in the name of a file.
@@ -340,8 +341,7 @@ def _library(folder: Path | None, name: str) -> Archive | None:
     try:
         path = None if folder is None else find_library(folder, name)
     except OSError as error:
-        problem = f"cannot be read ({error.strerror or error})"
-        raise ConversionError(problem, file=str(folder)) from error
+        raise cannot_read(folder or Path(), error) from error
     if path is None:
         return None
     return (open_unpacked if path.is_dir() else open_nres)(path, str(path))

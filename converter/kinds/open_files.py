@@ -22,7 +22,7 @@ from ..formats.registry import Registry, is_registry, read_registry
 from ..formats.texture import TEXM_MAGIC, TEXM_TYPE
 from ..formats.unit import Unit, is_unit, read_unit
 from ..formats.wear import LEVEL_ENDINGS, WEAR_TYPE
-from ..storage import if_there
+from ..storage import cannot_read, if_there
 from .unpacked import entry_file, entry_name, file_beside, layout_of, rows_of
 
 
@@ -205,8 +205,7 @@ def open_unpacked(folder: Path, label: str) -> Archive:
         with os.scandir(inside) as found:
             sizes = {entry.name: entry.stat().st_size for entry in found if _is_file(entry)}
     except OSError as error:
-        problem = f"cannot be read ({error.strerror or error})"
-        raise ConversionError(problem, file=str(folder)) from error
+        raise cannot_read(folder, error) from error
     rows = {row.file.rpartition("/")[2]: row for row in rows_of(folder) or []}
     facts = {file: (row.name, (row.type_id, *row.attributes)) for file, row in rows.items() if file in sizes}
     names = layout_of(inside).names

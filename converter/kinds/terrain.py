@@ -40,6 +40,7 @@ from ..scene.appearance import Appearance
 from ..scene.extras import SourceExtras
 from ..scene.landscape import TerrainScene, blend_weights, decode_terrain, material_pair
 from ..scene.scene import ImportedScene, require_in_range
+from ..storage import cannot_read
 from .appearance import find_appearance, missing_materials
 from .base import EditedFile, Files, Json, LoadedContainer, Source, output_files
 from .import_companions import import_level_wears, why_level_locked
@@ -384,8 +385,7 @@ def _find(base: Path, suffix: str) -> Path:
     try:
         found = sorted(p for p in base.parent.iterdir() if p.name.lower() == wanted.lower())
     except OSError as error:
-        problem = f"cannot be read ({error.strerror or error})"
-        raise ConversionError(problem, file=str(base.parent)) from error
+        raise cannot_read(base.parent, error) from error
     if not found:
         raise ConversionError("a file of the level is missing", file=str(base.parent / wanted), hint="case is nothing")
     return found[0]

@@ -227,7 +227,7 @@ def read_extras(kind: type[_E], extras: object) -> _E:
         ConversionError: a value is not of its key's type, or out of range.
     """
     values = raw_extras(extras)
-    limits, floats, texts = _checks()
+    limits, plain, floats, texts = _checks()
     numbers = {key: _number(values[key]) for key in limits.keys() & values.keys()}
     for key, number in numbers.items():
         if number is None or not -1 <= number <= limits[key]:
@@ -238,6 +238,9 @@ def read_extras(kind: type[_E], extras: object) -> _E:
     for key in texts & values.keys():
         if not isinstance(values[key], str):
             raise _not_valid(key, values[key], "a text")
+    for key in plain & values.keys():
+        if values[key] is None or isinstance(values[key], list | dict):
+            raise _not_valid(key, values[key], "an integer")
     if values.get("dialect", "spec") not in ("spec", "retail"):
         raise _not_valid("dialect", values["dialect"], "spec or retail")
     return kind(**{**values, **numbers})
@@ -264,12 +267,12 @@ def _node_keys() -> frozenset[str]:
 
 
 @cache
-def _checks() -> tuple[dict[str, int], frozenset[str], frozenset[str]]:
-    """The range of every integer, every other number, and every text, that readers rely on."""
+def _checks() -> tuple[dict[str, int], frozenset[str], frozenset[str], frozenset[str]]:
+    """The range of every integer that readers rely on, the other integers, every float, and every text."""
     keys = [row for kind in OBJECTS.values() for row in schema(kind)]
     numbers = {name: key.most for name, _, key in keys if key.most is not None}
-    floats, texts = (frozenset(name for name, form, key in keys if form is f and key.readers) for f in (float, str))
-    return numbers, floats, texts
+    plain, floats, texts = (frozenset(name for name, form, _ in keys if form is f) for f in (int, float, str))
+    return numbers, plain, floats, texts
 
 
 def _number(value: object) -> int | None:

@@ -47,7 +47,9 @@ def test_files_of_other_programs(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def test_an_entry_without_its_ending_is_suggested(capsys: pytest.CaptureFixture[str]) -> None:
     archive = example_game() / "turrets.rlb"
-    assert "did you mean e_tur_01.msh? msh-inspect" in said(capsys, cli.msh2gltf, archive, "--entry", "E_TUR_01")
+    assert "did you mean e_tur_01.msh? the entries are listed" in said(
+        capsys, cli.msh2gltf, archive, "--entry", "E_TUR_01"
+    )
     assert "did you mean" not in said(capsys, cli.msh2gltf, archive, "--entry", "something_else")
 
 

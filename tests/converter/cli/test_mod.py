@@ -132,7 +132,7 @@ def test_what_is_not_there(tmp_path: Path, mod: Mod) -> None:
     gone = tmp_path / "gone"
     for command in ("status", "undo", "restore", "list"):
         said = mod(command, gone, code=2)
-        assert said == f"msh-mod: error: {gone}: cannot be read (No such file or directory)\n"
+        assert said == f"msh-mod: error: {gone}: cannot be read (No such file or directory); check the path\n"
     assert "cannot be read" in mod("install", gone, tmp_path, code=2)
     assert "cannot be read" in mod("show", gone, code=2)
     assert "is not installed" in mod("remove", "Nobody", tmp_path, code=2)

@@ -1,0 +1,106 @@
+"""Every key of the extras that exports write, replaced by values of other types: never an internal error.
+
+A file of each kind of the example game, and a model with control points and a controller; the first object
+of each list that has a key.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from msh_gltf.converter.errors import LONGEST_LINE, ConversionError
+from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
+from msh_gltf.converter.options import ExportOptions, ImportOptions
+from msh_gltf.converter.scene.extras import OBJECTS, raw_extras
+from tests.docs.materials import example_game
+from tests.fuzz.mutate import join_glb, split_glb
+from tests.support.corpus import DATA
+from tests.support.points import POINTS, cpt
+
+#: Values of any type; a number that neither float32 nor an index holds.
+VALUES = [None, "robot", [1, "a", None], {"a": {}}, 10**30, -5, float("nan"), 1.5]
+SOURCES = {
+    "model": "turrets.rlb",
+    "points": str(DATA / "retail__system__R_H_002.msh"),
+    "terrain": "DATA/MAPS/Tut_1/Land.msh",
+    "areals": "DATA/MAPS/Tut_1/Land.map",
+    "unit": "UNITS/ROBOTS/walker.dat",
+    "mission": "MISSIONS/Single.01/data.tma",
+}
+
+
+@cache
+def exported(kind: str) -> tuple[dict[str, Any], bytes, bytes, str]:
+    """Document, buffer, sidecar and file name of an export."""
+    game = example_game()
+    options = ExportOptions(game=str(game))
+    with TemporaryDirectory() as folder:
+        source = game / SOURCES[kind]
+        if kind == "points":
+            source = Path(shutil.copy(source, folder))
+            source.with_suffix(".cpt").write_bytes(cpt(POINTS))
+        loaded = load_file(source, "e_tur_01.msh" if kind == "model" else None, options)
+    files = {path.suffix: data for path, data in loaded.files(Path(f"{kind}.glb"), options, sidecar=True)}
+    parts = split_glb(bytes(files[".glb"]))
+    assert parts is not None
+    return json.loads(parts[0]), parts[1], bytes(files[".msh-sidecar"]), f"{kind}.glb"
+
+
+def keys_of(document: dict[str, Any]) -> Iterator[tuple[str, int, str]]:
+    """List, index and key of the first object that has each key; of nodes, the first of each kind of node."""
+    seen = set()
+    for objects in OBJECTS:
+        for i, one in enumerate(document.get(objects, [])):
+            extras = raw_extras(one.get("extras"))
+            for key in extras:
+                place = objects, str(extras.get("kind")), key
+                if place not in seen:
+                    seen.add(place)
+                    yield objects, i, key
+
+
+CASES = [(kind, *place) for kind in SOURCES for place in keys_of(exported(kind)[0])]
+
+
+@pytest.mark.parametrize(("kind", "objects", "index", "key"), CASES)
+def test_another_type_is_read_or_refused_in_words(
+    tmp_path: Path, kind: str, objects: str, index: int, key: str
+) -> None:
+    document, binary, sidecar, name = exported(kind)
+    path, extras = tmp_path / name, document[objects][index]["extras"]["msh"]
+    path.with_suffix(".msh-sidecar").write_bytes(sidecar)
+    before = extras[key]
+    for value in VALUES:
+        extras[key] = value
+        try:
+            path.write_bytes(join_glb(json.dumps(document).encode(), binary))
+        finally:
+            extras[key] = before
+        said = refusal(path)
+        assert len(said) <= LONGEST_LINE
+        assert "cannot be read as glTF" not in said, value
+
+
+def refusal(path: Path) -> str:
+    """What an import says of a file that it refuses."""
+    try:
+        import_gltf(path, None, ImportOptions(game=str(example_game())))
+    except ConversionError as error:
+        return str(error)
+    return ""
+
+
+def test_the_cases_cover_the_schema() -> None:
+    """Keys that these files do not have are named here, so that a new one is noticed."""
+    written = {key for _, _, _, key in CASES}
+    declared = {key for kind in OBJECTS.values() for key in kind.__annotations__}
+    without = "additive animation cell hosted legacy light ranges rectangle states tri_flags"
+    assert declared - written <= {*without.split()}
