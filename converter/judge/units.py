@@ -63,7 +63,8 @@ def _stated(placed: Placed, i: int, stored: Unit) -> dict[str, object]:
     """What a file states of a component, and how it shows it; ``None``: it does not say."""
     nodes = placed.given.nodes
     extras, typed = {**nodes[i].extras}, nodes[i].typed
-    above, row, socket = nodes[i].parent, row_of(nodes[i].extras), None
+    above, row = nodes[i].parent, row_of(nodes[i].extras)
+    socket: object = None
     while above >= 0 and nodes[above].extras.get("kind") != "component":
         socket = nodes[above].extras.get("node") if socket is None else socket
         above = nodes[above].parent
