@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ..edits.placed_nodes import row_of
 from ..errors import printable
 from ..formats.unit import Unit
 from ..scene.assembly import object_key
@@ -15,12 +16,14 @@ from .compare import Difference
 from .shown import ways
 
 
-def differences_of_unit(seen: ImportedScene, written: Unit, models: Mapping[str, PlacedModel]) -> list[Difference]:
+def differences_of_unit(
+    seen: ImportedScene, stored: Unit, written: Unit, models: Mapping[str, PlacedModel]
+) -> list[Difference]:
     """Return what a written unit shows otherwise than the file; arguments as of missions."""
     placed = Placed(seen, models)
     keys = {written.key(row).lower() for row in range(len(written))}
     items = [i for i in range(len(seen.nodes)) if _is_component(seen.nodes[i], keys)]
-    stated, made = {i: _stated(placed, i) for i in items}, [_made(written, row) for row in range(len(written))]
+    stated, made = {i: _stated(placed, i, stored) for i in items}, [_made(written, row) for row in range(len(written))]
     ranked = [
         (-sum(_fits(value, one[fact]) for fact, value in stated[i].items()), i, row)
         for i in items
@@ -38,7 +41,6 @@ def differences_of_unit(seen: ImportedScene, written: Unit, models: Mapping[str,
             continue
         for fact, value in stated[i].items():
             if not _fits(value, had := made[row_of_item[i]][fact]):
-                value = next(iter(value)) if isinstance(value, frozenset) else value
                 placed.add(i, "fact", f"has {fact} {value!r} in the file, and {had!r} in the game")
     for row in sorted(free):
         name = f"component {printable(key := written.key(row))!r}"
@@ -57,20 +59,23 @@ def _is_component(node: ImportedNode, keys: set[str]) -> bool:
     return node.parent >= 0 and bool(ways(node.name) & keys)
 
 
-def _stated(placed: Placed, i: int) -> dict[str, object]:
-    """What a file states of a component, and how it shows it; ``None``: it does not say, a set: any of these."""
+def _stated(placed: Placed, i: int, stored: Unit) -> dict[str, object]:
+    """What a file states of a component, and how it shows it; ``None``: it does not say."""
     nodes = placed.given.nodes
     extras, typed = {**nodes[i].extras}, nodes[i].typed
-    above, sockets = nodes[i].parent, [typed.get("attach", extras.get("attach"))]
+    above, row = nodes[i].parent, row_of(nodes[i].extras)
+    socket: object = None
     while above >= 0 and nodes[above].extras.get("kind") != "component":
-        sockets += [nodes[above].extras["node"]] if "node" in nodes[above].extras else []
+        socket = nodes[above].extras.get("node") if socket is None else socket
         above = nodes[above].parent
+    if row is not None and row < len(stored) and stored.attach(row) == socket:
+        socket = typed.get("attach", extras.get("attach"))  # the property may be edited where the node was not moved
     return {
         "key": str(typed.get("key", object_key(nodes[i].extras) or min(ways(nodes[i].name), key=len))).lower(),
         "class": typed.get("class", extras.get("class")),
         "label": typed.get("label", extras.get("label")),
         "above it": "" if above < 0 else object_key(nodes[above].extras),
-        "attach": frozenset(sockets[:2]) if placed.draws(i) else None,
+        "attach": socket if placed.draws(i) else None,
         "mesh": True if placed.draws(i) else None,
     }
 
@@ -89,4 +94,4 @@ def _made(unit: Unit, row: int) -> dict[str, object]:
 
 
 def _fits(stated: object, had: object) -> bool:
-    return stated is None or (had in stated if isinstance(stated, frozenset) else had == stated)
+    return stated is None or had == stated

@@ -240,7 +240,8 @@ def judge_mission(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None
 
 def judge_unit(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None:
     """Compare an edited unit with the file; arguments as of :func:`judge_mission`."""
-    tell(out.differences, differences_of_unit(seen, read_unit(out.data, out.name), _models(kept, out)))
+    stored = read_unit(bytes(kept.source), kept.description.source)
+    tell(out.differences, differences_of_unit(seen, stored, read_unit(out.data, out.name), _models(kept, out)))
 
 
 def _models(kept: Sidecar, out: ImportResult) -> dict[str, PlacedModel]:

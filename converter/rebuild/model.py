@@ -224,6 +224,7 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
         fresh = old is None or i in plan.names
         if fresh and decode_text(raw) != node.name:
             job.report.warnings.append(f"name of node {printable(node.name)!r} has letters that CP1251 lacks")
+            job.report.concerns([node.name], "name")
         if fresh and len(raw) > 31:
             raise ConversionError(
                 f"name of node {printable(node.name)!r} is too long",

@@ -305,6 +305,7 @@ def wear_rows(scene: Scene, report: Report) -> list[str]:
                 f"material {printable(name)!r} cannot be a name in Material.lib (one line of 1 to "
                 f"{NAME_SIZE - 1} bytes of CP1251): row {row} of the .wea is {DEFAULT_MATERIAL}"
             )
+            report.concerns([name], "materials")
     rows = {0, *(materials[i].row for i in used if i >= 0)}
     if any(0 <= materials[i].lightmap < NO_LIGHTMAP for i in used if i >= 0):
         report.warnings.append("the names of its lightmaps are not in the file: the .wea has no LIGHTMAPS")

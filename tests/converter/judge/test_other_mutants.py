@@ -51,6 +51,7 @@ MUTANTS: list[tuple[str, str, object, tuple[str, ...]]] = [
     ("mission", f"{EDITS}.mission._edit_lodes", nothing, ("move lode", "change amount")),
     ("unit", f"{EDITS}.unit._Parts._set_key", nothing, ("exchange part",)),
     ("unit", f"{EDITS}.unit._Parts._set_words", same_words, ("change class of part",)),
+    ("unit", f"{EDITS}.unit._Parts._mount", same_words, ("mount part",)),
     ("points", f"{EDITS}.points._compare", keep_point, ("move point", "turn point", "rename point")),
     ("points", f"{EDITS}.points._add", nothing, ("add point",)),
     ("materials", f"{EDITS}.looks._Comparison._compare_colours", nothing, ("change colour", "change light")),

@@ -144,6 +144,19 @@ class Unit(Assembly):
             if number in node.get("children", []):
                 node["children"].remove(number)
 
+    def mount_part(self, chance: Chance) -> None:
+        """On another node of the model that it is on."""
+        number = self.nodes.index(self.gun())
+        socket = next(node for node in self.nodes if number in node.get("children", []))
+        others = [node for node in self.nodes if socket is not node and "node" in self.msh(node)]
+        others = [node for node in others if node["extras"]["msh"]["node"] < 8 and not self._is_below(number, node)]
+        socket["children"].remove(number)
+        others[int(chance.integers(len(others)))].setdefault("children", []).append(number)
+
+    def _is_below(self, above: int, node: Json) -> bool:
+        children = [self.nodes[i] for i in self.nodes[above].get("children", [])]
+        return any(one is node or self._is_below(self.nodes.index(one), node) for one in children)
+
     def move_part(self, chance: Chance) -> None:
         self.part(chance)["translation"] = [float(v) for v in chance.uniform(1, 3, 3)]
 
@@ -152,6 +165,7 @@ class Unit(Assembly):
         "change class of part": change_class,
         "change label of part": change_label,
         "remove part": remove_part,
+        "mount part": mount_part,
         "move part": move_part,
     }
 

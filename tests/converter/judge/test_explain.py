@@ -1,0 +1,51 @@
+"""What a line of a report explains: its kinds, as much as it states, and what it is about, not its advice."""
+
+from __future__ import annotations
+
+import pytest
+
+from msh_gltf.converter.findings import Kind, Report
+from msh_gltf.converter.judge.compare import Difference
+from msh_gltf.converter.judge.explain import explanation
+
+
+def difference(kind: Kind, amount: float = 0.0, **more: object) -> Difference:
+    return Difference("part 'gun'", kind, "differs", frozenset({"gun", "gun.lod1"}), amount, **more)  # type: ignore[arg-type]
+
+
+def reported(where: str, what: str = "is kept", instead: str = "undo it", *kinds: Kind, **most: float) -> Report:
+    report = Report()
+    report.skipped(where, what, "it cannot", instead, *kinds, **most)
+    return report
+
+
+@pytest.mark.parametrize(
+    ("report", "one", "is_explained"),
+    [
+        (reported("part 'gun'"), difference("place", 5), True),
+        (reported("part 'gun'"), difference("name"), False),
+        (reported("material 'gun'"), difference("materials", 3), True),
+        (reported("material 'gun'"), difference("place", 3), False),
+        (reported("part 'base'", instead="name it gun.lod1"), difference("triangles", 3), False),
+        (reported("part 'gun.lod2'"), difference("triangles", 3), False),
+        (reported("part 'gun' lod 1 group 0"), difference("triangles", 3, cell="lod 1 group 0"), True),
+        (reported("part 'gun' lod 1 group 0"), difference("triangles", 3, cell="lod 0 group 0"), False),
+        (reported("object 'gun'", "is tilted", "undo it", "turn"), difference("turn", 1), True),
+        (reported("object 'gun'", "is tilted", "undo it", "turn"), difference("place", 1), False),
+        (reported("part 'gun'", "was clamped", "undo it", "place", most=3), difference("place", 3), True),
+        (reported("part 'gun'", "was clamped", "undo it", "place", most=3), difference("place", 3.1), False),
+        (reported("animation 'walk'"), difference("place", 1, moving=True), True),
+        (reported("animation 'walk'"), difference("place", 1), False),
+    ],
+)
+def test_a_line_explains_its_kinds_and_amounts(report: Report, one: Difference, is_explained: bool) -> None:
+    assert (explanation(one, report) is not None) == is_explained
+
+
+def test_a_warning_explains_what_it_says_that_it_does() -> None:
+    report = Report(warnings=["part 'gun' follows its node"])
+    assert explanation(difference("place", 1), report) is None
+    report.concerns(["gun"], "place", most=2)
+    assert explanation(difference("place", 1), report) is not None
+    assert explanation(difference("place", 2.5), report) is None
+    assert explanation(difference("triangles", 1), report) is None
