@@ -380,12 +380,15 @@ def test_refused(change, said: str, tmp_path: Path) -> None:
     assert "in.gltf" in str(caught.value)
 
 
-def test_positions_must_be_finite(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["POSITION", "NORMAL", "TEXCOORD_0", "TEXCOORD_1", "COLOR_0"])
+def test_values_of_vertices_must_be_finite(key: str, tmp_path: Path) -> None:
     b = Builder()
-    points = QUAD.copy()
-    points[2, 1] = np.inf
-    b.node(name="hull", mesh=b.mesh(points))
-    said = r"primitive 0, row 2: POSITION is not finite in mesh 'mesh' of node 'hull'"
+    width = {"POSITION": 3, "NORMAL": 3, "COLOR_0": 4}.get(key, 2)
+    values = QUAD.copy() if key == "POSITION" else np.ones((4, width), np.float32)
+    values[2, 1] = np.nan
+    points = values if key == "POSITION" else QUAD
+    b.node(name="hull", mesh=b.mesh(points, attributes={} if key == "POSITION" else {key: b.accessor(values)}))
+    said = rf"primitive 0, row 2: {key} is not finite in mesh 'mesh' of node 'hull'"
     with pytest.raises(ConversionError, match=said):
         convert(b.save(tmp_path))
 

@@ -140,6 +140,15 @@ def test_an_unknown_key_is_an_error_with_the_known_ones(edited: Edited) -> None:
     assert "e_gun_2" in str(caught.value)
 
 
+def test_a_key_fills_its_field_or_is_refused(edited: Edited) -> None:
+    """The field has 32 bytes, the last of them NUL: nothing is cut off in silence."""
+    edited.extras(1)["key"] = "k" * 31
+    assert edited.back(game=False)[2].key(1) == "k" * 31
+    edited.extras(1)["key"] = "k" * 32
+    with pytest.raises(ConversionError, match="is an object that the game does not have"):
+        edited.back(game=False)
+
+
 def test_a_class_that_does_not_fit_its_socket_is_a_warning(edited: Edited) -> None:
     edited.extras(1)["class"] = 1
     out, _, now = edited.back()

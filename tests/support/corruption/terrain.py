@@ -194,6 +194,14 @@ def second_material_flag_flipped(box: Nres) -> None:
 
 
 @of_terrain("terrain-draw-order")
+def faces_of_two_slots_exchanged(box: Nres) -> None:
+    draw = box.table(11)
+    first, last = draw.get(0, 0), draw.get(len(draw) - 1, 0)
+    draw.set(0, 0, "H", last)
+    draw.set(len(draw) - 1, 0, "H", first)
+
+
+@of_terrain("terrain-draw-order")
 def face_drawn_twice(box: Nres) -> None:
     draw = box.table(11)
     draw.set(0, 0, "H", draw.get(1, 0))
