@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural, printable
-from ..findings import Report
+from ..findings import Kind, Report
 from ..formats.model import NODE_COCKPIT
 from ..formats.names import known_name, without_number
 from ..numeric.pose import multiply, parents_first, rotate, rotation_matrix
@@ -426,11 +426,11 @@ def keep_nodes(imported: ImportedScene, kept: Collection[int]) -> None:
 
 def _report_hidden(imported: ImportedScene, rows: list[int], more: str, instead: str) -> None:
     others = f" and {plural(len(rows) - 1, 'other')}" if len(rows) > 1 else ""
-    imported.report.concerns([imported.nodes[i].name for i in rows], "node", "triangles")
+    kinds: tuple[Kind, ...] = ("node", "place", "turn", "triangles")
+    imported.report.concerns([imported.nodes[i].name for i in rows], *kinds)
     where = f"node {printable(imported.nodes[rows[0]].name)!r}{others}"
-    imported.report.skipped(
-        where, f"{'are' if others else 'is'} hidden{more}", "the game has no hidden nodes", instead, "node", "triangles"
-    )
+    what = f"{'are' if others else 'is'} hidden{more}"
+    imported.report.skipped(where, what, "the game has no hidden nodes", instead, *kinds)
 
 
 def _moved(tracks: list[Track], row_of: dict[int, int]) -> list[Track]:

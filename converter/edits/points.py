@@ -148,6 +148,7 @@ def _keep_place(plan: PointPlan, point: ControlPoint, why: str) -> None:
         "is missing",
         why,
         "it stays in the .cpt; change the controller first",
+        "node",
     )
 
 

@@ -98,8 +98,7 @@ def wear_text(archive: Archive, path: Path, item: Item) -> bytes:
 
 def files_beside(archive: Archive, path: Path, item: Item, options: ExportOptions) -> list[str]:
     """Return names and digests of what a model's glTF and sidecar show and keep of the files beside it."""
-    from ..kinds.check_assembly import game_of
-    from ..kinds.controllers import files_that_name
+    from ..kinds.registry import files_that_name, game_of
 
     game = game_of(path) if item.index is not None else None
     points = {POINTS_ENDING: bytes(points_of(archive, path, item.index))} if options.points else {}
@@ -297,7 +296,7 @@ class PlacedFiles:
 
     def _key(self, key: str) -> tuple[str, bytes]:
         """A digest of what an object key leads to, and its material list."""
-        from ..kinds.controllers import files_that_name
+        from ..kinds.registry import files_that_name
 
         if key not in self._keys:
             found = self.game.object(key)

@@ -199,7 +199,7 @@ def start_server(module: str) -> None:
 
     program = os.fsdecode(spawn.get_executable())
     if not os.access(program, os.X_OK):  # else nobody says so: it is a child that fails
-        raise ConversionError("processes cannot be started: not executable", file=program)
+        raise ConversionError("processes cannot be started: not executable", file=program, hint="-j 1 starts none")
     forkserver.set_forkserver_preload([module])
     blocked = (signal.SIGTERM, signal.SIGHUP)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, blocked)

@@ -53,7 +53,14 @@ def differences_of_points(
     """
     mine = _of_file(items, node_of, {node.name for node in written.nodes})
     theirs = [
-        _Point(p.name.rpartition(".point")[0], p.node, np.array(p.position), *_unit(p.direction), {"flags": p.flags})
+        _Point(
+            p.name.rpartition(".point")[0],
+            p.node,
+            np.array(p.position),
+            *_unit(p.direction),
+            {"flags": p.flags},
+            (p.name,),
+        )
         for p in points
     ]
     reach = max((float(np.abs(p.place).max()) for p in theirs), default=0.0)

@@ -55,10 +55,10 @@ from ..formats.unit import UNIT_ENDING, is_unit
 from ..formats.wear import read_wear
 from ..scene.dialect import decide
 from .appearance import Libraries
-from .check_assembly import check_mission_file, check_registry_file, check_unit_file, game_of
+from .check_assembly import check_mission_file, check_registry_file, check_unit_file
 from .controllers import facts_of_model
 from .open_files import wear_of, wears_of_level
-from .registry import Game
+from .registry import Game, game_of
 
 _MESH, _WEAR, _TEXM = (int.from_bytes(code, "little") for code in (b"MESH", b"WEAR", b"Texm"))
 

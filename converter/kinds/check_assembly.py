@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from pathlib import Path
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -23,43 +21,15 @@ from ..checks.assembly import (
 )
 from ..checks.terrain import check_terrain
 from ..errors import ConversionError
-from ..files import Stamp, read_file
+from ..files import read_file
 from ..findings import Finding
 from ..formats.mission import BUILDING, OBJECT_KINDS, Mission, PlacedObject, read_mission
 from ..formats.nres import Archive, read_nres
-from ..formats.registry import REGISTRY, read_registry
+from ..formats.registry import read_registry
 from ..formats.terrain import read_terrain
 from ..formats.unit import Unit, read_unit
 from ..scene.scene import in_range
-from .open_files import folder_stamp
-from .registry import Game, find_game
-
-
-def game_of(path: Path, folders: Sequence[Path] = ()) -> Game | None:
-    """Return the game that a file is in; opened once while its directory does not change.
-
-    Args:
-        path: the file.
-        folders: directories that are tried first.
-    """
-    known = (folder for folder in folders if _has_registry(folder))
-    root = next(known, None) or find_game(path)
-    try:
-        return None if root is None else _game(root, folder_stamp(root))
-    except OSError:
-        return None
-
-
-def _has_registry(folder: Path) -> bool:
-    try:
-        return any(path.name.lower() == REGISTRY for path in folder.iterdir())
-    except OSError:
-        return False
-
-
-@lru_cache(maxsize=1)
-def _game(root: Path, now: tuple[Stamp, ...]) -> Game:
-    return Game(root)
+from .registry import Game
 
 
 def check_registry_file(archive: Archive, game: Game | None) -> Iterator[Finding]:

@@ -25,41 +25,14 @@ from ..formats.controller import (
 )
 from ..formats.kinds import Kind, archive_kind
 from ..formats.model import MshModel, read_model
-from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING
-from ..formats.names import stem
 from ..formats.nres import Archive, is_nres, read_nres
 from ..formats.registry import Member
 from ..scene.controller import PlayedRange, played_ranges
-from .check_assembly import game_of
 from .open_files import companion
-from .registry import Game
+from .registry import Game, game_of, inside
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-
-def files_that_name(archive: Archive, path: Path, index: int | None, game: Game | None) -> dict[str, bytes]:
-    """Return the files that name nodes, frames or triangles of a model, as its sidecar keeps them.
-
-    Args:
-        archive: the file that the model is, or is in.
-        path: that file's path.
-        index: directory index of the model's entry; ``None``: the file is the model.
-        game: the game that it is in.
-
-    Returns:
-        By ending; controllers of another name that objects of the model have, by ``archive::entry``, after its own.
-    """
-    endings = (CONTROLLER_ENDING, FOOTING_ENDING, NODE_PROPERTIES_ENDING)
-    files = {ending: bytes(companion(archive, path, index, ending)) for ending in endings}
-    if game is not None and index is not None:
-        model = Member(_inside(path, game), archive.entries[index].name)
-        own = Member(model.archive, f"{stem(model.name)}{CONTROLLER_ENDING}")
-        for member in game.controllers.get(model.place, ()):
-            if not (files[CONTROLLER_ENDING] and member.place == own.place):
-                with suppress(ConversionError):  # the registry's own check says that it is missing
-                    files[str(member)] = bytes(game.open(member).entry.payload)
-    return {name: data for name, data in files.items() if data}
 
 
 def controller_in(files: Mapping[str, bytes]) -> tuple[Controller | None, list[Finding]]:
@@ -90,7 +63,7 @@ def facts_of_model(archive: Archive | None, path: Path, index: int | None, game:
     facts = _facts(companion(archive, path, index, ".msh"), points)
     if facts.nodes is not None or game is None or index is None:
         return facts
-    own = Member(_inside(path, game), archive.entries[index].name)
+    own = Member(inside(path, game), archive.entries[index].name)
     for resolved in game.objects:
         member = resolved.members.get(CONTROLLER_ENDING)
         if member is not None and resolved.model is not None and member.place == own.place:
@@ -120,14 +93,6 @@ def _model(data: memoryview | bytes) -> MshModel | None:
         return None if archive is None or archive_kind(archive) is not Kind.MODEL else read_model(archive, "")
     except ConversionError:
         return None
-
-
-def _inside(path: Path, game: Game) -> str:
-    """The path of a game's file as the registry writes it."""
-    try:
-        return str(path.resolve().relative_to(game.root.resolve())).replace("/", "\\")
-    except (ValueError, OSError):
-        return path.name
 
 
 Json = dict[str, Any]

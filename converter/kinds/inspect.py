@@ -19,9 +19,9 @@ from ..formats.texture import TEXM_MAGIC
 from ..formats.unit import CLASSES, Unit
 from ..scene.dialect import Dialect
 from .check import check_file
-from .check_assembly import game_of, path_problem
+from .check_assembly import path_problem
 from .open_files import read_assembly
-from .registry import Game, describe_registry
+from .registry import Game, describe_registry, game_of
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

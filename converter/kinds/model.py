@@ -31,9 +31,9 @@ from ..scene.extras import SourceExtras
 from ..scene.scene import Scene, require_in_range
 from .appearance import find_appearance, missing_materials
 from .base import EditedFile, Files, Json, LoadedContainer, Source, list_entries, output_files
-from .check_assembly import game_of
-from .controllers import controller_in, describe_states, files_that_name
+from .controllers import controller_in, describe_states
 from .open_files import points_of, wear_of
+from .registry import files_that_name, game_of
 
 if TYPE_CHECKING:
     from .import_result import ImportResult

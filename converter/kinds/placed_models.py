@@ -33,10 +33,8 @@ from ..scene.scene import require_in_range
 from ..storage import walk_files
 from .appearance import has_libraries, missing_materials
 from .base import Files, LoadedScene, Source, output_files
-from .check_assembly import game_of
-from .controllers import files_that_name
 from .model import LoadedModel, decode_model, description, require_scene_in_range
-from .registry import Game, Opened
+from .registry import Game, Opened, files_that_name, game_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..errors import ConversionError, plural, printable
-from ..files import pass_on_unreadable, read_file
+from ..files import Stamp, pass_on_unreadable, read_file
 from ..findings import Finding
 from ..formats.control_points import POINTS_ENDING
 from ..formats.controller import CONTROLLER_ENDING
@@ -27,7 +28,7 @@ from ..formats.unit import Unit, read_unit
 from ..formats.wear import WEAR_ENDING
 from ..scene.dialect import Decision, decide, majority
 from ..storage import if_there, walk_files
-from .open_files import open_nres
+from .open_files import companion, folder_stamp, open_nres
 
 #: How many models are kept: a mission uses few, in any order.
 _KEPT_MODELS = 64
@@ -270,6 +271,65 @@ class Game:
         if found is None or not found.is_file():
             raise ConversionError("game has no such file", file=str(self.root), value=path)
         return read_unit(read_file(found), str(found))
+
+
+def game_of(path: Path, folders: Sequence[Path] = ()) -> Game | None:
+    """Return the game that a file is in; opened once while its directory does not change.
+
+    Args:
+        path: the file.
+        folders: directories that are tried first.
+    """
+    known = (folder for folder in folders if _has_registry(folder))
+    root = next(known, None) or find_game(path)
+    try:
+        return None if root is None else _game(root, folder_stamp(root))
+    except OSError:
+        return None
+
+
+def _has_registry(folder: Path) -> bool:
+    try:
+        return any(path.name.lower() == REGISTRY for path in folder.iterdir())
+    except OSError:
+        return False
+
+
+@lru_cache(maxsize=1)
+def _game(root: Path, now: tuple[Stamp, ...]) -> Game:
+    return Game(root)
+
+
+def files_that_name(archive: Archive, path: Path, index: int | None, game: Game | None) -> dict[str, bytes]:
+    """Return the files that name nodes, frames or triangles of a model, as its sidecar keeps them.
+
+    Args:
+        archive: the file that the model is, or is in.
+        path: that file's path.
+        index: directory index of the model's entry; ``None``: the file is the model.
+        game: the game that it is in.
+
+    Returns:
+        By ending; controllers of another name that objects of the model have, by ``archive::entry``, after its own.
+    """
+    endings = (CONTROLLER_ENDING, FOOTING_ENDING, NODE_PROPERTIES_ENDING)
+    files = {ending: bytes(companion(archive, path, index, ending)) for ending in endings}
+    if game is not None and index is not None:
+        model = Member(inside(path, game), archive.entries[index].name)
+        own = Member(model.archive, f"{stem(model.name)}{CONTROLLER_ENDING}")
+        for member in game.controllers.get(model.place, ()):
+            if not (files[CONTROLLER_ENDING] and member.place == own.place):
+                with suppress(ConversionError):  # the registry's own check says that it is missing
+                    files[str(member)] = bytes(game.open(member).entry.payload)
+    return {name: data for name, data in files.items() if data}
+
+
+def inside(path: Path, game: Game) -> str:
+    """Return the path of a game's file as the registry writes it."""
+    try:
+        return str(path.resolve().relative_to(game.root.resolve())).replace("/", "\\")
+    except (ValueError, OSError):
+        return path.name
 
 
 def _parts(path: str) -> Iterator[str | None]:

@@ -31,8 +31,8 @@ def surface_distance(one: Floats, other: Floats) -> float:
 def _one_way(one: Floats, other: Floats) -> float:
     """The largest distance of samples of a surface to the other one.
 
-    Each sample is at most as far as the nearest of the triangles at the nearest corner. The samples that may be
-    the farthest are compared with all triangles first; most are known to be nearer before their turn comes.
+    Each sample is at most as far as the nearest of the triangles at the nearest corner. The samples that may
+    have the largest distance are compared with all triangles first; most turn out to be nearer.
     """
     corners = one[~_shared(one, other)]
     middles = (corners + np.roll(corners, 1, axis=1)) / 2

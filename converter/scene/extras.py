@@ -238,12 +238,16 @@ def read_extras(kind: type[_E], extras: object) -> _E:
     for key in texts & values.keys():
         if not isinstance(values[key], str):
             raise _not_valid(key, values[key], "a text")
-    for key in plain & values.keys():
+    for key in (plain & values.keys()) - _OF_READERS:
         if values[key] is None or isinstance(values[key], list | dict):
             raise _not_valid(key, values[key], "an integer")
     if values.get("dialect", "spec") not in ("spec", "retail"):
         raise _not_valid("dialect", values["dialect"], "spec or retail")
     return kind(**{**values, **numbers})
+
+
+#: Integers of which their readers say what another value does: a copy has no ``index``, flags are not applied.
+_OF_READERS = frozenset({"index", "tri_flags"})
 
 
 def _not_valid(key: str, value: object, expected: str) -> ConversionError:

@@ -23,7 +23,10 @@ def asked(operator, **attributes):
             return lambda *args, **options: calls.append([name, *options.values()])
 
     context = types.SimpleNamespace(
-        window_manager=Manager(), scene=bpy.context.scene, preferences=bpy.context.preferences
+        window_manager=Manager(),
+        scene=bpy.context.scene,
+        view_layer=bpy.context.view_layer,
+        preferences=bpy.context.preferences,
     )
     reported = types.SimpleNamespace(report=lambda *args: calls.append(args[1]), **attributes)
     operator.invoke(reported, context, None)

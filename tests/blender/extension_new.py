@@ -87,7 +87,7 @@ def adding(out):
     tops = [o for o in scene.objects if o.get("msh", {}).get("kind") == "object"]
     facts["said"] = {o.name: [o["msh"]["path"], o["msh"]["clan"]] for o in tops}
     crate = next(o for o in tops if o["msh"]["path"] == "my_crate")
-    meshes = [o for o in crate.children_recursive if o.type == "MESH"]
+    meshes = [o for o in crate.instance_collection.all_objects if o.type == "MESH"]
     facts["shown"] = [list(crate.matrix_world.translation), len(meshes)]
     bpy.context.preferences.addons[ADDON].preferences.game = ""
     return facts

@@ -191,11 +191,11 @@ def shown(frames, cells):
     for frame in frames:
         scene.frame_set(frame)
         graph = bpy.context.evaluated_depsgraph_get()
-        for one in things:
-            if one.type == "MESH":
-                _triangles(one.evaluated_get(graph), frame == frames[0], out)
+        for each in graph.object_instances:  # also of the collections that placed objects show
+            if each.object.type == "MESH":
+                _triangles(each.object, np.array(each.matrix_world), frame == frames[0], out)
                 if frame == frames[0]:
-                    cell = _cell_of(one, cells)
+                    cell = _cell_of(each.object, cells)
                     out["cell"] += [cell] * (len(out["material"]) - len(out["cell"]))
     scene.frame_set(frames[0])
     count = len(out["material"])
@@ -247,7 +247,7 @@ def _cell_of(one, before):
     return now if before.get(one.name, now) != now else _in_name(one.name)
 
 
-def _triangles(one, first, out):
+def _triangles(one, world, first, out):
     mesh = one.to_mesh()
     mesh.calc_loop_triangles()
     count = len(mesh.loop_triangles)
@@ -256,7 +256,6 @@ def _triangles(one, first, out):
     mesh.loop_triangles.foreach_get("loops", loop)
     points = np.empty(3 * len(mesh.vertices), np.float32)
     mesh.vertices.foreach_get("co", points)
-    world = np.array(one.matrix_world)
     corners = points.reshape(-1, 3)[vertex].astype(np.float64) @ world[:3, :3].T + world[:3, 3]
     corners = corners.reshape(-1, 3, 3)
     out["corners"] += (corners[:, ::-1] if np.linalg.det(world[:3, :3]) < 0 else corners).tolist()

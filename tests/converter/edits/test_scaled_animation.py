@@ -5,6 +5,7 @@ The file is evaluated by plain matrices here, the model that comes out by the ru
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -78,7 +79,7 @@ def file_points(document: Editable, frame: float, fps: float = 24) -> np.ndarray
         here = above @ matrix(
             node.get("translation", [0, 0, 0]), node.get("rotation", [0, 0, 0, 1]), node.get("scale", [1, 1, 1])
         )
-        if "mesh" in node and ".lod" not in node.get("name", ""):
+        if "mesh" in node and not re.search(r"\.(lod|stage|level)\d|\.view", node.get("name", "")):
             for primitive in json["meshes"][node["mesh"]]["primitives"]:
                 corners = document.arrays[primitive["attributes"]["POSITION"]].astype(np.float64)
                 points.append(corners @ here[:3, :3].T + here[:3, 3])

@@ -88,7 +88,10 @@ def test_closed_standard_output_is_no_output() -> None:
 def test_full_streams(arguments: str, tmp_path: Path) -> None:
     """What cannot be said is an error, without a word where that cannot be said either."""
     done = shell(f'"$BIN/msh2gltf" {arguments} > /dev/full', MODEL, tmp_path)
-    assert (done.returncode, done.stderr) == (2, "msh2gltf: error: No space left on device\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "msh2gltf: error: No space left on device; make room, and run it again\n",
+    )
     done = shell(f'"$BIN/msh2gltf" {arguments} --force > /dev/full 2> /dev/full', MODEL, tmp_path)
     assert (done.returncode, done.stderr) == (2, "")
     assert not leftovers(tmp_path)

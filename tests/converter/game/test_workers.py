@@ -99,7 +99,7 @@ def test_processes_that_cannot_be_started_are_an_error_of_their_own(tmp_path: Pa
     program.write_bytes(b"")
     set_program = "from multiprocessing import spawn; spawn.set_executable"
     done = _export(f"{set_program}({str(program)!r})", game, out)
-    said = f"msh2gltf: error: {program}: processes cannot be started: not executable\n"
+    said = f"msh2gltf: error: {program}: processes cannot be started: not executable; -j 1 starts none\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
     assert not out.exists()
 

@@ -12,8 +12,8 @@ from msh_gltf.converter.cli import msh2gltf, msh_inspect
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import read_sidecar
-from msh_gltf.converter.kinds.check_assembly import game_of
 from msh_gltf.converter.kinds.controllers import facts_of_model
+from msh_gltf.converter.kinds.registry import game_of
 from tests.support.assembly import registry
 from tests.support.controller import walker
 from tests.support.game import MESH, archive, entry, model
