@@ -157,6 +157,7 @@ def _edit_routes(edit: MissionEdit, items: list[int]) -> None:
         number = edit.integer(where, nodes[item].extras, "route", route.id, "<u4")
         if number != route.id and number in ids:
             edit.report.skipped(where, f"number became {number}", "another has it", "enter another", "fact")
+            edit.report.concerns([nodes[item].name], "fact")
             number = route.id
         if number != route.id:
             edit.report.changed(where, f"number became {number}")

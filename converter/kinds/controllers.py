@@ -41,7 +41,7 @@ def controller_in(files: Mapping[str, bytes]) -> tuple[Controller | None, list[F
     A broken one is a warning: the model is whole without it.
 
     Args:
-        files: as of :func:`files_that_name`.
+        files: as of ``kinds.registry.files_that_name``.
     """
     for name, data in files.items():
         if name.lower().endswith(CONTROLLER_ENDING):
@@ -53,7 +53,7 @@ def controller_in(files: Mapping[str, bytes]) -> tuple[Controller | None, list[F
 
 
 def facts_of_model(archive: Archive | None, path: Path, index: int | None, game: Game | None) -> Facts:
-    """Return what is known about the model of a controller; arguments as of :func:`files_that_name`.
+    """Return what is known about the model of a controller; arguments as of ``kinds.registry.files_that_name``.
 
     Args:
         archive: ``None``: the controller is a file of its own.
