@@ -147,7 +147,9 @@ class Unit(Assembly):
     def mount_part(self, chance: Chance) -> None:
         """On another node of the model that it is on."""
         number = self.nodes.index(self.gun())
-        socket = next(node for node in self.nodes if number in node.get("children", []))
+        socket = next((node for node in self.nodes if number in node.get("children", [])), None)
+        if socket is None:
+            return  # it was removed
         others = [node for node in self.nodes if socket is not node and "node" in self.msh(node)]
         others = [node for node in others if node["extras"]["msh"]["node"] < 8 and not self._is_below(number, node)]
         socket["children"].remove(number)

@@ -84,9 +84,15 @@ def third_outcomes(model: Path, kinds: list[str], seed: int, mode: str) -> list[
 
 
 def outcomes(
-    model: Path, kinds: list[str], seed: int, mode: str, *, judged: bool = True
+    model: Path, kinds: list[str], seed: int, mode: str, *, judged: bool = True, by_name: bool = True
 ) -> tuple[list[Difference], list[str]]:
-    """As :func:`third_outcomes`, and the lines of the product's judge; ``judged``: whether these name anything."""
+    """As :func:`third_outcomes`, and the lines of the product's judge.
+
+    Args:
+        model, kinds, seed, mode: as there.
+        judged: whether lines of the judge name anything.
+        by_name: whether a message that has the name of a thing names all that differs of it.
+    """
     document, touched = edited(model, kinds, seed, mode)
     first = exported(model)[0]
     with TemporaryDirectory() as name:
@@ -110,7 +116,8 @@ def outcomes(
         found = Comparison(before, shown, second, document.origin).differences()
     if found and back.unchanged:
         return found, lines
-    return [d for d in found if not d.is_named(messages(back, judged=judged), touched)], lines
+    texts = messages(back, judged=judged)
+    return [d for d in found if not (by_name and d.is_named(texts, touched))], lines
 
 
 def again(model: Path, back: ImportResult, folder: Path) -> Shown:
