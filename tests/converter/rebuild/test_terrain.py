@@ -355,6 +355,14 @@ def test_odd_links_stay_where_nothing_happened(edit: Edit, tmp_path: Path) -> No
     )
     source[at + 28 * far + 14 : at + 28 * far + 20] = b"\xff\xff" * 3
     source[at + 28 * far + 26] = 0xBF  # and two upper bits that nobody knows
+    beside = next(  # a face beside one that the edit changes
+        other
+        for face, links in enumerate(tables.link)
+        if vertex in tables.vertex[face]
+        for other in links
+        if other != 0xFFFF and vertex not in tables.vertex[other]
+    )
+    source[at + 28 * beside + 14 : at + 28 * beside + 20] = b"\xff\xff" * 3
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd/Land.msh").write_bytes(source)
     level = type("L", (), {"folder": tmp_path / "odd"})()
@@ -362,6 +370,7 @@ def test_odd_links_stay_where_nothing_happened(edit: Edit, tmp_path: Path) -> No
     odd.positions[vertex, 1] += 3
     after = Tables(odd.back().data)
     assert after.faces[far] == bytes(source[at + 28 * far : at + 28 * far + 28])
+    assert after.link[beside] == tables.link[beside]
 
 
 def test_a_stored_order_of_drawing_stays_where_nothing_happened(edit: Edit, tmp_path: Path) -> None:
