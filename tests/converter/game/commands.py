@@ -224,8 +224,8 @@ class Commands(RuleBasedStateMachine):
         """Of a glTF that is gone nobody knows what it shows: what it brought stays, also into libraries."""
         path, place = self.folder / out / f"{model}.glb", ("--game", self.game, "--in-place", "-q", "-j", "1")
         (self.recolour if is_red else self.edit_model)(out, model, number)
-        if not path.is_file() or self.run(cli.gltf2msh, self.folder / out, *place) != 0:
-            return
+        if not path.is_file() or self.run(cli.gltf2msh, self.folder / out, *place, "--require-all") != 0:
+            return  # where two glTF files disagree, none is applied: without one of them the other is
         aside, done = path.rename(self.folder / "mod.zip"), self.files(self.game)
         self.run(cli.gltf2msh, self.folder / out, *place)
         assert self.files(self.game) == done
