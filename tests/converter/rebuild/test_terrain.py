@@ -355,6 +355,14 @@ def test_odd_links_stay_where_nothing_happened(edit: Edit, tmp_path: Path) -> No
     )
     source[at + 28 * far + 14 : at + 28 * far + 20] = b"\xff\xff" * 3
     source[at + 28 * far + 26] = 0xBF  # and two upper bits that nobody knows
+    beside = next(  # a face beside one that the edit changes
+        other
+        for face, links in enumerate(tables.link)
+        if vertex in tables.vertex[face]
+        for other in links
+        if other != 0xFFFF and vertex not in tables.vertex[other]
+    )
+    source[at + 28 * beside + 14 : at + 28 * beside + 20] = b"\xff\xff" * 3
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd/Land.msh").write_bytes(source)
     level = type("L", (), {"folder": tmp_path / "odd"})()
@@ -362,6 +370,28 @@ def test_odd_links_stay_where_nothing_happened(edit: Edit, tmp_path: Path) -> No
     odd.positions[vertex, 1] += 3
     after = Tables(odd.back().data)
     assert after.faces[far] == bytes(source[at + 28 * far : at + 28 * far + 28])
+    assert after.link[beside] == tables.link[beside]
+
+
+def test_a_stored_order_of_drawing_stays_where_nothing_happened(edit: Edit, tmp_path: Path) -> None:
+    """A slot whose faces are the same keeps the order that its file has, though another is usual."""
+    tables = Tables(edit.source)
+    start, count = tables.runs[tables.squares[0][0]]
+    rows = np.frombuffer(tables.tables[11], "<u2").reshape(-1, 2).copy()
+    rows[start : start + count, 0] = rows[start : start + count, 0][::-1]
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd/Land.msh").write_bytes(edit.source.replace(tables.tables[11], rows.tobytes()))
+    odd = Edit(type("L", (), {"folder": tmp_path / "odd"})(), tmp_path)
+    # a face at the other end of the level goes: all slots after it move
+    away = [(odd.positions[odd.index(p)] @ (1, 0, -1)).min(axis=1) for p in odd.primitives()]
+    last = max(range(len(away)), key=lambda i: away[i].max())
+    primitive = odd.primitives()[last]
+    odd.set_index(primitive, np.delete(odd.index(primitive), away[last].argmax(), axis=0))
+    after = Tables(odd.back().data)
+    assert len(after.faces) == len(tables.faces) - 1
+    kept = np.frombuffer(after.tables[11], "<u2").reshape(-1, 2)
+    assert after.runs[after.squares[0][0]] == (start, count)
+    np.testing.assert_array_equal(kept[start : start + count], rows[start : start + count])
 
 
 def test_report_and_inspection(edit: Edit, tmp_path: Path) -> None:
