@@ -7,7 +7,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal, NamedTuple
 
@@ -262,21 +262,62 @@ class Change:
         return f"{self.where}: {self.what}"
 
 
+#: What may differ between what a file shows and what the game will.
+Kind = Literal[
+    "node",
+    "name",
+    "fact",
+    "place",
+    "turn",
+    "triangles",
+    "normals",
+    "texture coordinates",
+    "lightmap coordinates",
+    "vertex colours",
+    "materials",
+    "flags of materials",
+    "look",
+    "clip",
+    "level",
+]
+
+
+@dataclass(frozen=True)
+class Explains:
+    """What a line of a report explains of the object that it is about.
+
+    Attributes:
+        kinds: kinds of difference; ``None``: those that the first word of the line is about.
+        most: the largest amount of each: a distance, or a number of triangles.
+        name: the object, where the line counts it only (*and 3 others*) or is a warning.
+    """
+
+    kinds: tuple[Kind, ...] | None = None
+    most: float = float("inf")
+    name: str = ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class NotApplied:
-    """One difference that is not applied; every field is text for the user.
+    """One difference that is not applied; the first four fields are text for the user.
 
     Attributes:
         where: the object, as ``node 'gun'`` or ``material 'steel'``.
         what: the difference, as ``is missing``.
         why: the reason that it cannot be applied, or was not.
         instead: what to do.
+        explains: what the judge takes it as a reason for.
     """
 
     where: str
     what: str
     why: str
     instead: str
+    explains: Explains = Explains()
+
+    def facts(self) -> dict[str, str]:
+        """Return its texts as plain JSON values."""
+        return {"where": self.where, "what": self.what, "why": self.why, "instead": self.instead}
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}; {self.why}; {self.instead}"
@@ -295,21 +336,26 @@ class Report:
         changes: what differs from the sidecar and is applied.
         not_applied: what differs and is not applied.
         warnings: what else the user should know.
-        concerned: names of objects that lines are about and count only (*and 3 others*).
+        concerned: what warnings explain, and lines of objects that they only count (*and 3 others*).
     """
 
     changes: list[Change] = field(default_factory=list)
     not_applied: list[NotApplied] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    concerned: list[str] = field(default_factory=list)
+    concerned: list[Explains] = field(default_factory=list)
 
     def changed(self, where: str, *what: str) -> None:
         """Add differences of one object that are applied."""
         self.changes += [Change(where, text) for text in what]
 
-    def skipped(self, where: str, what: str, why: str, instead: str) -> None:
-        """Add a difference that is not applied; the words are those of :class:`NotApplied`."""
-        self.not_applied.append(NotApplied(where=where, what=what, why=why, instead=instead))
+    def skipped(self, where: str, what: str, why: str, instead: str, *kinds: Kind, most: float = float("inf")) -> None:
+        """Add a difference that is not applied; the words are those of :class:`NotApplied` and :class:`Explains`."""
+        explains = Explains(kinds or None, most)
+        self.not_applied.append(NotApplied(where=where, what=what, why=why, instead=instead, explains=explains))
+
+    def concerns(self, names: Iterable[str], *kinds: Kind, most: float = float("inf")) -> None:
+        """State what a warning explains of objects, or a line of those that it only counts."""
+        self.concerned += [Explains(kinds, most, name) for name in names]
 
     def add(self, other: Report) -> None:
         """Add what was found earlier, and is told now."""

@@ -351,6 +351,7 @@ def read_flags(extras: object, where: str, report: Report) -> StatedFlags:
                 f"has {_KEY} {printable(str(value))}",
                 f"the flags of a triangle are an integer from 0 to {NONE16}",
                 "write the sum of the flags, as 2 for a floor to walk on",
+                "fact",
             )
     return StatedFlags(*found)
 
@@ -463,6 +464,9 @@ def _read_scale(clip: Clip, where: str, name: str, values: NDArray[np.float64], 
             f"its scale {shown} is not the node's",
             "scale is taken from the node, for its vertices",
             "give the node that scale, and remove the animation's",
+            "place",
+            "turn",
+            "triangles",
         )
 
 
@@ -470,29 +474,24 @@ def _keys(
     file: GltfFile, sampler: GltfSampler, kind: str, name: str | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Times of a sampler, (T,) seconds, and its values, (T, n) or (3T, n)."""
-    times = file.array(sampler.input)
+    times, where = file.array(sampler.input), f"animation of node {name!r}"
     if times.shape[1] != 1 or times.dtype.kind != "f":
-        raise ConversionError(f"animation of node {name!r}: key times are not float32 numbers", file=file.label)
+        raise ConversionError(f"{where}: key times are not float32 numbers", file=file.label)
     seconds = times.reshape(-1).astype(np.float64)
     values = file.array(sampler.output).astype(np.float64)
     wanted = len(seconds) * (3 if kind == "CUBICSPLINE" else 1)
     if len(values) != wanted:
         raise ConversionError(
-            f"animation of node {name!r} has not as many values as key times",
-            file=file.label,
-            value=len(values),
-            expected=wanted,
+            f"{where} has not as many values as key times", file=file.label, value=len(values), expected=wanted
         )
     if seconds[0] < -_TIME_NOISE:
         raise ConversionError(
-            f"animation of node {name!r}: key times are negative",
+            f"{where}: key times are negative",
             file=file.label,
             value=f"{seconds[0]:g} s",
             expected="0 s or later",
             hint="move the keys to frame 0 or later before you export",
         )
     if (np.diff(seconds) <= 0).any() or not np.isfinite(values).all():
-        raise ConversionError(
-            f"animation of node {name!r}: key times are not increasing, or values not finite", file=file.label
-        )
+        raise ConversionError(f"{where}: key times are not increasing, or values not finite", file=file.label)
     return seconds, values

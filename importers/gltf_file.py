@@ -466,4 +466,4 @@ def report_flat(file: GltfFile, report: Report) -> None:
     if flat:
         names = ", ".join(map(repr, flat[:5])) + (f" and {plural(len(flat) - 5, 'other')}" if len(flat) > 5 else "")
         report.warnings.append(f"no normals in {names}, though others have them: the faces are flat")
-        report.concerned += flat
+        report.concerns(flat, "normals")

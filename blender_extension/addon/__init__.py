@@ -6,9 +6,9 @@ knows of its own is how a model lives in a .blend: a scene per model, which carr
 
 import bpy
 
-from . import assets, export_msh, game, import_msh, panel, placed, state
+from . import assets, export_msh, fields, game, import_msh, panel, placed, state
 
-_PARTS = (state, import_msh, export_msh, assets, placed, game, panel)
+_PARTS = (state, import_msh, export_msh, assets, placed, game, panel, fields)
 _MENUS = (*import_msh.MENUS, *export_msh.MENUS, *assets.MENUS, *placed.MENUS, *game.MENUS)
 
 
@@ -20,10 +20,12 @@ def register() -> None:
     for menu, line in _MENUS:
         getattr(bpy.types, menu).append(line)
     state.start()
+    fields.start()
 
 
 def unregister() -> None:
     """Called by Blender when the extension is switched off."""
+    fields.stop()
     state.stop()
     game.stop()
     for menu, line in reversed(_MENUS):

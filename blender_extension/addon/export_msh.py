@@ -35,7 +35,7 @@ from .importers.gltf import read_gltf
 from .landscapes import game_of_file, named_game, numbered
 from .seen import clans_of_collections, report_left_out
 from .state import DIALECTS, MshState, commit, game_folders, guarded, put_back, recorded, show_report, sidecar_bytes
-from .to_blender import FPS
+from .to_blender import FPS, SWITCHED_OFF
 
 #: What leaves Blender: every property that says what is what, this scene alone. Modifiers are
 #: applied, because the game has none.
@@ -162,6 +162,17 @@ def _in_words_of_blender(error: ConversionError, scene: bpy.types.Scene, folder:
     return error
 
 
+def switched_off(context: bpy.types.Context) -> list[str]:
+    """The collections with objects that the user switched off; these count as all others do."""
+    waiting, found = [context.view_layer.layer_collection], []
+    for layer in waiting:  # grows while it is walked
+        home = layer.collection
+        if layer.exclude and SWITCHED_OFF not in home and home.all_objects:
+            found.append(home.name)
+        waiting += [] if layer.exclude else layer.children
+    return found
+
+
 def report_result(operator, result: ImportResult, state) -> None:
     """Show what became of a model in Blender's status bar and its list of messages."""
     for warning in state.warnings:
@@ -281,6 +292,8 @@ class MSH_OT_put_back(bpy.types.Operator):
             return context.window_manager.invoke_props_dialog(self)
         state = context.scene.msh_gltf
         question = f"Write {state.place} in {Path(state.path).parent}?"
+        if off := switched_off(context):
+            question = f"{question} What is in {', '.join(off)} is switched off, and is written, too."
         return context.window_manager.invoke_confirm(self, event, message=question)
 
     def execute(self, context):

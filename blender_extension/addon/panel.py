@@ -6,11 +6,14 @@ from collections import Counter
 import bpy
 
 from .assets import MSH_OT_assets
+from .converter.formats.kinds import ASSEMBLY_KINDS
 from .export_msh import MSH_OT_export, MSH_OT_put_back, MSH_OT_put_new
 from .import_msh import MSH_OT_import
+from .placed import MSH_OT_done_placed, MSH_OT_edit_placed
 
 _ICONS = {"kept": "CHECKMARK", "rebuilt": "MODIFIER", "new": "ADD", "deleted": "TRASH"}
-_WIDTH = 44  # letters that fit a panel of the usual width
+_WIDTH = 50  # letters that fit a panel of the usual width, with its margins
+_LETTER = 6.5  # pixels of one
 
 
 class MSH_UL_rows(bpy.types.UIList):
@@ -56,6 +59,10 @@ class MSH_PT_model(bpy.types.Panel):
             row = column.row(align=True)
             row.prop(state, "stage", slider=True)
             row.prop(state, "level", slider=True)
+        if state.kind in ASSEMBLY_KINDS:
+            row = column.row(align=True)
+            row.operator(MSH_OT_edit_placed.bl_idname, icon="EDITMODE_HLT")
+            row.operator(MSH_OT_done_placed.bl_idname, icon="CHECKMARK")
         column.separator()
         column.prop(state, "own_materials")
         column.operator(MSH_OT_put_back.bl_idname, icon="LOOP_BACK")
@@ -95,7 +102,9 @@ class MSH_PT_report(bpy.types.Panel):
 
 def _lines(layout, text: str, icon: str = "NONE") -> None:
     """A text over several lines: labels do not wrap."""
-    for number, line in enumerate(textwrap.wrap(text, _WIDTH)):
+    region = bpy.context.region
+    letters = _WIDTH if region is None else int(region.width / (_LETTER * bpy.context.preferences.system.ui_scale))
+    for number, line in enumerate(textwrap.wrap(text, max(letters - 6, 20))):
         layout.label(text=line, icon="BLANK1" if number and icon != "NONE" else icon)
 
 

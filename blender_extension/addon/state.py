@@ -51,6 +51,19 @@ def _show_cells(state: MshState, context: bpy.types.Context) -> None:
     show_cells(state.id_data)
 
 
+def _select_row(state: MshState, context: bpy.types.Context) -> None:
+    """Select what the chosen row of the report names."""
+    if context.mode != "OBJECT" or not 0 <= state.row < len(state.rows):
+        return
+    name = state.rows[state.row].name
+    there = [one for one in context.view_layer.objects if one.name == name or f"{one.name!r}" in name]
+    for one in context.selected_objects if there else ():
+        one.select_set(False)
+    for one in there:
+        one.select_set(True)
+        context.view_layer.objects.active = one
+
+
 class MshRow(bpy.types.PropertyGroup):
     """What became of a node or a part, or a warning."""
 
@@ -97,7 +110,7 @@ class MshState(bpy.types.PropertyGroup):
     outcome: StringProperty(description="The last export, in a line")
     recorded: StringProperty(description="Which export the scene knows of last")
     rows: CollectionProperty(type=MshRow)
-    row: IntProperty()
+    row: IntProperty(update=_select_row)
     warnings: CollectionProperty(type=MshRow)
 
     @property

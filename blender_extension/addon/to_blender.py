@@ -34,6 +34,8 @@ COLOUR = "Color"
 FPS = 24
 #: A key this near to a whole frame is on it.
 NEAR = 1e-3
+#: On collections that the import switched off.
+SWITCHED_OFF = "msh_off"
 BLEND = "_MSH_BLEND"
 
 
@@ -88,6 +90,8 @@ class Builder:
             self.scene.collection.children.link(home)
             layer = self.scene.view_layers[0].layer_collection.children[home.name]
             layer.exclude = bool(name)
+            if name:
+                home[SWITCHED_OFF] = True
         return self._homes[name]
 
     def _object(self, item: ImportedNode) -> bpy.types.Object:

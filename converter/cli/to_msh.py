@@ -237,7 +237,7 @@ def _report_bytes(result: ImportResult) -> bytes:
         "dialect": result.dialect,
         "unchanged": result.unchanged,
         "changes": [asdict(change) for change in result.changes],
-        "not_applied": [asdict(difference) for difference in result.not_applied],
+        "not_applied": [difference.facts() for difference in result.not_applied],
         "items": result.report,
         "warnings": result.warnings,
     }

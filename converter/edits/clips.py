@@ -71,6 +71,9 @@ def _animated_parts(identified: Identified) -> None:
             "is animated",
             "only nodes can move, and a part moves with its node",
             "animate the node",
+            "place",
+            "turn",
+            "triangles",
         )
 
 
@@ -174,7 +177,7 @@ def _merged(
     if left and merge != "part":
         shown = ", ".join(repr(printable(clip.name)) for clip in left[:5])
         shown += f" and {plural(len(left) - 5, 'other')}" if len(left) > 5 else ""
-        imported.report.concerned += [clip.name for clip in left]
+        imported.report.concerns([clip.name for clip in left], "clip")
         imported.report.skipped(
             f"animation{'s' if len(left) > 1 else ''} {shown}",
             "are not read" if len(left) > 1 else "is not read",
@@ -238,6 +241,9 @@ def _report(imported: ImportedScene, clips: list[Clip]) -> None:
                 "has animated scale",
                 "nodes of a model have none",
                 "move its vertices with nodes of their own",
+                "place",
+                "turn",
+                "triangles",
             )
 
 

@@ -196,6 +196,8 @@ def _report_bare(identified: Identified, part: Part, count: int, becomes: str, i
         f"has {plural(count, 'triangle')} without a material",
         f"every triangle of a model has one: {becomes}",
         instead,
+        "materials",
+        most=count,
     )
 
 
@@ -211,6 +213,7 @@ def report_colours_without_table(given: ImportedScene) -> None:
             "are in the file",
             "the file of the game has no table for them",
             "use the colour or the picture of a material",
+            "vertex colours",
         )
 
 
@@ -227,6 +230,8 @@ def report_terrain_faces_without_material(report: Report, materials: Sequence[st
                 f"has {plural(count, 'triangle')} without a material",
                 f"every face of a terrain has one: {keep}",
                 "assign one of the terrain's materials",
+                "materials",
+                most=count,
             )
 
 

@@ -156,7 +156,7 @@ def _edit_routes(edit: MissionEdit, items: list[int]) -> None:
         points = _outline(edit, item, where, route.points)
         number = edit.integer(where, nodes[item].extras, "route", route.id, "<u4")
         if number != route.id and number in ids:
-            edit.report.skipped(where, f"number became {number}", "another has it", "enter another")
+            edit.report.skipped(where, f"number became {number}", "another has it", "enter another", "fact")
             number = route.id
         if number != route.id:
             edit.report.changed(where, f"number became {number}")
@@ -188,7 +188,7 @@ def _outline(edit: MissionEdit, item: int, where: str, stored: F32 | None) -> F3
             _warn_once(edit)
             return None
         edit.report.skipped(
-            where, "has no lines", "an editor may have left them out", "export with Data > Mesh > Loose Edges"
+            where, "has no lines", "an editor may have left them out", "export with Data > Mesh > Loose Edges", "place"
         )
         return None
     sides = np.concatenate(lines)
@@ -197,7 +197,11 @@ def _outline(edit: MissionEdit, item: int, where: str, stored: F32 | None) -> F3
     points = _corners(sides)
     if points is None:
         edit.report.skipped(
-            where, "is not one outline", "a route is a chain of points, closed by itself", "join its edges to one loop"
+            where,
+            "is not one outline",
+            "a route is a chain of points, closed by itself",
+            "join its edges to one loop",
+            "place",
         )
         return None
     if stored is not None:
@@ -294,10 +298,10 @@ def _refuse_turn(edit: MissionEdit, place: Place, where: str) -> None:
     """Report an empty that is turned or mirrored: a mission stores neither."""
     if place.turn is None:
         edit.report.skipped(
-            where, "is mirrored, or scaled to nothing", "a mission has no such thing", "clear its scale"
+            where, "is mirrored, or scaled to nothing", "a mission has no such thing", "clear its scale", "turn"
         )
     elif np.abs(place.turn - np.eye(3)).max() > _TURNED:
-        edit.report.skipped(where, "is turned", "a mission stores no rotation of it", "turn it back")
+        edit.report.skipped(where, "is turned", "a mission stores no rotation of it", "turn it back", "turn")
 
 
 def _edit_zones(edit: MissionEdit, row: int, items: list[int]) -> None:
@@ -333,7 +337,7 @@ def _set_zone(edit: MissionEdit, zone: np.void, item: int, where: str) -> str:
         what.append("moved")
     outer, radius = float(zone["outer"]), float(place.scale[0])
     if np.ptp(place.scale) > _EVEN * place.scale.max():
-        edit.report.skipped(where, "is scaled unevenly", "a zone is a circle", "scale all axes alike")
+        edit.report.skipped(where, "is scaled unevenly", "a zone is a circle", "scale all axes alike", "turn")
     elif abs(radius - abs(outer)) > 1e-5 * abs(outer):
         zone["outer"] = radius
         what.append("its outer radius changed")
@@ -370,7 +374,7 @@ def _set_lode(edit: MissionEdit, lode: np.void, item: int, where: str) -> str:
     extras, what = edit.imported.nodes[item].extras, []
     _refuse_turn(edit, place, where)
     if np.abs(place.scale - 1).max() > _EVEN:
-        edit.report.skipped(where, "is scaled", "a lode has no size", "edit its amount; clear its scale")
+        edit.report.skipped(where, "is scaled", "a lode has no size", "edit its amount; clear its scale", "turn")
     if not same_position(position, lode["position"].astype(np.float64)):
         lode["position"] = position
         what.append("moved")

@@ -178,15 +178,10 @@ class _Objects:
                 continue
             if not self.edit.stored.has(name):
                 self._refuse_version(where, name)
-            elif name == "clan" and value >= len(self.edit.stored.clans):
-                count = len(self.edit.stored.clans)
-                self.report.skipped(
-                    where, f"clan became {value}", f"the mission has {count} clans", f"enter a row below {count}"
-                )
+            elif name == "clan" and value >= (most := len(self.edit.stored.clans)):
+                self._skip(where, f"clan became {value}", f"the mission has {most} clans", f"enter a row below {most}")
             elif name == "logical_id" and self._is_taken(value, placed):
-                self.report.skipped(
-                    where, f"logical_id became {value}", "another object has it", "enter an unused number"
-                )
+                self._skip(where, f"logical_id became {value}", "another object has it", "enter an unused number")
             else:
                 self.report.changed(where, f"{name} {old} became {value}")
                 self._set_word(placed, name, value)
@@ -205,11 +200,13 @@ class _Objects:
         ids = [other.logical_id for other in self.stored if other.logical_id != placed.logical_id]
         return id in ids or id in [other.logical_id for other in self.now.values()]
 
+    def _skip(self, where: str, what: str, why: str, fix: str) -> None:
+        """Say that something that an object states is not applied."""
+        self.report.skipped(where, what, why, fix, "fact")
+
     def _refuse_version(self, where: str, name: str) -> None:
         version = self.edit.stored.object_version
-        self.report.skipped(
-            where, f"{name} changed", f"records of version {version} do not have it", "leave it as it was"
-        )
+        self._skip(where, f"{name} changed", f"records of version {version} do not have it", "leave it as it was")
 
     def _set_properties(self, placed: PlacedObject, where: str, extras: NodeExtras) -> None:
         expected = property_values(placed.properties)
@@ -217,7 +214,7 @@ class _Objects:
         values = stated if isinstance(stated, dict) else {}
         labels = property_labels(placed.properties)
         for label in values.keys() - expected.keys():
-            self.report.skipped(
+            self._skip(
                 where,
                 f"property {printable(label)!r} is new",
                 "it has no type and range there",
@@ -228,7 +225,7 @@ class _Objects:
         for label, each in zip(labels, placed.properties, strict=True):
             value = values.get(label)
             if value is None:
-                self.report.skipped(
+                self._skip(
                     where,
                     f"property {printable(label)!r} is missing",
                     "objects keep their properties",
@@ -256,9 +253,7 @@ class _Objects:
             word = word_of(each.type, value)
         except (struct.error, OverflowError, ValueError):
             kind = "number" if each.type == FLOAT else "whole number"
-            self.report.skipped(
-                where, f"{what} became {printable(str(value))[:40]}", f"it is a {kind}", f"enter a {kind}"
-            )
+            self._skip(where, f"{what} became {printable(str(value))[:40]}", f"it is a {kind}", f"enter a {kind}")
             return
         if word != each.value:
             self.report.changed(where, f"{what} {each.number:g} became {value:g}")
@@ -270,7 +265,7 @@ class _Objects:
             return
         raw = encoded(title)
         if raw is None:
-            self.report.skipped(where, f"is called {printable(title)!r}", "names are CP1251", "choose another name")
+            self._skip(where, f"is called {printable(title)!r}", "names are CP1251", "choose another name")
         elif not self.edit.stored.has("name"):
             self._refuse_version(where, "name")
         else:
@@ -301,6 +296,7 @@ class _Objects:
                     "is mirrored, sheared or scaled to nothing",
                     "objects are placed, turned and scaled",
                     "undo it",
+                    "turn",
                 )
             else:
                 what += self._turn(placed, where, place.turn, shown)
@@ -316,7 +312,11 @@ class _Objects:
         tilted = bool(stored[:2].any())
         if not tilted and max(abs(x), abs(y)) > 1e-4:
             self.report.skipped(
-                where, "is tilted", "objects stand upright and turn about z only", "clear its rotation about x and y"
+                where,
+                "is tilted",
+                "objects stand upright and turn about z only",
+                "clear its rotation about x and y",
+                "turn",
             )
         if not tilted:
             x = y = 0.0
@@ -331,7 +331,7 @@ class _Objects:
             return []
         if placed.is_assembly:
             self.report.skipped(
-                where, "is scaled", "the game ignores the scale of buildings and units", "set its scale to 1"
+                where, "is scaled", "the game ignores the scale of buildings and units", "set its scale to 1", "turn"
             )
             return []
         if not self.edit.stored.has("scale"):
@@ -394,7 +394,7 @@ class _Objects:
         del self.report.changes[changes:]  # all of it is new
         for name in ("logical_id", "host", "vertex"):
             if name in node.typed:
-                self.report.skipped(
+                self._skip(
                     where,
                     f"its custom property {name} is {printable(str(node.typed[name]))[:40]}",
                     "new objects get an unused number and no host",
@@ -459,7 +459,7 @@ class _Objects:
         """A guest whose building is gone stands where it is shown."""
         if host not in {other.logical_id for other in self.stored}:
             if host != int(self.stored[row].record["host"]):
-                self.report.skipped(
+                self._skip(
                     where, f"host became {host}", "no object has that logical id", "enter the logical id of a building"
                 )
                 for name in ("host", "vertex"):
@@ -488,6 +488,8 @@ class _Objects:
             "is moved or turned",
             f"it starts in building {int(placed.record['host'])}",
             "set host and vertex to -1 in its custom properties to place it yourself",
+            "place",
+            "turn",
         )
 
 

@@ -156,6 +156,7 @@ def _report_nameless(plan: Plan, node: Node, old: Node | None) -> None:
         f"is called {name!r}" if old is None else f"was renamed to {name!r}",
         "the model has no table of node names (Res9)",
         "rebuild it without its sidecar (--no-sidecar), which writes one",
+        "name",
     )
 
 
@@ -166,6 +167,7 @@ def report_label(report: Report, node: Node) -> None:
         f"has the label {printable(node.label)!r}",
         "only models of the dialect retail with a Res10 have labels",
         "remove the custom property label, or rename the node",
+        "fact",
     )
 
 

@@ -347,6 +347,7 @@ class _Builder:
                     "has tri_flags",
                     "it has no triangles",
                     "put them on the object that has the mesh",
+                    "fact",
                 )
 
     def _report_part(self, i: int, what: str, why: str, instead: str) -> None:
@@ -425,9 +426,11 @@ def keep_nodes(imported: ImportedScene, kept: Collection[int]) -> None:
 
 def _report_hidden(imported: ImportedScene, rows: list[int], more: str, instead: str) -> None:
     others = f" and {plural(len(rows) - 1, 'other')}" if len(rows) > 1 else ""
-    imported.report.concerned += [imported.nodes[i].name for i in rows]
+    imported.report.concerns([imported.nodes[i].name for i in rows], "node", "triangles")
     where = f"node {printable(imported.nodes[rows[0]].name)!r}{others}"
-    imported.report.skipped(where, f"{'are' if others else 'is'} hidden{more}", "the game has no hidden nodes", instead)
+    imported.report.skipped(
+        where, f"{'are' if others else 'is'} hidden{more}", "the game has no hidden nodes", instead, "node", "triangles"
+    )
 
 
 def _moved(tracks: list[Track], row_of: dict[int, int]) -> list[Track]:

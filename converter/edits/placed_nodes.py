@@ -95,6 +95,7 @@ class MissionEdit:
             f"{key} became {printable(str(value))[:40]}",
             f"it is a whole number from {limits.min} to {limits.max}",
             "enter such a number",
+            "fact",
         )
         return stored
 
@@ -105,7 +106,9 @@ class MissionEdit:
             same = abs(value - stored) <= TURN_NOISE * abs(stored)
             return stored if same else float(value)
         if value is not stored:
-            self.report.skipped(where, f"{key} became {printable(str(value))[:40]}", "it is a number", "enter a number")
+            self.report.skipped(
+                where, f"{key} became {printable(str(value))[:40]}", "it is a number", "enter a number", "fact"
+            )
         return stored
 
 
@@ -141,7 +144,7 @@ def set_kind(edit: MissionEdit, placed: PlacedObject, where: str, extras: NodeEx
         placed.record["kind"] = kind
     else:
         edit.report.skipped(
-            where, f"object_kind became {kind}", "it follows from what the object places", "edit its path"
+            where, f"object_kind became {kind}", "it follows from what the object places", "edit its path", "fact"
         )
 
 
@@ -322,6 +325,7 @@ def take_typed(
                         f"its custom property {name} is {printable(str(node.typed[name]))[:40]}",
                         f"{name} in its property msh was edited, too: {printable(str(inside))[:40]}",
                         "delete one of the two",
+                        "fact",
                     )
         elif node.extras:
             for name in (name for name in _EDITED[_NEW[new]] if name in node.typed):
@@ -330,6 +334,7 @@ def take_typed(
                     f"has a custom property {name}",
                     "it is a part of a model, or of the terrain",
                     "give the property to the object above it",
+                    "fact",
                 )
         elif new in node.typed:
             value = node.typed[new]
@@ -340,6 +345,7 @@ def take_typed(
                     f"its custom property {new} is {printable(str(value))[:80]}",
                     "nothing of this name is known of the game",
                     "enter an object key or the path of a unit of the game",
+                    "fact",
                 )
             else:
                 mine = {n: node.typed[n] for n in _EDITED[_NEW[new]] if n in node.typed}

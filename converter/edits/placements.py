@@ -268,7 +268,7 @@ class Placements:
         self.rows_of[owner].append(row)
         text = self.inside.get(f"component {object_key(self.given.nodes[owner].extras)} {row}")
         if text not in (None, component_text(item.extras)):
-            self.report.skipped(_quoted(item), "its custom properties changed", *_OF_UNIT)
+            self.report.skipped(_quoted(item), "its custom properties changed", *_OF_UNIT, "fact")
 
     def _compare_components(self) -> None:
         """Report objects whose components are not those of their unit; copies without any pass."""
@@ -293,13 +293,13 @@ class Placements:
             for pose in poses
         ):
             if on_socket:
-                self.report.skipped(title, "is moved on its socket", *self._on_socket(above))
+                self.report.skipped(title, "is moved on its socket", *self._on_socket(above), "place", "turn")
             else:
-                self.report.skipped(title, "is moved, turned or scaled", *self._no_place(above))
+                self.report.skipped(title, "is moved, turned or scaled", *self._no_place(above), "place", "turn")
         elif on_socket:
             linear = self._place_in(i, lambda one: one.get("kind") in PLACES)[1][:3, :3]
             if np.abs(linear.T @ linear - np.eye(3)).max() > _EVEN:
-                self.report.skipped(title, "is scaled by a node that it is mounted on", *self._on_socket(above))
+                self.report.skipped(title, "is scaled by a node that it is mounted on", *self._on_socket(above), "turn")
 
     def _on_socket(self, socket: int) -> tuple[str, str]:
         """Why a part on a node of a model has no place of its own, and what to do."""
@@ -344,9 +344,9 @@ class Placements:
             linear=root.linear if turn is None else linear,
         )
         if on_socket:
-            self.report.skipped(_quoted(root), "is moved on its socket", *self._on_socket(above))
+            self.report.skipped(_quoted(root), "is moved on its socket", *self._on_socket(above), "place", "turn")
         else:
-            self.report.skipped(_quoted(root), "is moved or turned", *self._no_place(above))
+            self.report.skipped(_quoted(root), "is moved or turned", *self._no_place(above), "place", "turn")
 
     def _place_in(self, i: int, ends: Callable[[NodeExtras], bool]) -> tuple[int, F64]:
         """The first node above one whose extras end the search, -1 = none; the place in it."""
@@ -384,10 +384,12 @@ class Placements:
         scaled = [f"node {printable(name)!r}" for clip in clips for name in clip.scaled]
         if moved:
             why, instead = "only nodes of models move in the game", "animate nodes of its model"
-            self.report.skipped(_listed(moved, _NAMED), "is animated", why, instead)
+            self.report.skipped(_listed(moved, _NAMED), "is animated", why, instead, "place", "turn", "triangles")
         if scaled:
             why, instead = "nodes of a model have none", "move its vertices with nodes of their own"
-            self.report.skipped(_listed([*dict.fromkeys(scaled)], _NAMED), "has animated scale", why, instead)
+            self.report.skipped(
+                _listed([*dict.fromkeys(scaled)], _NAMED), "has animated scale", why, instead, "turn", "triangles"
+            )
         self.report.not_applied += [one for clip in clips for one in clip.report.not_applied]
 
     def _report_foreign(self) -> None:

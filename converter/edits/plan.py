@@ -271,6 +271,7 @@ def _refuse_flags(plan: Plan, part: PartPlan) -> None:
             "has tri_flags",
             "the model has no Res7, which holds them",
             "rebuild the model with --no-sidecar",
+            "fact",
         )
     part.triangles.flags = None
 
@@ -363,7 +364,8 @@ def _left_behind(plan: Plan, stored: Scene, unseen: list[Cell]) -> None:
     cells = [cell for cell in unseen if cell[0] in shifted]
     if cells:
         more = f" and {plural(len(cells) - 1, 'other')}" if len(cells) > 1 else ""
-        plan.report.concerned += [part_key(stored.nodes[node].name, lod, group) for node, lod, group in cells]
+        keys = [part_key(stored.nodes[node].name, lod, group) for node, lod, group in cells]
+        plan.report.concerns(keys, "place", "turn", "triangles")
         plan.report.skipped(
             f"{_where(stored, cells[0])}{more}",
             "keeps its vertices, though its node was scaled or its origin was moved",

@@ -126,6 +126,8 @@ def compare_points(
                 "is animated",
                 "a control point moves with its node alone",
                 "animate the node",
+                "place",
+                "turn",
             )
     return plan
 
@@ -370,4 +372,6 @@ def _fits(edit: PointEdit) -> bool:
 
 
 def _report_too_far(plan: PointPlan, where: str) -> None:
-    plan.report.skipped(where, "moved", f"a control point lies within {MAX_PLACE:g} of its node", "move it nearer")
+    plan.report.skipped(
+        where, "moved", f"a control point lies within {MAX_PLACE:g} of its node", "move it nearer", "place"
+    )

@@ -148,7 +148,7 @@ def report_moved_though_animated(report: Report, identified: Identified, stored:
     more = ""
     if len(placed_elsewhere) > 1 and not imported.info:  # rigs of foreign files rest elsewhere
         more = f" and {plural(len(placed_elsewhere) - 1, 'other')}"
-        report.concerned += [name for name, _ in placed_elsewhere]
+        report.concerns([name for name, _ in placed_elsewhere[1:]], "place", "turn", "triangles")
         placed_elsewhere = placed_elsewhere[:1]
     for name, how in placed_elsewhere:
         report.skipped(
@@ -156,6 +156,9 @@ def report_moved_though_animated(report: Report, identified: Identified, stored:
             f"is {how}, but its animation is not",
             "the keys alone say where an animated node stands",
             "move its keys",
+            "place",
+            "turn",
+            "triangles",
         )
 
 
@@ -310,12 +313,14 @@ class _Places:
             elif self.takes_parts(part.node):
                 self.following.append(name)
                 matrix = self._baked(part.node)
+                self._leaves(item, part, matrix)
                 self.identified.reasons[index] = "to follow its node, as its object was left where it was exported"
             else:
                 self.identified.reasons[index] = "to stay where the file shows it, as the origin of its node was moved"
         elif matrix is not None and self._stands_with_node(item, part.node):
             self.with_node.append(name)
             matrix = None
+            self._leaves(item, part, matrix)
         elif matrix is not None:
             self._require_size(matrix, name)
             if here and (world == np.eye(4)).all() and self._is_intact(part, self._old(part)):
@@ -323,6 +328,14 @@ class _Places:
             if self.stored is None and "lod" in self.imported.nodes[item].extras:
                 self.apart.append(name)
         self.scene.parts[index] = part._replace(matrix=matrix)
+
+    def _leaves(self, item: int, part: Part, matrix: F64 | None) -> None:
+        """State how far a part will be from where the file shows it."""
+        there = self.node_world[part.node] @ (np.eye(4) if matrix is None else matrix) - self.world[item]
+        points = _points(self.scene, part.mesh).astype(np.float64)
+        away = np.linalg.norm(points @ there[:3, :3].T + there[:3, 3], axis=1).max(initial=0)
+        most = float(away) + 4 * POSE_NOISE * self.identified.size
+        self.imported.report.concerns([self.imported.nodes[item].name], "place", most=most)
 
     def _stands_with_node(self, item: int, node: int) -> bool:
         """Whether a part is where its node is by the node's own transform, which of an animated
@@ -406,7 +419,6 @@ class _Places:
     def report(self) -> None:
         """Warn of parts that are placed otherwise than the user may mean."""
         warnings = self.imported.report.warnings
-        self.imported.report.concerned += self.at_origin
         if self.at_origin:
             # Blender does not evaluate collections that are switched off; measured with 4.5 and 5.0
             more = f" and {len(self.at_origin) - 1} more" if len(self.at_origin) > 1 else ""
@@ -436,7 +448,6 @@ class _Places:
                 "that were not moved follow their nodes)",
             ),
         ):
-            self.imported.report.concerned += names
             if names:
                 warnings.append(f"{_list(names)} {one if len(names) == 1 else several}")
 

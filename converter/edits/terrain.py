@@ -457,6 +457,9 @@ def _report_levels(plan: TerrainPlan, terrain: Terrain, visible_only: bool) -> N
                 f"{plural(clamped, 'texture coordinate')} beyond -32..32 were clamped",
                 "a stored coordinate has 16 bits",
                 "move the faces' coordinates by whole turns",
+                "texture coordinates",
+                "lightmap coordinates",
+                most=clamped,
             )
         if terrain.blend is None and shown.edited.blend is not None:
             plan.report.skipped(
@@ -464,6 +467,7 @@ def _report_levels(plan: TerrainPlan, terrain: Terrain, visible_only: bool) -> N
                 "has the attribute _MSH_BLEND",
                 "this terrain has no blend table (type 14)",
                 "remove the attribute; materials named 'first+second' blend fully",
+                "vertex colours",
             )
 
 
@@ -478,6 +482,7 @@ def _report_objects(report: Report, edited: ImportedScene) -> None:
                 f"was renamed to {printable(mine[0].name)!r}",
                 "a terrain has no names of objects",
                 "name it as before",
+                "name",
             )
     above = {item.parent for item in edited.nodes}
     for i, item in enumerate(edited.nodes):
@@ -490,9 +495,5 @@ def _report_objects(report: Report, edited: ImportedScene) -> None:
 def _report_clips(report: Report, edited: ImportedScene) -> None:
     tracks = [track for clip in edited.clips for track in clip.tracks]
     if tracks:
-        report.skipped(
-            f"animation of node {printable(edited.nodes[tracks[0].node].name)!r}",
-            "is new",
-            "a terrain has no animation",
-            "delete it",
-        )
+        where = f"animation of node {printable(edited.nodes[tracks[0].node].name)!r}"
+        report.skipped(where, "is new", "a terrain has no animation", "delete it")

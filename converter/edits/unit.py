@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import ConversionError, printable
+from ..findings import Kind
 from ..formats.names import without_number
 from ..formats.registry import REGISTRY
 from ..formats.unit import CHASSIS, CLASSES, COMPONENT_DTYPE, GUN, INTERNAL, TURRET, Unit
@@ -190,7 +191,7 @@ class _Parts:
         where = _quoted(node) if row is None else self._where(row)
         if key != _text(record, "key"):
             self._set_key(record, where, key)
-        what = self._set_words(record, where, extras)
+        what = self._set_words(record, where, extras, node.name)
         what += self._mount(item, row, record, where, record.tobytes() != before.tobytes())
         if row is None:
             self.out.new.add(item)
@@ -215,14 +216,17 @@ class _Parts:
             self.report.warnings.append(f"{where}: {printable(key)!r} was not looked up; --game DIR names the game")
         _set_text(record, "key", key)
 
-    def _set_words(self, record: np.void, where: str, extras: NodeExtras) -> list[str]:
+    def _set_words(self, record: np.void, where: str, extras: NodeExtras, name: str) -> list[str]:
         """Set class and display name; returns what changed."""
         what = []
         part = extras.get("class", int(record["part_class"]))
         if part != int(record["part_class"]):
             if isinstance(part, int) and 0 <= part < len(CLASSES):
                 what.append(f"class {int(record['part_class'])} became {part}")
-                record["part_class"] = part
+                before, record["part_class"] = Unit(0, _alone(record)).is_shown(0), part
+                if before and not Unit(0, _alone(record)).is_shown(0):
+                    self.report.warnings.append(f"{where}: of class {CLASSES[part]} it is not seen from outside")
+                    self.report.concerns([name], "fact")
             else:
                 self._refuse(where, f"class became {printable(str(part))[:40]}", "classes are 0 to 5")
         label = extras.get("label", _text(record, "label"))
@@ -295,7 +299,9 @@ class _Parts:
             return self.stored.type
         world = world_matrices(self.nodes)[above]
         if not same_position(world[:3, 3], np.zeros(3)) or not same_linear(world[:3, :3], Pose()):
-            self._refuse(_quoted(self.nodes[above]), "is moved, turned or scaled", "a unit has no place")
+            self._refuse(
+                _quoted(self.nodes[above]), "is moved, turned or scaled", "a unit has no place", "place", "turn"
+            )
         value: object = self.nodes[above].extras.get("type", self.stored.type)
         try:
             number = int(value, 16) if isinstance(value, str) else value
@@ -308,8 +314,8 @@ class _Parts:
             self.report.changed("unit", f"type became {number:#x}")
         return number
 
-    def _refuse(self, where: str, what: str, why: str) -> None:
-        self.report.skipped(where, what, why, "undo it, or enter such a value")
+    def _refuse(self, where: str, what: str, why: str, *kinds: Kind) -> None:
+        self.report.skipped(where, what, why, "undo it, or enter such a value", *(kinds or ("fact",)))
 
 
 def _alone(record: np.void) -> np.ndarray:

@@ -87,7 +87,7 @@ class Games:
             ConversionError: it cannot be read.
         """
         door, file = self.of(path)
-        out = door.history.taken_out_by(self.owner) if self._takes_back else ()
+        out = door.history.taken_out(self.owner) if self._takes_back else ()
         cancelled = {layer.before for _, other, layer in out if other == file and not self.mine(layer)}
         return cancelled | {layer.after for layer in self.own(path)}
 

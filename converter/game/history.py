@@ -95,10 +95,14 @@ class History:
         """Return SHA-256 of the first original of a file; empty where there was none."""
         return next((r["files"][file]["base"] for r in self.records if file in r["files"]), "")
 
-    def taken_out_by(self, owner: str) -> Iterator[tuple[int, str, Layer]]:
-        """Yield the changes that transactions of an owner took out: the transaction's number, the file, the change."""
+    def taken_out(self, owner: str | None = None) -> Iterator[tuple[int, str, Layer]]:
+        """Yield the changes that transactions took out: the transaction's number, the file, the change.
+
+        Args:
+            owner: whose; ``None``: all that are not taken back themselves.
+        """
         for record in self.records:
-            if record["owner"] != owner:
+            if record["owner"] != owner if owner is not None else record["number"] in self.undone:
                 continue
             for file, facts in record["files"].items():
                 for row in facts["removed"]:

@@ -113,7 +113,7 @@ def brought_by(door: GameEdits, prefix: str, records: Mapping[str, Record]) -> B
         if layer.owner == door.owner and not is_shown(layer.number, layer)
     ]
     left = {(file, layer.slot, layer.after) for file, _, layer in layers}
-    for number, file, layer in door.history.taken_out_by(door.owner):
+    for number, file, layer in door.history.taken_out(door.owner):
         is_mine = layer.owner == door.owner and not is_shown(layer.number, layer)
         if file.startswith(prefix) and not is_mine and not is_shown(number, layer):
             left.add((readable(file[len(prefix) :]), layer.slot, layer.before))

@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -193,7 +193,7 @@ def _rows(outcomes: list[Outcome]) -> list[dict[str, Any]]:
             "status": outcome.status,
             "detail": outcome.detail,
             "warnings": outcome.warnings,
-            "not_applied": [asdict(difference) for difference in outcome.not_applied],
+            "not_applied": [difference.facts() for difference in outcome.not_applied],
             **outcome.facts,
         }
         for outcome in outcomes

@@ -202,19 +202,20 @@ def _require_last(
         ConversionError: it did.
     """
     slots = {layer.slot for layer in (*added, *removed)}
-    later = [layer for layer in in_force if layer.slot in slots and layer.number > number]
-    later = [layer for layer in later if layer not in added]
-    gone = [layer for layer in added if layer not in in_force]
-    if later:
-        record = history.record(later[0].number) or {"command": ""}
+    later = {(layer.number, layer.slot) for layer in in_force if layer.slot in slots and layer not in added}
+    gone = {layer for layer in added if layer not in in_force}
+    later |= {(one, layer.slot) for one, where, layer in history.taken_out() if where == file and layer in gone}
+    other, slot = max(later, default=(0, Slot()))
+    if other > number:
+        record = history.record(other) or {"command": ""}
         raise ConversionError(
-            f"transaction {later[0].number} ({printable(record['command'])}) changed it later",
+            f"transaction {other} ({printable(record['command'])}) changed it later",
             file=printable(file),
-            entry=later[0].slot.text or None,
-            hint=f"take that back first: msh-mod undo GAME {later[0].number}",
+            entry=slot.text or None,
+            hint=f"take that back first: msh-mod undo GAME {other}",
         )
     if gone:
-        raise _not_there(number, file, gone[0].slot.text)
+        raise _not_there(number, file, min(layer.slot for layer in gone).text)
 
 
 def _require_exact(history: History, number: int, file: str, slots: set[Slot], layers: Iterable[Layer]) -> None:

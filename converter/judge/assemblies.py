@@ -1,4 +1,4 @@
-"""What units and missions show: where things stand, what they are, and the models below them.
+"""What missions show, and placed models: where things stand, what they are (units: ``judge.units``).
 
 A unit or mission places models that are in files of their own. What the file shows below a placement
 is compared with the model and with where the result puts it; what is missing there never counts,
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from ..edits.nodes import local_matrix
 from ..edits.placed_nodes import row_of
 from ..errors import printable
+from ..findings import Kind
 from ..formats.mission import Mission, PlacedObject
-from ..formats.unit import Unit
 from ..numeric.pose import parents_first, rotation_matrix
 from ..scene.assembly import Marker, Pose, markers, object_extras, object_key, root_pose, stored_pose
 from ..scene.extras import NodeExtras
@@ -30,6 +30,8 @@ from .shown import F32, F64, Shown, Thing, triangles_of, ways
 _PLACE = 4e-6
 #: How far axes may be, relative to their length.
 _AXES = 1e-4
+#: What is scaled to less has no size.
+_NOTHING = 1e-12
 #: What markers state besides their place.
 _FACTS_OF_MARKERS = {"route": ("route",), "zone": ("clan", "inner"), "lode": ("amount", "type", "found")}
 #: What an object states and a copy of it gets of its own.
@@ -69,6 +71,7 @@ class Placed:
         self.animated = {track.node for clip in self.given.clips for track in clip.tracks}
         self.expected: dict[int, F64] = {}
         self.holder: dict[int, tuple[int, str]] = {}
+        self.whole: dict[int, int] = {}
 
     def names(self, i: int) -> frozenset[str]:
         """Return the names of a node and of all above it."""
@@ -87,39 +90,75 @@ class Placed:
                 drawn |= self.given.nodes[k].mesh >= 0
         return drawn
 
+    def draws(self, i: int) -> bool:
+        """Return whether a node has a mesh, or nodes of its own model below it that have."""
+        below = [k for k, node in enumerate(self.given.nodes) if node.parent == i and "kind" not in node.extras]
+        return self.given.nodes[i].mesh >= 0 or any(self.draws(k) for k in below)
+
     def record_names(self, i: int) -> frozenset[str]:
-        """Return the names of a route, zone or lode, and what reports call its record."""
+        """Return what reports call the record of a route, zone or lode."""
         extras = {**self.given.nodes[i].extras}
         kind, row = extras.get("kind"), extras.get("route", extras.get("index"))
-        return self.names(i) | {f"{kind} {row}"}
+        return frozenset({f"{kind} {row}"} if kind in _FACTS_OF_MARKERS else ())
 
-    def add(self, i: int, kind: str, what: str, amount: float = 0.0) -> None:
+    def add(self, i: int, kind: Kind, what: str, amount: float = 0.0) -> None:
         """Add a difference about a node."""
         item = self.given.nodes[i]
         where = f"{item.extras.get('kind', 'node')} {printable(item.name)!r}"
-        names = self.record_names(i) if item.extras.get("kind") in ("route", "zone", "lode") else self.names(i)
+        names = self.names(i) if kind in ("node", "place", "turn", "triangles") else frozenset({item.name.casefold()})
+        names |= self.record_names(i)
         self.found.append(Difference(where, kind, what, names, amount))
 
     def compare_models(self) -> None:
         """Compare what is below placements whose place in the result is known (``expected``)."""
-        seen: dict[tuple[int, str, int], int] = {}
+        nodes, drawn = self.given.nodes, list[int]()
         for i in self.order:
             self._expect(i)
-            if i not in self.holder or self.given.nodes[i].mesh < 0:
-                continue
-            node = self.given.nodes[i].extras.get("node")
-            if node is None or not self.given.meshes[self.given.nodes[i].mesh].drawn:
-                continue
-            if not self._is_moving(i):
-                self._stands(i)
-            seen.setdefault((self.given.nodes[i].mesh, self.holder[i][1], node), i)
-        for (_, key, node), i in seen.items():
-            self._mesh(i, self.models[key], node)
+            shows = i in self.holder and nodes[i].mesh >= 0 and "node" in nodes[i].extras
+            drawn += [i] if shows and self.given.meshes[nodes[i].mesh].drawn else []
+        still = [i for i in drawn if not self._is_moving(i)]
+        self._compare_wholes(still)
+        seen: dict[tuple[object, ...], int] = {}
+        for i in still:
+            self._stands(i)
+        for i in drawn:
+            key = nodes[i].mesh, self.holder[i][1], nodes[i].extras["node"]
+            seen.setdefault((*key, *np.round(self._scale(i), 3).reshape(-1).tolist()), i)
+        for i in seen.values():
+            self._mesh(i, self.models[self.holder[i][1]], nodes[i].extras["node"])
+
+    def _compare_wholes(self, drawn: Sequence[int]) -> None:
+        """Tell of placements that stand elsewhere as a whole, by their own node or one on it, and put all there."""
+        groups: dict[int, list[int]] = {}
+        for i in drawn:
+            groups.setdefault(self.whole[i], []).append(i)
+        for root, group in groups.items():
+            near = [
+                k
+                for k, n in enumerate(self.given.nodes)
+                if k in self.expected
+                and root in (k, n.parent, self.given.nodes[n.parent].parent)
+                and abs(np.linalg.det(self.world[k])) > _NOTHING
+            ]
+            shifts = [np.eye(4), *(self.world[k] @ np.linalg.inv(self.expected[k]) for k in near)]
+            fits = [sum(not any(_apart(self.world[k], by @ self.expected[k])) for k in group) for by in shifts]
+            if (best := int(np.argmax(fits))) > 0:
+                # a unit has no place: what stands elsewhere is a part of it
+                at = near[best - 1] if self.given.nodes[root].extras.get("kind") == "unit" else root
+                self.tell_place(at, shifts[best] @ self.expected[at], self.expected[at])
+                for k in (k for k, of in self.whole.items() if of == root and k in self.expected):
+                    self.expected[k] = shifts[best] @ self.expected[k]
+
+    def _scale(self, i: int) -> F64:
+        """What a node is scaled by that the result's is not. (3, 3)."""
+        by = np.linalg.inv(self.expected[i][:3, :3]) @ self.world[i][:3, :3]
+        return by if np.abs(np.linalg.norm(by, axis=0) - 1).max() > _AXES else np.eye(3)
 
     def _expect(self, i: int) -> None:
         """Find where the result puts a node that is below a placement."""
         item = self.given.nodes[i]
         kind, above = item.extras.get("kind"), item.parent
+        self.whole[i] = i if i in self.expected else self.whole.get(above, -1)
         if i in self.expected:
             self.holder[i] = i, object_key(item.extras)
         elif above not in self.expected:
@@ -146,12 +185,18 @@ class Placed:
         return i >= 0
 
     def _stands(self, i: int) -> None:
-        """Whether a node stands where the result puts it."""
-        apart, turned = _apart(self.world[i], self.expected[i])
+        """Whether a node stands where the result puts it; what is scaled is compared by its triangles."""
+        scaled = np.eye(4)
+        scaled[:3, :3] = self._scale(i)
+        self.tell_place(i, self.world[i], self.expected[i] @ scaled)
+
+    def tell_place(self, i: int, mine: F64, theirs: F64) -> None:
+        """Add a difference where the result's place of a node is another one than the file's."""
+        apart, turned = _apart(mine, theirs)
         if apart:
             self.add(i, "place", f"stands {apart:.3g} away from there in the game", apart)
-        elif turned:
-            self.add(i, "place", "is turned or scaled otherwise in the game", turned)
+        if turned:
+            self.add(i, "turn", "is turned or scaled otherwise in the game", turned)
 
     def _mesh(self, i: int, model: PlacedModel, node: int) -> None:
         """Whether a mesh is that of a node of a model."""
@@ -160,7 +205,11 @@ class Placed:
         at = (node, *model.cell)
         part = next((p for p in scene.parts if p[:3] == at), None)
         a = triangles_of(streams, mesh, 0)
-        thing = Thing(self.given.nodes[i].name, -1, np.eye(4)[None], {}, tuple(self.names(i)))
+        name = self.given.nodes[i].name
+        own = (name, self.given.meshes[self.given.nodes[i].mesh].name, scene.nodes[node].name)
+        scaled = np.eye(4)
+        scaled[:3, :3] = self._scale(i)
+        thing = Thing(name, -1, scaled[None], {}, (*own, *self.names(i)), own=3)
         file = Shown([thing], cells={model.cell: a}, materials=[ways(m.name) for m in self.given.materials])
         file.facts_of_materials = [{} for _ in self.given.materials]
         file.rows = [-1 for _ in self.given.materials]
@@ -237,9 +286,7 @@ def differences_of_mission(
         new = next((i for i in range(len(seen.nodes)) if i not in taken and _is_asset(seen.nodes[i], one)), None)
         if new is not None:
             taken.add(new)
-            apart, _ = _apart(placed.world[new], _matrix(stored_pose(one)))
-            if apart:
-                placed.add(new, "place", f"stands {apart:.3g} away from there in the game", apart)
+            placed.tell_place(new, placed.world[new], _matrix(stored_pose(one)))
         elif id(one) not in kept and items:
             name = one.title or one.reference
             names = frozenset({name.casefold(), one.reference.casefold(), "objects"})
@@ -353,9 +400,7 @@ def _object_stands(placed: Placed, i: int) -> None:
     """Whether an object stands where its record puts it; one whose parts stand right does, too."""
     if i in placed.parents:
         return  # what is seen is below it
-    apart, turned = _apart(placed.world[i], placed.expected[i])
-    if apart or turned:
-        placed.add(i, "place", f"stands {apart:.3g} away from there in the game", max(apart, turned))
+    placed.tell_place(i, placed.world[i], placed.expected[i])
 
 
 def _markers(placed: Placed, written: Mission) -> None:
@@ -376,8 +421,12 @@ def _markers(placed: Placed, written: Mission) -> None:
                 continue  # it is kept
             away = [_marker_away(placed, i, one) for one in theirs]
             near = [one for one, far in zip(theirs, away, strict=True) if far == min(away)]
-            if least := min(away):
-                placed.add(i, "place", f"is {least:.3g} away in the game, or has another size", least)
+            apart, turned = min(away)
+            if apart:
+                placed.add(i, "place", f"is {apart:.3g} away in the game", apart)
+            if turned:
+                placed.add(i, "turn", "has another size in the game, or is turned", turned)
+            if apart or turned:
                 continue
             stated = {name: {**nodes[i].extras}.get(name) for name in _FACTS_OF_MARKERS[kind]}
             stated |= {name: typed for name in stated if (typed := nodes[i].typed.get(name)) is not None}
@@ -392,62 +441,14 @@ def _lines(placed: Placed, i: int) -> list[F32]:
     return [] if node.mesh < 0 else placed.given.meshes[node.mesh].lines
 
 
-def _marker_away(placed: Placed, i: int, one: Marker) -> float:
-    """How far a marker of the result is from a node, 0 where that is rounding."""
+def _marker_away(placed: Placed, i: int, one: Marker) -> tuple[float, float]:
+    """How far a marker of the result is from a node, and how far their axes are apart; 0 where that is rounding."""
     if one.outline is None:
-        return max(_apart(placed.world[i], _matrix(one.pose)))
+        return _apart(placed.world[i], _matrix(one.pose))
     world, other = placed.world[i], one.outline.astype(np.float64)
     points = np.concatenate(_lines(placed, i)).reshape(-1, 3).astype(np.float64) @ world[:3, :3].T + world[:3, 3]
     if not len(other):
-        return float("inf")
+        return float("inf"), 0.0
     apart = np.abs(points[:, None] - other[None]).max(axis=2)
     away = float(max(apart.min(axis=1).max(), apart.min(axis=0).max()))
-    return away if away > _PLACE * max(1.0, float(np.abs(points).max())) else 0.0
-
-
-# ------------------------------------------------------------------ units
-
-
-def differences_of_unit(seen: ImportedScene, written: Unit, models: Mapping[str, PlacedModel]) -> list[Difference]:
-    """Return what a written unit shows otherwise than the file; arguments as of missions."""
-    placed = Placed(seen, models)
-    nodes = seen.nodes
-    items = [i for i, n in enumerate(nodes) if n.extras.get("kind") == "component"]
-    free = [
-        (written.key(row).lower(), written.part_class(row), written.label(row), _above(written, row))
-        for row in range(len(written))
-    ]
-    missing = []
-    for i in items:
-        extras, typed = {**nodes[i].extras}, nodes[i].typed
-        above = nodes[i].parent
-        while above >= 0 and nodes[above].extras.get("kind") != "component":
-            above = nodes[above].parent
-        up = "" if above < 0 else object_key(nodes[above].extras)
-        stated = (object_key(nodes[i].extras), extras.get("class"), extras.get("label"), up)
-        if typed:
-            words = (typed.get("class", stated[1]), typed.get("label", stated[2]))
-            stated = (str(typed.get("key", stated[0])).lower(), *words, up)
-        fit = next((one for one in free if all(a is None or a == b for a, b in zip(stated, one, strict=True))), None)
-        if fit is None:
-            missing.append(i)
-        else:
-            free.remove(fit)
-    for i in missing:
-        placed.add(i, "fact", "is another part in the game, or on another part")
-    for key, *_ in free:
-        names = frozenset({key})
-        placed.found.append(
-            Difference(f"component {printable(key)!r}", "node", "is in the game, not in the file", names)
-        )
-    for i, node in enumerate(nodes):
-        if node.extras.get("kind") == "unit":
-            placed.expected[i] = np.eye(4)
-    placed.compare_models()
-    return placed.found
-
-
-def _above(unit: Unit, row: int) -> str:
-    """The key of the component that a component is on."""
-    parent = int(unit.parents[row])
-    return unit.key(parent).lower() if parent >= 0 else ""
+    return (away if away > _PLACE * max(1.0, float(np.abs(points).max())) else 0.0), 0.0

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import plural, printable
+from ..findings import Kind
 from ..scene.part_names import cell_title
 from .match import is_flat, looseness, nearest, pairs, steps
 from .shown import F64, I64, Bools, Shown, Thing, Triangles, some_of, ways
@@ -22,8 +23,6 @@ _COLOUR = 3
 #: Normals: what editors turn them by, and a step of a stored byte.
 _NORMAL = float(np.cos(np.radians(1.2)))
 
-#: What materials look like.
-_LOOKS = "looks of materials"
 #: What the exporter calls a material of a row without a name.
 _ROW = re.compile(r"material_\d+")
 
@@ -34,20 +33,21 @@ class Difference:
 
     Attributes:
         where: the thing, as reports call it.
-        kind: what of it: ``place``, ``triangles``, ``uv``, ``normals``, ``colours``, ``material``,
-            ``node``, ``fact``, ``clip``, ``level``.
+        kind: what of it.
         what: in the file and in the result, for the user.
         names: any of them in a line of the report names the thing.
         amount: how much: a distance, or a number of triangles.
         moving: whether it is about where something is that a clip moves.
+        cell: that of a part, as reports call it.
     """
 
     where: str
-    kind: str
+    kind: Kind
     what: str
     names: frozenset[str]
     amount: float = 0.0
     moving: bool = False
+    cell: str = ""
 
 
 @dataclass
@@ -82,10 +82,14 @@ class Comparison:
                 self.cell(cell)
         return self.found
 
-    def _add(self, thing: Thing, what: str, kind: str, text: str, amount: float = 0.0) -> None:
+    def _add(self, thing: Thing, what: str, kind: Kind, text: str, amount: float = 0.0, cell: str = "") -> None:
         where = f"{what} {printable(thing.name)!r}"
-        moving = thing.moving and kind in ("place", "triangles")
-        self.found.append(Difference(where, kind, text, _folded(thing.names), amount, moving))
+        moving = thing.moving and kind in ("place", "turn", "triangles")
+        self.found.append(Difference(where, kind, text, _folded(thing.named_by(kind)), amount, moving, cell))
+
+    def _add_part(self, thing: Thing, cell: tuple[int, int], kind: Kind, text: str, amount: float) -> None:
+        title = cell_title(*cell, self.result.dialect)
+        self._add(thing, f"{title}, part", kind, text, amount, title)
 
     # -------------------------------------------------------------- clip and nodes
 
@@ -126,7 +130,8 @@ class Comparison:
             node = k if k in of else thing.above
             if (name := of.get(node)) is not None and name not in thing.names:
                 own = name + thing.name.removeprefix(self.result.things[node].name)
-                thing.names = (*thing.names, own, name)
+                thing.names = (*thing.names[:2], own, name, *thing.names[2:])
+                thing.own += 2
 
     def _nodes(self, partner: dict[int, int]) -> None:
         a, b = self.file.things, self.result.things
@@ -139,7 +144,7 @@ class Comparison:
             if above != b[k].above:
                 name = printable(b[b[k].above].name) if b[k].above >= 0 else ""
                 text = f"is below {name!r} in the game" if name else "is a root in the game"
-                self._add(a[i], "node", "parent", text)
+                self._add(a[i], "node", "node", text)
             if a[i].name and not _made_up(a[i]) and not _made_up(b[k]) and not ways(b[k].name) & ways(a[i].name):
                 self._add(a[i], "node", "name", f"is called {printable(b[k].name)!r} in the game")
             for fact, stated in a[i].facts.items():
@@ -165,7 +170,7 @@ class Comparison:
         turned = np.abs(a[:, :3, :3] - b[:, :3, :3]).max(axis=(1, 2))
         if not scaled and (turned > 2 * theirs.turn).any():
             at = int(np.argmax(turned))
-            self._add(mine, "node", "place", f"is turned{self._when(at)}", float(turned[at]))
+            self._add(mine, "node", "turn", f"is turned{self._when(at)}", float(turned[at]))
 
     def _when(self, at: int) -> str:
         return f" at frame {self.file.frames[at]:g}" if len(self.file.frames) > 1 else ""
@@ -239,10 +244,7 @@ class Comparison:
     def _missing(self, side: Shown, owner: int, cell: tuple[int, int], count: int, there: str) -> None:
         other = "game" if there == "file" else "file"
         text = f"has {plural(count, 'triangle')} in the {there} that are not in the {other}"
-        self._add(side.things[owner], self._title(cell), "triangles", text, count)
-
-    def _title(self, cell: tuple[int, int]) -> str:
-        return f"{cell_title(*cell, self.result.dialect)}, part"
+        self._add_part(side.things[owner], cell, "triangles", text, count)
 
     def _unmatched(
         self, cell: tuple[int, int], file: tuple[Triangles, F64, Bools], result: tuple[Triangles, F64, Bools]
@@ -255,11 +257,11 @@ class Comparison:
             thing, count = self.file.things[owner], int(own.sum())
             others = [k for k in np.unique(b.owner[theirs]).tolist() if set(self._own(b, k)) & set(thing.names[:2])]
             same = theirs & np.isin(b.owner, others)
-            if int(same.sum()) == count:
+            if int(same.sum()) == count or (same.any() and np.isin(b.owner, others).sum() == (a.owner == owner).sum()):
                 moved |= set(others)
                 away = float(np.linalg.norm(x[own].mean(axis=(0, 1)) - y[same].mean(axis=(0, 1))))
                 text = f"has {plural(count, 'triangle')} elsewhere in the game, {away:.3g} away on average"
-                self._add(thing, self._title(cell), "triangles", text, away)
+                self._add_part(thing, cell, "place", text, away)
             else:
                 self._missing(self.file, owner, cell, count, "file")
         for owner in np.unique(b.owner[theirs]).tolist() if not self.file_only else ():
@@ -269,7 +271,8 @@ class Comparison:
                 self._missing(self.result, owner, cell, int((theirs & (b.owner == owner)).sum()), "game")
 
     def _own(self, triangles: Triangles, owner: int) -> Iterable[str]:
-        return self.result.things[owner].names[:2]
+        thing = self.result.things[owner]
+        return thing.names[: thing.own]
 
     def _later(
         self, cell: tuple[int, int], a: Triangles, b: Triangles, found: tuple[I64, I64, I64], tolerance: F64
@@ -289,7 +292,7 @@ class Comparison:
             for owner in np.unique(a.owner[bad]).tolist():
                 away = float(best[bad & (a.owner == owner)].max())
                 text = f"is {away:.3g} away from where it is in the file at frame {self.file.frames[at]:g}"
-                self._add(self.file.things[owner], self._title(cell), "place", text, away)
+                self._add_part(self.file.things[owner], cell, "place", text, away)
             if bad.any():
                 break
 
@@ -304,19 +307,19 @@ class Comparison:
         np.minimum.at(least, i, cost)
         best = (cost == least[i]) & (cost > 0)
         for kind, wrong in bad.items():
-            if kind == _LOOKS:
+            if kind == "look":
                 self._looks(np.stack([a.material[i], b.material[j]], axis=1)[best & wrong])
                 continue
             rows = np.unique(i[best & wrong])
             for owner in np.unique(a.owner[rows]).tolist():
                 own = rows[a.owner[rows] == owner]
                 text = f"has other {kind} on {plural(len(own), 'triangle')} in the game"
-                thing = self.file.things[owner]
-                names = set(thing.names)
+                thing, title = self.file.things[owner], cell_title(*cell, self.result.dialect)
+                names = {*thing.named_by(kind)}
                 if kind in ("materials", "flags of materials"):
                     names |= {n for m in np.unique(a.material[own]).tolist() if m >= 0 for n in self.file.materials[m]}
-                where = f"{self._title(cell)} {printable(thing.name)!r}"
-                self.found.append(Difference(where, kind, text, _folded(names), len(own)))
+                where = f"{title}, part {printable(thing.name)!r}"
+                self.found.append(Difference(where, kind, text, _folded(names), len(own), cell=title))
 
     def _looks(self, pairs: I64) -> None:
         """Tell what materials look like otherwise, each once. (n, 2) materials of both sides."""
@@ -326,13 +329,13 @@ class Comparison:
                 names = _folded((*self.file.materials[mine], "pictures"))
                 self.found.append(Difference(where, "look", ", ".join(self._other_look(mine, theirs)), names))
 
-    def _compared(self, a: Triangles, b: Triangles, i: I64, j: I64, turn: I64) -> dict[str, Bools]:
+    def _compared(self, a: Triangles, b: Triangles, i: I64, j: I64, turn: I64) -> dict[Kind, Bools]:
         """Which pairs differ, by what."""
 
         def corners(array: NDArray[Any]) -> NDArray[Any]:
             return np.take_along_axis(array[j], turn[..., None], axis=1)
 
-        out: dict[str, Bools] = {}
+        out: dict[Kind, Bools] = {}
         x, y = a.posed_normals(self.file.things, 0), b.posed_normals(self.result.things, 0)
         if x is not None and y is not None:
             x, y = x[i], corners(y)
@@ -355,7 +358,7 @@ class Comparison:
             both, of = np.unique(np.stack([a.material[i], b.material[j]], axis=1), axis=0, return_inverse=True)
             differ = [bool(self._other_look(m, k)) for m, k in both.tolist()]
             looks = np.array(differ, np.bool_)[of.reshape(-1)]
-        out[_LOOKS] = looks & ~out["materials"]
+        out["look"] = looks & ~out["materials"]
         return out
 
     def _other_look(self, mine: int, theirs: int) -> list[str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ..errors import plural, printable
-from ..findings import Report
+from ..findings import Explains, Kind, NotApplied, Report
 from .compare import Difference
 
 #: Lines that a report gets at most.
@@ -14,23 +14,53 @@ MOST_LINES = 20
 #: The reason of each line of the judge.
 JUDGED = "no line of this report says why"
 _INSTEAD = "make the edit in another way; what is not meant, undo"
+_LOOKS: tuple[Kind, ...] = ("materials", "flags of materials", "look")
+_MOTION: tuple[Kind, ...] = ("clip", "place", "turn", "triangles")
+_MESH: tuple[Kind, ...] = ("normals", "texture coordinates", "lightmap coordinates", "vertex colours")
+#: What a line is about that begins so, unless it says it; others are about all of their object.
+_FIRST_WORDS: dict[str, tuple[Kind, ...]] = {
+    "animation": _MOTION,
+    "animations": _MOTION,
+    "material": _LOOKS,
+    "materials": _LOOKS,
+    "node": ("node", "name", "fact", "place", "turn", "triangles"),
+    "part": ("place", "turn", "triangles", *_MESH, "materials", "flags of materials"),
+    "picture": _LOOKS,
+    "pictures": _LOOKS,
+}
+_CELL = re.compile(r"lod \d+ group \d+|stage \d+ (view|level \d+)")
 
 
-def explained(difference: Difference, report: Report) -> bool:
-    """Return whether a line of a report names the thing that a difference is about."""
-    lines = [*report.warnings, *(str(one) for one in report.not_applied)]
-    if difference.names & {name.casefold() for name in report.concerned}:
+def explanation(difference: Difference, report: Report) -> str | None:
+    """Return what explains a difference: a line of the report that is about its thing, kind and amount."""
+    for one in report.concerned:
+        if one.name.casefold() in difference.names and _fits(one, one.kinds, difference):
+            return f"a line about {one.name!r}"
+    for line in report.not_applied:
+        kinds = line.explains.kinds or _FIRST_WORDS.get(line.where.partition(" ")[0])
+        if _fits(line.explains, kinds, difference) and _is_about(line, difference):
+            return str(line)
+    return None
+
+
+def _fits(one: Explains, kinds: Sequence[Kind] | None, difference: Difference) -> bool:
+    return (not kinds or difference.kind in kinds) and difference.amount <= one.most
+
+
+def _is_about(line: NotApplied, difference: Difference) -> bool:
+    if line.where.startswith("animation") and difference.moving:
         return True
-    if difference.moving and any(line.where.startswith("animation") for line in report.not_applied):
-        return True
+    cell = _CELL.search(line.where)
+    if cell is not None and difference.cell not in ("", cell.group()):
+        return False
     names = {text for name in difference.names for text in (printable(name), repr(printable(name))[1:-1])}
-    patterns = [rf"(?<!\w){re.escape(name)}(?!\w)" for name in names]
-    return any(re.search(pattern, line, re.IGNORECASE) for pattern in patterns for line in lines)
+    text = f"{line.where} {line.what} {line.why}"  # not what to do instead: that names other things, too
+    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\.?\w)", text, re.IGNORECASE) for name in names)
 
 
 def tell(report: Report, differences: Sequence[Difference]) -> None:
     """Add a line for each difference that nothing explains, the largest first."""
-    left = [one for one in differences if not explained(one, report)]
+    left = [one for one in differences if explanation(one, report) is None]
     left.sort(key=lambda one: -one.amount)
     lines: dict[str, list[Difference]] = {}
     for one in left:

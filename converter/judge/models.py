@@ -81,14 +81,14 @@ def shown_by_scene(scene: Scene, frames: F64 | None = None) -> Shown:
     lists: dict[tuple[int, int], list[Triangles]] = {}
     for part in scene.parts:
         node = scene.nodes[part.node]
-        names = (part_key(node.name, part.lod, part.group), *out.things[part.node].names)
+        name = part_name(node.name, part.lod, part.group, scene.dialect)
+        names = (part_key(node.name, part.lod, part.group), node.name, name, *out.things[part.node].names)
         lists.setdefault((part.lod, part.group), []).append(
             triangles_of(scene.streams, scene.meshes[part.mesh], len(out.things))
         )
         below = out.things[part.node]
         at = (below.turn, below.move, below.moving)
-        name = part_name(node.name, part.lod, part.group, scene.dialect)
-        out.things.append(Thing(name, part.node, below.world, {}, names, *at))
+        out.things.append(Thing(name, part.node, below.world, {}, names, *at, own=3))
     out.cells = {cell: joined(found) for cell, found in lists.items()}
     return scene_materials(out, scene)
 
@@ -255,7 +255,8 @@ class FileOfModel:
                     rest = (own[i, 0], own[items[above], 0]) if self.held > 1 else (world[i, 0], node[0])
                     poses = _following(world[i], node, *rest)
                     names = (*names, *out.things[above].names)
-            thing = Thing(item.name, above, poses, {}, (*names, self.given.meshes[item.mesh].name))
+            mine = (item.name, self._name_above(i, above, out), self.given.meshes[item.mesh].name)
+            thing = Thing(item.name, above, poses, {}, (*mine, *names), own=3)
             thing.moving = i in moving or (above >= 0 and out.things[above].moving)
             mesh = self.given.meshes[item.mesh]
             found = triangles_of(self.given.streams, mesh, len(out.things), poses[0, :3, :3])
@@ -299,6 +300,11 @@ class FileOfModel:
             elif other.stored == role.owner:
                 return thing
         return -1
+
+    def _name_above(self, i: int, above: int, out: Shown) -> str:
+        """What the node of a mesh is called: the one that it belongs to, or else the item above it."""
+        up = self.items[i].parent
+        return out.things[above].name if above >= 0 else self.items[up].name if up >= 0 else ""
 
     def _names(self, i: int) -> tuple[str, ...]:
         """The names of an item and of all above it."""

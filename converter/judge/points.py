@@ -9,6 +9,7 @@ import numpy as np
 
 from ..edits.nodes import POSE_NOISE, model_size
 from ..errors import printable
+from ..findings import Kind
 from ..formats.control_points import ControlPoint
 from ..scene.decode import is_point, name_of
 from ..scene.scene import ImportedNode, Scene
@@ -59,7 +60,7 @@ def differences_of_points(
     loose = 2 * POSE_NOISE * max(model_size(written), reach)
     found: list[Difference] = []
 
-    def add(point: _Point, kind: str, what: str, amount: float = 0.0) -> None:
+    def add(point: _Point, kind: Kind, what: str, amount: float = 0.0) -> None:
         names = frozenset(n.casefold() for n in (*ways(point.name), *point.names, "control points") if n)
         found.append(Difference(f"control point {printable(point.name)!r}", kind, what, names, amount))
 
@@ -71,11 +72,11 @@ def differences_of_points(
         elif a.node >= 0 and (away := float(np.abs(a.place - b.place).max())) > loose:
             add(a, "place", f"is {away:.3g} away in the game", away)
         elif a.node >= 0 and b.length and (turned := float(np.abs(a.direction - b.direction).max())) > _TURN:
-            add(a, "place", "is turned in the game", turned)
+            add(a, "turn", "is turned in the game", turned)
         if a.length is not None and b.length is not None and abs(a.length - b.length) > _TURN * max(a.length, b.length):
-            add(a, "place", f"has length {a.length:.3g} in the file, and {b.length:.3g} in the game")
+            add(a, "turn", f"has length {a.length:.3g} in the file, and {b.length:.3g} in the game")
         if not ways(a.name) & ways(b.name):
-            add(a, "node", f"is called {printable(b.name)!r} in the game")
+            add(a, "name", f"is called {printable(b.name)!r} in the game")
         for fact, stated in a.facts.items():
             if stated is not None and stated != b.facts[fact]:
                 add(a, "fact", f"has {fact} {stated!r} in the file, and {b.facts[fact]!r} in the game")

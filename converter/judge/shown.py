@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ..findings import Kind
 from ..formats.names import without_number
 from ..numeric.pose import parents_first, rotation_matrix
 from ..scene.dialect import Dialect
@@ -43,7 +44,8 @@ class Thing:
         above: the thing above it, -1 = none.
         world: (T, 4, 4) float64, from the thing to the world, at T frames.
         facts: what else is known of it by name, ``None`` where the side does not say.
-        names: any of these in a line of the report names the thing; the thing's own name first.
+        names: any of these in a line of the report names the thing: its own, and those of what is above it.
+        own: how many of them are its own.
         turn: (T,) how far its pose may be turned by rounding, radians; 0 where it is exact.
         move: (T,) how far its place may be.
         moving: whether a clip moves it, or something above it.
@@ -57,6 +59,11 @@ class Thing:
     turn: float = 0.0
     move: F64 | float = 0.0
     moving: bool = False
+    own: int = 1
+
+    def named_by(self, kind: Kind) -> tuple[str, ...]:
+        """Return the names that explain a kind of difference: what is above a thing takes it along, no more."""
+        return self.names if kind in ("node", "place", "turn", "triangles") else self.names[: self.own]
 
 
 @dataclass

@@ -19,8 +19,9 @@ from ..formats.mission import BUILDING, UNIT, VEGETATION, Mission, kind_of_unit,
 from ..formats.names import readable, stem, without_number
 from ..formats.sidecar import Description, Sidecar
 from ..formats.unit import UNIT_ENDING, UNITS, read_unit, write_unit
-from ..judge.assemblies import PlacedModel, differences_of_mission, differences_of_unit
+from ..judge.assemblies import PlacedModel, differences_of_mission
 from ..judge.explain import tell
+from ..judge.units import differences_of_unit
 from ..options import ImportOptions
 from ..scene.assembly import hosted_places, material_names
 from ..scene.scene import ImportedScene

@@ -248,7 +248,8 @@ def _take(
     out.differences.warnings += [f"{printable(model.file)}: {text}" for text in result.warnings]
     shown = sum(len(edit.copies.places) for edit in edited)
     others = [placements.given.nodes[i].name for i in places if i not in best.copies.places]
-    out.differences.concerned += [*result.differences.concerned, *others]
+    out.differences.concerned += result.differences.concerned
+    out.differences.concerns(others)
     if (count := len(places)) > shown:
         out.differences.warnings.append(
             f"{printable(model.file)} was edited in {placements.title(best.copies.places)}, and changes in "

@@ -112,8 +112,6 @@ def generate_lods(
             scene.meshes.append(Mesh(name, primitives))
             scene.parts.append(part._replace(lod=lod, group=group, mesh=len(scene.meshes) - 1))
     scene.streams = _joined(pieces)
-    nodes = {part.node for parts in short.values() for part in parts}
-    report.concerned += [scene.nodes[node].name for node in sorted(nodes)]
     report.warnings += [_warning(scene, level, short[level], limit, dialect) for level in sorted(short)]
     return out
 

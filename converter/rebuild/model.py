@@ -74,6 +74,7 @@ def _lightmap_uv(identified: Identified, dialect: Dialect) -> NDArray[np.float32
         "is in the file",
         "only a retail model whose materials state a lightmap row has a table for it",
         "remove the second UV map, or set lightmap in extras.msh of a material",
+        "lightmap coordinates",
     )
     return None
 

@@ -376,4 +376,7 @@ def _report_clamped(report: Report, part: PartPlan, scene: Scene, count: int, wh
         f"{plural(count, f'{what} coordinate')} beyond {limits} were clamped",
         "a stored one has 16 bits, in steps of 1/1024",
         "repeat the texture less often on these faces, or cut them",
+        "texture coordinates",
+        "lightmap coordinates",
+        most=count,
     )

@@ -220,6 +220,7 @@ class _Work:
                 f"left out, at ({place[0]:g}, {place[1]:g}, {place[2]:g})",
                 "such a face shows nothing",
                 "delete it, or move the corners apart",
+                "triangles",
             )
         self._append(plan, plan.fresh[distinct], vertex[distinct], level, lost)
 

@@ -21,7 +21,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 from preview import aim_camera, bounds, show_base_colours
 
 PLACE = re.compile(r"(.+?)(?::(\d)\.(\d))?@(-?[\d.]+),(-?[\d.]+),(-?[\d.]+)")
-CELL = re.compile(r"\.lod(\d)\.group(\d)(?:\.\d+)?")
+CELLS = (
+    re.compile(r"\.lod(?P<lod>\d)\.group(?P<group>\d)"),
+    re.compile(r"(?:\.stage(?P<lod>\d))?(?:\.level(?P<group>\d)|(?P<view>\.view))?(?:\.\d+)?$"),
+)
 
 
 def main() -> None:
@@ -81,8 +84,9 @@ def put(path: Path, cell: tuple[int, int], x: float, y: float, turn: float) -> N
     stand = bpy.data.objects.new("stand", None)
     scene.collection.objects.link(stand)
     for found in [o for o in bpy.data.objects if o not in before and o != stand]:
-        named = CELL.search(found.name)
-        own = (int(named[1]), int(named[2])) if named else (0, 0)
+        named = CELLS[0].search(found.name) or CELLS[1].search(found.name)
+        view = named.groupdict().get("view")
+        own = int(named["lod"] or 0), 4 if view else int(named["group"] or 0)
         for collection in found.users_collection:
             collection.objects.unlink(found)
         scene.collection.objects.link(found)

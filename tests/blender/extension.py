@@ -380,7 +380,10 @@ def dialogs(out):
             return lambda *args, **options: calls.append(" ".join([name, *map(str, options.values())]))
 
     def context():
-        return types.SimpleNamespace(window_manager=Manager(), scene=bpy.context.scene, blend_data=bpy.data)
+        seen = bpy.context
+        return types.SimpleNamespace(
+            window_manager=Manager(), scene=seen.scene, view_layer=seen.view_layer, blend_data=bpy.data
+        )
 
     imports, exports = module("import_msh"), module("export_msh")
     facts = {"file": [], "extension": []}
@@ -442,7 +445,7 @@ from extension_maps import areals, ground, maps  # noqa: E402, F401
 from extension_materials import libraries, materials, namesakes  # noqa: E402, F401
 from extension_missions import assets, missions, placing, units  # noqa: E402, F401
 from extension_new import adding  # noqa: E402, F401
-from extension_placed import by_gltf, carried, opened, things  # noqa: E402, F401
+from extension_placed import by_gltf, carried, fielded, opened, things  # noqa: E402, F401
 from extension_points import points  # noqa: E402, F401
 from extension_undo import failing, new_models, other_models, undone  # noqa: E402, F401
 

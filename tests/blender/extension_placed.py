@@ -45,6 +45,39 @@ def things(out):
     return facts
 
 
+def fielded(out):
+    """Fields of the panel are the custom properties; a row of the report selects; what is switched off is named."""
+    mission = Path(FILES["mission"])
+    scene = read("mission")
+    guard = bpy.data.objects["Guard"]
+    fields = module("fields")
+    facts = {"fields": [field.key for field in fields.fields_of(guard)], "was": guard.msh_fields.object_logical_id}
+    facts["off"] = module("export_msh").switched_off(bpy.context)
+    backup = bpy.data.collections.new("backup")
+    scene.collection.children.link(backup)
+    backup.objects.link(bpy.data.objects.new("old", None))
+    bpy.context.view_layer.layer_collection.children["backup"].exclude = True
+    facts["backup"] = module("export_msh").switched_off(bpy.context)
+    bpy.data.objects.remove(bpy.data.objects["old"])
+    guard.msh_fields.object_logical_id = 500
+    facts["report"] = put_back(mission, out / "fields.tma")
+    rows = [row.name for row in scene.msh_gltf.rows]
+    _select(bpy.data.objects["Base"])
+    scene.msh_gltf.row = next(i for i, name in enumerate(rows) if "Guard" in name)
+    facts["selected"] = [one.name for one in bpy.context.selected_objects]
+    bpy.ops.wm.read_homefile(use_empty=True)
+    read("unit")
+    parts = [o for o in bpy.context.scene.objects if o.get("msh", {}).get("kind") == "component"]
+    facts["component"] = [field.key for field in fields.fields_of(parts[0])]
+    bpy.ops.wm.read_homefile(use_empty=True)
+    read("walker")
+    gun = bpy.data.objects["gun"]
+    facts["node"] = [field.key for field in fields.fields_of(gun)]
+    gun.msh_fields.node_tri_flags = 4
+    facts["typed"] = gun["tri_flags"]
+    return facts
+
+
 def opened(out):
     """*Edit This Model* and *Done*: nothing changes by itself, a corner that is moved does in all places."""
     mission = Path(FILES["mission"])

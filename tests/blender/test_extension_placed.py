@@ -10,7 +10,7 @@ from msh_gltf.converter.formats.unit import read_unit
 from tests.blender.test_extension import Seen, pytestmark, see, zip_file
 
 __all__ = ["pytestmark", "zip_file"]
-STEPS = ("things", "opened", "by_gltf", "carried")
+STEPS = ("things", "opened", "by_gltf", "carried", "fielded")
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +66,22 @@ def test_a_part_of_a_unit_is_one_object(seen: Seen) -> None:
     seen.same("carried", "same.dat", seen.out / "carried/before.dat")
     after = read_unit((seen.out / "carried/deleted.dat").read_bytes(), "deleted")
     assert [after.key(row) for row in range(len(after))] == ["u_robot", "i_comp"]
+
+
+def test_fields_are_the_custom_properties(seen: Seen) -> None:
+    facts = seen.facts["fielded"]
+    assert facts["fields"] == ["path", "clan", "logical_id", "start", "host", "vertex"]
+    assert facts["component"] == ["key", "attach", "class", "label"]
+    assert facts["node"] == ["flags", "tri_flags"]
+    assert (facts["was"], facts["typed"]) == (102, 4)
+    assert any("logical_id 102 became 500" in row[-1] for row in facts["report"]["rows"]), facts["report"]
+
+
+def test_a_row_of_the_report_selects_what_it_names(seen: Seen) -> None:
+    assert seen.facts["fielded"]["selected"] == ["Guard"]
+
+
+def test_what_the_user_switched_off_is_named(seen: Seen) -> None:
+    """Not the routes, zones and lodes, which the import switched off."""
+    assert seen.facts["fielded"]["off"] == []
+    assert seen.facts["fielded"]["backup"] == ["backup"]

@@ -87,7 +87,7 @@ REVERTS = {
     "undo takes back what was replaced": Revert(
         "undo.py", "layers += [layer for layer in removed if layer not in layers]", "pass"
     ),
-    "undo stops where a later change was made on it": Revert("undo.py", "    if later:\n", "    if False:\n"),
+    "undo stops where a later change was made on it": Revert("undo.py", "    if other > number:\n", "    if False:\n"),
     "undo stops where it would not be exact": Revert(
         "undo.py", "for slot in sorted(slots) if was.get(slot)", "for slot in () if was.get(slot)"
     ),

@@ -100,7 +100,7 @@ def test_a_later_transaction_is_named(game: Path) -> None:
 def test_what_is_not_there_any_more_is_not_taken_back(game: Path) -> None:
     change(game, "out:1", {0: b"mine"})
     change(game, "out:1")
-    with pytest.raises(ConversionError, match="what transaction 1 wrote is not in the game"):
+    with pytest.raises(ConversionError, match=r"transaction 2 \(edit out:1\) changed it later"):
         take_back(game, 1)
     change(game, "out:1", {0: b"mine"})
     patch(game, 0, b"patched")

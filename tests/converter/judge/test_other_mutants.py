@@ -31,7 +31,7 @@ def keep_point(plan: Any, _: object, point: Any, __: object, placed: Any, ___: o
     plan.points.append(PointEdit(point.row, placed.node))
 
 
-def same_words(_: object, __: object, ___: object, ____: object) -> list[str]:
+def same_words(*_: object) -> list[str]:
     return []
 
 
