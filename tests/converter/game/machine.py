@@ -240,6 +240,33 @@ class Game(Others):
             self.note_done(before)
         assert self.files() == start
 
+    @rule(file=st.sampled_from(ARCHIVES), index=st.integers(0, 4), payload=payloads)
+    def replaced_comes_back(self, file: str, index: int, payload: bytes) -> None:
+        """An edit that replaced an earlier one is undone from beside a later one of another entry."""
+        if file not in (start := self.files()):
+            return
+        numbers, values = [], [os.urandom(9) + payload, os.urandom(9) + payload]
+        for owner, place, value in (("16", 0, values[0]), ("16", 0, values[1]), ("17", 1, b"other" + values[0])):
+            before = self.files()
+            with GameEdits(self.root, "edit", f"out:{owner}") as door:
+
+                def mine(layer, owner=owner) -> bool:
+                    return layer.owner == f"out:{owner}" and layer.number in numbers
+
+                there = read_nres(door.was(file, mine) or b"", file)
+                numbers.append(door.number)
+                door.put(file, write_nres(replace_entry(there, (index + place) % 5, value)), mine)
+                door.commit()
+            self.note_done(before)
+        for number, is_back in ((numbers[1], values[0]), (numbers[2], values[0]), (numbers[0], None)):
+            before = self.files()
+            with GameEdits(self.root, "undo", "msh-mod") as door:
+                door.commit("undo", undoes=undo(door, number))
+            self.note_done(before)
+            there = read_nres(self.files()[file], file).entries[index].payload
+            assert is_back is None or there == is_back
+        assert content(self.files()[file]) == content(start[file])
+
     def assert_says_why(self, error: str, number: int) -> None:
         """A refused undo names the later change that is in force where this one changed something."""
         if self.foreign or number not in self.done or "already" in error:
