@@ -113,11 +113,13 @@ def _read(identified: Identified, stored: Scene | None, options: ImportOptions) 
     if stored is None and None not in (length, out.frame_count) and length != out.frame_count:
         frames = plural(out.frame_count or 0, "frame")
         imported.report.warnings.append(f"the clip has {frames}, though the file states {length}")
+        imported.report.concerns(["clip"], "clip")
     if stored is None and length is not None and length == out.frame_count and out.last < length - 1:
         imported.report.warnings.append(
             f"the clip has {plural(length, 'frame')}, as the file states, though its last key is at frame "
             f"{out.last:g}: clear frame_count of the scene if it is shorter now"
         )
+        imported.report.concerns(["clip"], "clip")
     if stored is not None and stored.tracks and (out.first > 0 or timing.start > 0):
         _report_late(imported.report, chosen, stored, out)
     return out
