@@ -6,7 +6,21 @@ import bpy
 from mathutils import Matrix, Quaternion
 from trial_looks import set_socket
 from trial_nodes import move_first, paint
-from trial_tools import copy_of, drag, edit, edit_mesh, materials, mesh_of, move, obj, quick, remove, switch_on, turn
+from trial_tools import (
+    copy_of,
+    drag,
+    edit,
+    edit_mesh,
+    materials,
+    mesh_of,
+    move,
+    obj,
+    opened,
+    quick,
+    remove,
+    switch_on,
+    turn,
+)
 
 # ------------------------------------------------------------------ unit, mission
 
@@ -16,13 +30,15 @@ def component(keyed):
 
 
 def first_mesh(one):
-    return next(o for o in one.children_recursive if o.type == "MESH")
+    return next(o for o in opened(one).children_recursive if o.type == "MESH")
 
 
 def placed(name):
     """The component and the root of the model that an object shows."""
     return next(
-        o for o in [*obj(name).children_recursive] if o.get("msh", {}).get("kind") == "component" or o.type == "MESH"
+        o
+        for o in opened(obj(name)).children_recursive
+        if o.get("msh", {}).get("kind") == "component" or o.type == "MESH"
     )
 
 

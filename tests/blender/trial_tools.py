@@ -187,11 +187,14 @@ def shown(frames, cells):
     for one in scene.objects:
         one.hide_set(False)
     bpy.context.view_layer.update()
-    things = list(scene.objects)
+    things, placed = list(scene.objects), {}
     for frame in frames:
         scene.frame_set(frame)
         graph = bpy.context.evaluated_depsgraph_get()
         for each in graph.object_instances:  # also of the collections that placed objects show
+            if each.is_instance and frame == frames[0]:
+                thing = _thing(each.object, each.matrix_world) | {"cell": _cell_of(each.object, cells)}
+                placed[f"{each.object.name}#{len(placed)}"] = thing
             if each.object.type == "MESH":
                 _triangles(each.object, np.array(each.matrix_world), frame == frames[0], out)
                 if frame == frames[0]:
@@ -201,7 +204,7 @@ def shown(frames, cells):
     count = len(out["material"])
     corners = np.array(out["corners"], np.float64).reshape(-1, 3, 3)
     facts = {
-        "things": {o.name: _thing(o) | {"cell": _cell_of(o, cells)} for o in things},
+        "things": {o.name: _thing(o, o.matrix_world) | {"cell": _cell_of(o, cells)} for o in things} | placed,
         "looks": {m.name: look(m) for m in bpy.data.materials},
         "material": out["material"],
         "owner": out["owner"],
@@ -217,6 +220,14 @@ def shown(frames, cells):
         "colour": np.array(out["colour"], np.float64).reshape(-1, 3, 4),
     }
     return facts, arrays
+
+
+def opened(one):
+    """Return an object whose parts are below it: what the extension shows as one thing is opened."""
+    if one.instance_type == "COLLECTION":
+        pick(one.name)
+        bpy.ops.object.msh_edit_placed()
+    return one
 
 
 def stated():
@@ -282,15 +293,15 @@ def _triangles(one, world, first, out):
     one.to_mesh_clear()
 
 
-def _thing(one):
+def _thing(one, world):
     said = one.get("msh")
     facts = {k: said[k] for k in FACTS if k in said} if hasattr(said, "get") else {}
     return {
         "mesh": one.type == "MESH",
         "parent": one.parent.name if one.parent else "",
         "kind": one.type,
-        "place": list(one.matrix_world.translation),
-        "scale": one.matrix_world.to_scale()[0],
+        "place": list(world.translation),
+        "scale": world.to_scale()[0],
         "says": str(said.get("kind", "")) if hasattr(said, "get") else "",
         "line": _line(one),
         "facts": {k: v if isinstance(v, str) else float(v) for k, v in facts.items()},
