@@ -130,9 +130,19 @@ class Others(RuleBasedStateMachine):
         self.note()
         number, before = self.put_entry(file, 1, os.urandom(50), "out:13"), self.files()
         with GameEdits(self.root, "undo", "msh-mod") as door:
+            back = door.number
             door.commit("undo", undoes=undo(door, number))
         self.note_done(before)
         assert (self.root / file).read_bytes() == data
+        now = self.files()
+        with GameEdits(self.root, "restore", "msh-mod") as door:  # the same bytes, all of them another program's
+            restore(door, [file], to=digest_of(data))
+            door.commit("restore")
+        self.note_done(now)
+        with GameEdits(self.root, "undo", "msh-mod") as door:
+            door.commit("undo", undoes=undo(door, back))
+        self.note_done(now)
+        assert self.files() == before
 
     @rule(file=st.sampled_from(ARCHIVES))
     def rows_of_two(self, file: str) -> None:
