@@ -147,7 +147,7 @@ def _read_part(path: str, before: Stamp, start: int, size: int) -> bytes:
     except OSError as error:
         raise _refused(error, path) from error
     if now != before or len(data) != size:
-        raise ConversionError("changed while it was read", file=path, code=UNREADABLE.code)
+        raise ConversionError("changed while it was read", file=path, code=UNREADABLE.code, hint="run it again")
     return data
 
 

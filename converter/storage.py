@@ -425,10 +425,13 @@ def require_inside(root: Path, path: Path, but_not: Path | None = None) -> None:
         ConversionError: the path's real place is elsewhere.
     """
     real = path.parent.resolve()
+    problem = ""
     if not real.is_relative_to(root.resolve()):
-        raise ConversionError("a link leads out of the output directory", file=str(path), value=str(real))
-    if but_not is not None and real.is_relative_to(but_not.resolve()):
-        raise ConversionError("would be written into the game's directory", file=str(path), value=str(real))
+        problem = "a link leads out of the output directory"
+    elif but_not is not None and real.is_relative_to(but_not.resolve()):
+        problem = "would be written into the game's directory"
+    if problem:
+        raise ConversionError(problem, file=str(path), value=str(real), hint="name another output directory")
 
 
 def cannot_write(path: str | Path, error: OSError) -> ConversionError:

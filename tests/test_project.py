@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import graphlib
 import json
 import os
@@ -12,7 +13,9 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from symtable import SymbolTable, symtable
 
 import pytest
 
@@ -116,6 +119,31 @@ def test_no_kind_needs_what_finds_the_kinds(imported: dict[str, list[str]]) -> N
     kinds = [name for name in imported if name.startswith("msh_gltf.converter.kinds.")]
     assert kinds
     assert not [name for name in kinds if "msh_gltf.converter.kinds.dispatch" in imported[name]]
+
+
+def _undefined(table: SymbolTable, known: set[str]) -> Iterator[str]:
+    """Names that functions read and no module defines."""
+    for symbol in table.get_symbols():
+        if symbol.is_referenced() and symbol.is_global() and symbol.get_name() not in known:
+            yield f"{table.get_name()} (line {table.get_lineno()}): {symbol.get_name()}"
+    for child in table.get_children():
+        yield from _undefined(child, known)
+
+
+def _undefined_in(source: str) -> list[str]:
+    top = symtable(source, "source", "exec")
+    own = {one.get_name() for one in top.get_symbols() if one.is_assigned() or one.is_imported() or one.is_namespace()}
+    return list(_undefined(top, own | set(dir(builtins)) | {"__file__", "__name__", "__package__", "__doc__"}))
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "blender_extension/addon").glob("*.py")), ids=lambda path: path.stem)
+def test_the_extension_defines_what_it_uses(path: Path) -> None:
+    """Blender's properties stand where annotations do, so neither ruff nor mypy looks."""
+    assert _undefined_in(path.read_text("utf-8")) == []
+
+
+def test_a_name_that_nothing_defines_is_seen() -> None:
+    assert _undefined_in("import os\n\ndef f(a):\n    return os.sep + a + gone(len(a))\n") == ["f (line 3): gone"]
 
 
 def test_every_package_says_its_purpose() -> None:

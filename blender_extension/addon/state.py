@@ -29,7 +29,7 @@ import bpy
 from bpy.app.handlers import persistent
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, PointerProperty, StringProperty
 
-from .converter.errors import ConversionError, MissingPackage, printable
+from .converter.errors import ConversionError, MissingPackage, internal_error, printable
 from .converter.files import inflate
 from .converter.formats.names import stem
 from .converter.formats.sidecar import SUFFIX

@@ -98,7 +98,9 @@ def import_run(
             options = replace(options, new_keys=keys.names(names))
             tasks = _tasks(places, manifest, added, below, brought, options=options, force=force)
             if not tasks:
-                raise ConversionError("holds nothing to put back", file=str(places.out))
+                raise ConversionError(
+                    "holds nothing to put back", file=str(places.out), hint="name the directory that msh2gltf wrote"
+                )
             run.total = sum(not task.is_texture for task in tasks)
             _import_all(run, tasks, engine, progress)
             if not run.interrupted:

@@ -434,7 +434,9 @@ def _add(plan: LibraryPlan, entries: Sequence[NewEntry]) -> None:
     for entry in entries:
         one = plan._libraries.get(entry.library)
         if one is None:
-            raise ConversionError(f"there is no {entry.library} to put {printable(entry.name)} into")
+            raise ConversionError(
+                f"there is no {entry.library} to put {printable(entry.name)} into", hint="name the game's folder"
+            )
         raw = encode_name(entry.name)
         one.archive = add_entry(one.archive, raw, entry.type_id, entry.data, entry.attributes)
         plan.messages += [*entry.warnings, f"{printable(entry.name)} is new in {entry.library}"]

@@ -107,7 +107,9 @@ def add_model(plan: LibraryPlan, to: Destination, result: ImportResult, *, force
         ConversionError: it is not a model, its name is taken, or does not fit.
     """
     if content_kind(result.data, result.name) is not Kind.MODEL:
-        raise ConversionError("is not a model, which alone can be added", file=result.name)
+        raise ConversionError(
+            "is not a model, which alone can be added", file=result.name, hint="put it back as an edit of what it was"
+        )
     one = plan.open(to.archive)
     if one.archive.entries and not models_in(one.archive):
         raise ConversionError("has no models", file=str(to.archive), hint="name an archive that has some")

@@ -70,7 +70,9 @@ def entry_to_replace(
     same.sort(key=lambda i: i != index)
     name = printable(decode_text(raw_name))
     if not same:
-        raise ConversionError("has no such entry any more", file=archive.label, value=name)
+        raise ConversionError(
+            "has no such entry any more", file=archive.label, value=name, hint="convert the model again"
+        )
     for i in same:
         if sha256(archive.entries[i].payload) in known:
             return i

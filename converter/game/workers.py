@@ -330,7 +330,10 @@ def run_on_dask(
         client = Client(address, timeout=10)
     except (OSError, ValueError) as error:
         raise ConversionError(
-            "no dask scheduler answers", value=address, expected=f"host:port ({reason_of(error)})"
+            "no dask scheduler answers",
+            value=address,
+            expected=f"host:port ({reason_of(error)})",
+            hint="start it, or leave --dask out",
         ) from None
     with client, client.get_executor(pure=False) as executor:
         futures = {executor.submit(function, task): at for at, task in enumerate(tasks)}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,21 +134,35 @@ class Placed:
         for i in drawn:
             groups.setdefault(self.whole[i], []).append(i)
         for root, group in groups.items():
-            near = [
-                k
-                for k, n in enumerate(self.given.nodes)
-                if k in self.expected
-                and root in (k, n.parent, self.given.nodes[n.parent].parent)
-                and abs(np.linalg.det(self.world[k])) > _NOTHING
-            ]
-            shifts = [np.eye(4), *(self.world[k] @ np.linalg.inv(self.expected[k]) for k in near)]
-            fits = [sum(not any(_apart(self.world[k], by @ self.expected[k])) for k in group) for by in shifts]
-            if (best := int(np.argmax(fits))) > 0:
+            fits = self._fitting(np.eye(4), group)
+            if fits == len(group):
+                continue
+            near = [k for k in self._near.get(root, ()) if abs(np.linalg.det(self.world[k])) > _NOTHING]
+            shifts = [self.world[k] @ np.linalg.inv(self.expected[k]) for k in near]
+            counts = [self._fitting(by, group) for by in shifts]
+            if max(counts, default=0) > fits:
+                best = int(np.argmax(counts))
                 # a unit has no place: what stands elsewhere is a part of it
-                at = near[best - 1] if self.given.nodes[root].extras.get("kind") == "unit" else root
+                at = near[best] if self.given.nodes[root].extras.get("kind") == "unit" else root
                 self.tell_place(at, shifts[best] @ self.expected[at], self.expected[at])
                 for k in (k for k, of in self.whole.items() if of == root and k in self.expected):
                     self.expected[k] = shifts[best] @ self.expected[k]
+
+    @cached_property
+    def _near(self) -> dict[int, list[int]]:
+        """Each node's own row, and those on it and on these, where the result puts them somewhere."""
+        out: dict[int, list[int]] = {}
+        for k in sorted(self.expected):
+            root = k
+            for _ in range(3):
+                if root >= 0:
+                    out.setdefault(root, []).append(k)
+                    root = self.given.nodes[root].parent
+        return out
+
+    def _fitting(self, by: F64, group: Sequence[int]) -> int:
+        """How many nodes stand where the result puts them, all of that moved."""
+        return sum(not any(_apart(self.world[k], by @ self.expected[k])) for k in group)
 
     def _scale(self, i: int) -> F64:
         """What a node is scaled by that the result's is not. (3, 3)."""

@@ -50,9 +50,9 @@ def _one_way(one: Floats, other: Floats) -> float:
     count = np.diff(start)[nearest]
     most = _nearest(samples, other, count, order[ranges(start[nearest], count)] // 3)
     low, high, away = other.min(1), other.max(1), 0.0
-    farthest_first = np.argsort(-most)
+    largest_first = np.argsort(-most)
     for k in range(0, len(most), _CHUNK):
-        rows = farthest_first[k : k + _CHUNK]
+        rows = largest_first[k : k + _CHUNK]
         rows = rows[most[rows] > away]
         if not len(rows):
             break
