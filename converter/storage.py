@@ -444,6 +444,11 @@ def cannot_read(path: str | Path, error: OSError) -> ConversionError:
     return ConversionError(f"cannot be read ({reason_of(error)})", file=str(path), hint=to_do(error))
 
 
+def not_there(path: str | Path) -> ConversionError:
+    """Return the error for a path that leads nowhere."""
+    return cannot_read(path, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
+
+
 @contextlib.contextmanager
 def if_there(folder: Path) -> Iterator[None]:
     """Go on after the context where a folder that it lists is not there, or may not be listed.

@@ -251,9 +251,10 @@ def remove(name: str, game: Path, dry_run: bool) -> None:
 
 def _root(game: Path) -> Path:
     from ..game.vault import find_root
+    from ..storage import not_there
 
     if not game.exists():
-        raise ConversionError("cannot be read (No such file or directory)", file=str(game), hint="check the path")
+        raise not_there(game)
     return find_root(game)
 
 

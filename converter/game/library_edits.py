@@ -24,6 +24,7 @@ from ..kinds.library_edits import edited_entry, merged
 from ..kinds.new_entries import NewEntries, NewEntry, meant_message, no_library
 from ..kinds.open_files import find_library
 from ..kinds.unpacked import entry_file
+from ..storage import not_there
 from .games import Games
 from .import_item import Brought, Edited, archive_without
 from .manifest import Manifest
@@ -408,7 +409,7 @@ def _find(folders: Sequence[Path], name: str) -> Path | None:
 def _open(path: Path, games: Games) -> _Library:
     was = games.was(path)
     if was is None:
-        raise ConversionError("cannot be read (No such file or directory)", file=str(path))
+        raise not_there(path)
     return _Library(path, read_nres(was, str(path)))
 
 

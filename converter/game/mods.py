@@ -29,6 +29,7 @@ from ..formats.sidecar import sha256
 from ..formats.texture import TEXM_MAGIC, read_texm
 from ..kinds.check import finding_of, findings_in
 from ..kinds.check_assembly import check_mission_file, check_unit_file
+from ..storage import not_there
 from .differences import digests, overlap, touched
 from .edits import GameEdits
 from .history import History
@@ -185,7 +186,7 @@ def read_mod(path: Path) -> Mod:
     """
     data = file_bytes(path)
     if data is None:
-        raise ConversionError("cannot be read (No such file)", file=str(path), hint="check the path")
+        raise not_there(path)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as file:
             facts = read_json(_member(file, _DESCRIPTION, MAX_DESCRIPTION))

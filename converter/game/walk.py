@@ -24,7 +24,7 @@ from ..formats.sidecar import SUFFIX
 from ..kinds.open_files import open_nres
 from ..kinds.unpacked import entry_name
 from ..scene.appearance import PICTURES
-from ..storage import TEMPORARY, walk_files
+from ..storage import TEMPORARY, not_there, walk_files
 
 #: Backups of versions before the vault.
 BACKUP = ".bak"
@@ -191,7 +191,7 @@ def files_below(inputs: Sequence[Path], leave_out: Path | None = None) -> Files:
     """
     for path in inputs:
         if not path.exists():
-            raise ConversionError("cannot be read (No such file or directory)", file=str(path))
+            raise not_there(path)
     root = common_root(inputs)
     found = Found()
     files: dict[Path, None] = {}

@@ -131,12 +131,12 @@ def is_stopped(job: subprocess.Popen[str]) -> bool:
 
 
 def shell(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run a bash script; ``$BIN`` is where the commands are."""
+    """Run a bash script; ``$BIN`` is where the commands are, ``$PYTHON`` what runs them."""
     return subprocess.run(
         ["bash", "-c", script, "bash", *map(str, arguments)],
         capture_output=True,
         text=True,
-        env={**os.environ, "BIN": str(SCRIPTS)},
+        env={**os.environ, "BIN": str(SCRIPTS), "PYTHON": sys.executable},
         check=False,
     )
 

@@ -80,7 +80,7 @@ def test_whole_games_in_little_memory(name: str, tmp_path: Path) -> None:
 def test_file_descriptors(limit: int, tmp_path: Path) -> None:
     """Whatever does not get one says so in a line; a repeat with more completes."""
     game, out = make_game(tmp_path / "game"), tmp_path / "out"
-    done = shell(f'ulimit -n {limit}; "$BIN/msh2gltf" "$1" -o "$2" -j 4', game, out)
+    done = shell(f'ulimit -n {limit}; "$PYTHON" "$BIN/msh2gltf" "$1" -o "$2" -j 4', game, out)
     assert done.returncode == (0 if limit > 63 else 2)
     assert "Traceback" not in done.stderr + done.stdout
     assert "internal error" not in done.stderr + done.stdout

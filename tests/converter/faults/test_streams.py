@@ -84,7 +84,7 @@ def test_closed_standard_output_is_no_output() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
-@pytest.mark.parametrize("arguments", ["$1 -o -", "$1 -o $2/x.glb", "$1 -o $2/x.glb -v"])
+@pytest.mark.parametrize("arguments", ['"$1" -o -', '"$1" -o "$2/x.glb"', '"$1" -o "$2/x.glb" -v'])
 def test_full_streams(arguments: str, tmp_path: Path) -> None:
     """What cannot be said is an error, without a word where that cannot be said either."""
     done = shell(f'"$BIN/msh2gltf" {arguments} > /dev/full', MODEL, tmp_path)
