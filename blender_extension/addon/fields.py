@@ -8,6 +8,7 @@ import bpy
 from bpy.props import FloatProperty, IntProperty, PointerProperty, StringProperty
 
 from .converter.scene.extras import NodeExtras
+from .placed import mount
 from .stages import about
 
 _TYPES = get_type_hints(NodeExtras)
@@ -58,6 +59,8 @@ class Field(NamedTuple):
         one = group.id_data
         there = one if self.key in one or self.key == "tri_flags" else one["msh"]
         there[self.key] = value
+        if self.key == "attach":
+            mount(one, value)
 
 
 FIELDS = (

@@ -24,6 +24,7 @@ from .importers.gltf import read_flags
 from .importers.gltf_mesh import StreamBuilder
 from .importers.gltf_types import require_finite
 from .materials import Looks, looks
+from .placed import free_constraints, socket_of
 from .to_blender import FPS, NEAR, NORMAL, SHOWN_NORMAL, ids
 
 #: Attributes of our own, and what other meshes have in their place.
@@ -65,7 +66,7 @@ def _is_beyond(one: bpy.types.Object) -> bool:
     return bool(
         one.type not in ("MESH", "EMPTY", "CAMERA", "LIGHT")
         or moved
-        or len(one.constraints)
+        or free_constraints(one)
         or (one.parent is not None and one.parent_type != "OBJECT")
         or one.instance_type not in ("NONE", "COLLECTION")
         or one.rotation_mode == "AXIS_ANGLE"
@@ -166,7 +167,8 @@ class _Reader:
                 away = one.instance_collection.instance_offset
                 moved = Matrix.Translation(-away) if any(away) else None
                 self._add(one.instance_collection.all_objects, own, moved)
-            waiting += [(child, own) for child in reversed(children)]
+            inside = {thing: own + 1 + row for row, (thing, *_) in enumerate(self.items[own + 1 :])}
+            waiting += [(child, inside.get(socket_of(child), own)) for child in reversed(children)]
 
     def _node(self, one: bpy.types.Object, parent: int, place: Matrix | None) -> ImportedNode:
         if place is not None:

@@ -2,11 +2,14 @@
 
 A click selects it, and it is moved, copied and deleted whole. *Edit This Model* takes the objects out of the
 collection, below the empty, where a click finds each of them; *Done* puts them back, and all places show them.
+
+A part of a unit that carries others is such a thing, too. What it carries is below its empty, and a constraint holds
+it to a socket, a node in the collection: the socket's place there is the place below the empty, whatever the clip does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import bpy
@@ -16,6 +19,9 @@ from .converter.scene.assembly import object_key
 from .converter.scene.scene import ImportedNode
 from .stages import about
 from .state import guarded
+
+#: The constraint that holds a part of a unit to its socket.
+_SOCKET = "MSH Socket"
 
 
 @dataclass(frozen=True)
@@ -32,27 +38,22 @@ class Things:
 
 
 def placed_things(nodes: Sequence[ImportedNode], animated: set[int]) -> Things:
-    """Find the objects of a mission, and the parts of a unit that carry no other part.
+    """Find the objects of a mission, and the parts of a unit.
 
     Args:
         nodes: of the file.
         animated: nodes that a clip moves: what they are of is shown once.
     """
-    order = parents_first([node.parent for node in nodes], root=-1)
-    carries = dict.fromkeys(order, False)
-    for i in reversed(order):
-        above = nodes[i].parent
-        if above >= 0:
-            carries[above] |= carries[i] or nodes[i].extras.get("kind") in ("component", "object")
     owner, below = [-1] * len(nodes), dict[int, list[int]]()
-    for i in order:
+    for i in parents_first([node.parent for node in nodes], root=-1):
         above = nodes[i].parent
         if above < 0:
             continue
-        owner[i] = owner[above]
-        kind = nodes[above].extras.get("kind")
-        if owner[i] < 0 and (kind == "object" or (kind == "component" and not carries[above])):
+        owner[i], kind = owner[above], nodes[above].extras.get("kind")
+        if owner[i] < 0 and kind in ("object", "component"):
             owner[i] = above
+        if owner[i] >= 0 and _is_mounted(nodes, i, owner[i]):
+            owner[i] = -1
         if owner[i] >= 0:
             below.setdefault(owner[i], []).append(i)
     alike: dict[object, int] = {}
@@ -61,6 +62,11 @@ def placed_things(nodes: Sequence[ImportedNode], animated: set[int]) -> Things:
         look = _look(nodes, thing, items, thing if animated.intersection(items) else -1)
         first[thing] = alike.setdefault(look, thing)
     return Things(owner, first)
+
+
+def _is_mounted(nodes: Sequence[ImportedNode], i: int, owner: int) -> bool:
+    """Whether a node is a part on another part of a unit, which is selected by itself."""
+    return nodes[i].extras.get("kind") == nodes[owner].extras.get("kind") == "component"
 
 
 def _look(nodes: Sequence[ImportedNode], thing: int, items: list[int], number: int) -> object:
@@ -101,6 +107,49 @@ def open_of(scene: bpy.types.Scene) -> list[bpy.types.Object]:
     return [one for one in scene.objects if one.instance_collection is not None and is_open(one)]
 
 
+def mount(part: bpy.types.Object, number: int) -> None:
+    """Hold a part to a node of the thing that it is below, by number; without such a node, to the thing itself."""
+    nodes = _nodes(part.parent.instance_collection.objects) if is_thing(part.parent) else {}
+    _hold(part, nodes.get(number))
+
+
+def socket_of(part: bpy.types.Object) -> bpy.types.Object | None:
+    """The node that a part is held to, in the collection that what it is below shows."""
+    held = part.constraints.get(_SOCKET)
+    return None if held is None else held.target
+
+
+def free_constraints(one: bpy.types.Object) -> list[bpy.types.Constraint]:
+    """The constraints of an object but the one that holds it to its socket."""
+    return [held for held in one.constraints if held.name != _SOCKET]
+
+
+def _nodes(things: Iterable[bpy.types.Object]) -> dict[int, bpy.types.Object]:
+    """The nodes of a model by number."""
+    return {about(one)["node"]: one for one in things if "node" in about(one) and "lod" not in about(one)}
+
+
+def _hold(part: bpy.types.Object, socket: bpy.types.Object | None) -> None:
+    held = part.constraints.get(_SOCKET)
+    if held is not None:
+        part.constraints.remove(held)
+    if socket is not None:
+        held = part.constraints.new("COPY_TRANSFORMS")
+        held.name, held.target = _SOCKET, socket
+        held.mix_mode, held.owner_space = "BEFORE_FULL", "LOCAL"
+
+
+def _parts_on(one: bpy.types.Object) -> list[bpy.types.Object]:
+    """The things below a thing that are selected by themselves."""
+    waiting, found = [*one.children], []
+    for child in waiting:  # grows while it is walked
+        if about(child).get("kind") == about(one).get("kind", "object"):
+            found.append(child)
+        else:
+            waiting += child.children
+    return found
+
+
 def open_thing(one: bpy.types.Object) -> list[bpy.types.Object]:
     """Put the objects of what a thing shows below it, and copies of them in their place; returns them."""
     home = one.instance_collection
@@ -116,6 +165,13 @@ def open_thing(one: bpy.types.Object) -> list[bpy.types.Object]:
     for thing in things:
         if thing.parent not in copies:
             thing.parent = one
+    for part in bpy.data.objects:
+        socket = socket_of(part)
+        if socket in copies and part.parent == one:
+            _hold(part, None)
+            part.parent = socket
+        elif socket in copies:
+            _hold(part, copies[socket])
     one.instance_type = "NONE"
     return things
 
@@ -123,15 +179,25 @@ def open_thing(one: bpy.types.Object) -> list[bpy.types.Object]:
 def close_thing(one: bpy.types.Object) -> None:
     """Let a thing show what is below it, as all other places of it do."""
     home = one.instance_collection
-    for copy in [*home.objects]:
+    parts = {part: part.parent for part in _parts_on(one)}
+    for part in parts:
+        part.parent = one
+    tops = [child for child in one.children if child not in parts]
+    things = [below for top in tops for below in (top, *top.children_recursive)]
+    nodes, copies = _nodes(things), {*home.objects}
+    parts |= {
+        part: nodes.get(about(socket)["node"]) for part in bpy.data.objects if (socket := socket_of(part)) in copies
+    }
+    for copy in copies:
         bpy.data.objects.remove(copy)
-    tops = [child for child in one.children if about(child).get("kind") != "object"]
-    for thing in [below for top in tops for below in (top, *top.children_recursive)]:
+    for thing in things:
         for where in thing.users_collection:
             where.objects.unlink(thing)
         home.objects.link(thing)
     for top in tops:
         top.parent = None
+    for part, socket in parts.items():
+        _hold(part, None if socket == one else socket)
     show_thing(one, home)
 
 

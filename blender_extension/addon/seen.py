@@ -17,6 +17,7 @@ from .converter.formats.names import without_number
 from .converter.judge.shown import some_of, world_poses
 from .converter.scene.scene import Channel, ImportedScene, Track
 from .from_blender import curves_of, everything
+from .placed import free_constraints
 from .stages import about
 from .to_blender import FPS
 
@@ -159,7 +160,7 @@ def _report_flattened(scene: bpy.types.Scene, given: ImportedScene) -> None:
         scene.frame_set(now)
     for one in moved:
         if away[one] > _AWAY:
-            what = f"is moved by a {'constraint' if one.constraints else 'driver'}"
+            what = f"is moved by a {'constraint' if free_constraints(one) else 'driver'}"
             why = f"only keys make motion, and other frames are up to {away[one]:.2g} away from the pose that was read"
             given.report.skipped(f"object {one.name!r}", what, why, "Object > Animation > Bake Action makes keys")
     for one in changed:
@@ -169,7 +170,7 @@ def _report_flattened(scene: bpy.types.Scene, given: ImportedScene) -> None:
 
 def _is_driven(one: bpy.types.Object) -> bool:
     drivers = one.animation_data.drivers if one.animation_data is not None else ()
-    return any(not c.mute for c in one.constraints) or any(d.data_path.startswith(_MOVES) for d in drivers)
+    return any(not c.mute for c in free_constraints(one)) or any(d.data_path.startswith(_MOVES) for d in drivers)
 
 
 def _in_frames(channel: Channel | None) -> Channel | None:

@@ -23,7 +23,7 @@ from .converter.numeric.pose import rotation_matrix
 from .converter.scene.assembly import object_key
 from .converter.scene.extras import MeshExtras, to_extras
 from .converter.scene.scene import Channel, Clip, ImportedNode, ImportedScene, Mesh, Streams
-from .placed import Things, placed_things, show_thing
+from .placed import Things, mount, placed_things, show_thing
 
 F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
@@ -61,7 +61,10 @@ class Builder:
                 made[i].parent = made[owners[item.extras["node"]]]  # where the node is, whatever it does
                 made[i].matrix_basis.identity()
             elif item.parent >= 0 and i in made and things.owner[i] != item.parent:
-                made[i].parent = made[item.parent]
+                above = things.owner[item.parent] if things.owner[i] < 0 else -1
+                made[i].parent = made[item.parent if above < 0 else above]
+                if above >= 0:
+                    mount(made[i], nodes[item.parent].extras["node"])
         for clip in self.given.clips:
             _animate(clip, made)
 

@@ -121,16 +121,54 @@ def by_gltf(out):
 
 
 def carried(out):
-    """A part of a unit that carries none is one object, and its clip plays."""
+    """Each part of a unit is one object, on its socket, also of what carries others; a socket's clip moves it."""
     scene = read("unit")
-    gun = next(o for o in scene.objects if o.get("msh", {}).get("key") == "e_gun_1")
+    parts = {o["msh"]["key"]: o for o in scene.objects if o.get("msh", {}).get("kind") == "component"}
+    root, gun = parts["u_robot"], parts["e_gun_1"]
     facts = {
-        "gun": [gun.type, gun.instance_type, len(gun.children)],
-        "root": sorted(o.type for o in scene.objects if o.get("msh", {}).get("key") == "u_robot"),
+        "kinds": sorted({o.type for o in scene.objects}),
+        "parts": {key: [o.instance_type, o.parent and o.parent.name, len(o.children)] for key, o in parts.items()},
     }
     path = Path(FILES["unit"])
     (out / "before.dat").write_bytes(path.read_bytes())
+
+    def away():
+        """How far the gun is from where its socket, below the root, puts it."""
+        bpy.context.view_layer.update()
+        socket = module("placed").socket_of(gun)
+        place = root.matrix_world @ socket.matrix_world if socket else gun.parent.matrix_world
+        return max(
+            abs(a - b)
+            for x, y in zip(place @ gun.matrix_basis, gun.matrix_world, strict=True)
+            for a, b in zip(x, y, strict=True)
+        )
+
+    facts["away"] = [away()]
+    socket = module("placed").socket_of(gun)
+    before = socket.location.copy()
+    socket.location.z += 2
+    facts["away"].append(away())
+    socket.location = before
     facts["untouched"] = put_back(path, out / "same.dat")
+    _select(root)
+    bpy.ops.object.msh_edit_placed()
+    facts["away"].append(away())
+    facts["open"] = [gun.parent == socket, put_back(path, out / "open.dat")["warnings"]]
+    bpy.ops.object.msh_done_placed()
+    facts["closed"] = [gun.parent == root, module("placed").socket_of(gun) == socket, len(root.children)]
+    facts["done"] = put_back(path, out / "done.dat")["warnings"]
+    gun.constraints.new("LIMIT_LOCATION")
+    facts["by_gltf"] = put_back(path, out / "by_gltf.dat")["warnings"]
+    gun.constraints.remove(gun.constraints[-1])
+    other = next(
+        o
+        for o in root.instance_collection.objects
+        if o.get("msh", {}).get("node", 99) not in (99, socket["msh"]["node"])
+    )
+    gun.msh_fields.component_attach = other["msh"]["node"]
+    facts["mounted"] = [module("placed").socket_of(gun) == other, put_back(path, out / "mounted.dat")]
+    gun.msh_fields.component_attach = socket["msh"]["node"]
+    put_back(path, out / "undone.dat")
     _select(gun)
     bpy.ops.object.delete()
     facts["deleted"] = put_back(path, out / "deleted.dat")

@@ -61,9 +61,19 @@ def test_what_goes_by_gltf_is_unchanged_too(seen: Seen) -> None:
 
 
 def test_a_part_of_a_unit_is_one_object(seen: Seen) -> None:
+    """Also one that carries others, which stay on their sockets: opened, closed, and moved by the clip."""
     facts = seen.facts["carried"]
-    assert facts["gun"] == ["EMPTY", "COLLECTION", 0]
-    seen.same("carried", "same.dat", seen.out / "carried/before.dat")
+    assert facts["kinds"] == ["EMPTY"]
+    assert facts["parts"]["u_robot"][::2] == ["COLLECTION", 2]
+    assert facts["parts"]["e_gun_1"] == ["COLLECTION", "u_robot", 0]
+    assert max(facts["away"]) < 1e-5
+    assert facts["open"] == [True, []]
+    assert facts["closed"] == [True, True, 2]
+    assert (facts["untouched"]["warnings"], facts["done"]) == ([], [])
+    for name in ("same", "open", "done", "by_gltf", "undone"):
+        seen.same("carried", f"{name}.dat", seen.out / "carried/before.dat")
+    assert facts["mounted"][0]
+    assert any("attach" in row[-1] for row in facts["mounted"][1]["rows"])
     after = read_unit((seen.out / "carried/deleted.dat").read_bytes(), "deleted")
     assert [after.key(row) for row in range(len(after))] == ["u_robot", "i_comp"]
 
