@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import filecmp
+import json
+import struct
 import sys
 from pathlib import Path
+
+import numpy as np
 
 from benchmarks import full_game, game
 from benchmarks.measure import ROOT, WORK, by_turns, command, peaks, processor
@@ -35,7 +39,7 @@ def startup(rounds: int) -> list[Row]:
     )
     against = "python -c 'import numpy'"
     return [
-        Row("startup", "msh2gltf, one static model", times["out"], "s", times["numpy"], against, 1.5),
+        Row("startup", "msh2gltf, one static model", times["out"], "s", times["numpy"], against, 1.6),
         Row("startup-back", "gltf2msh, the same", times["back"], "s", times["numpy"], against, 2),
     ]
 
@@ -63,7 +67,7 @@ def whole_game(rounds: int) -> list[Row]:
         Row("game-j1", "msh2gltf, the same, -j 1", times["one"], "s", *export),
         Row("again", "msh2gltf, the same again, -j 2", times["again"], "s", *export),
         Row("back", "gltf2msh, nothing changed, -j 2", times["back"], "s", *export, 1),
-        Row("rebuild", "gltf2msh --no-sidecar, -j 2", times["rebuild"], "s", *export, 4),
+        Row("rebuild", "gltf2msh --no-sidecar, -j 2", times["rebuild"], "s", *export, 3.5),
     ]
 
 
@@ -98,13 +102,62 @@ def full(rounds: int) -> list[Row]:
         return Row(name, job, times[key], "s", times["floor"], "floor", aim)
 
     return [
-        row("full-models", "msh2gltf, models, no textures, -j 2", walls, 4.5),
-        row("full-maps", "msh2gltf, 33 maps, no textures, -j 2", walls, 3.5),
+        row("full-models", "msh2gltf, models, no textures, -j 2", walls, 3),
+        row("full-maps", "msh2gltf, 33 maps, no textures, -j 2", walls, 1.8),
         row("full-maps-textures", "msh2gltf, 33 maps, with textures, -j 2", walls, 5),
         row("full-all", "msh2gltf, maps, models, 500 textures, -j 2", walls, 8),
         row("full-again", "msh2gltf, the same again, processor", spent, 1.5),
         row("full-back", "gltf2msh, nothing changed, processor", spent, 2),
     ]
+
+
+def textures(rounds: int) -> list[Row]:
+    """The full game with its textures at three sizes, against the run without; processor time."""
+    rows = []
+    for size in (64, 128, 256):
+        source = full_game.make(WORK / f"full-{size}", large_game(), size)
+        out = WORK / "textures-out"
+        export = ("msh2gltf", source, "-o", out, "-j", 2)
+        jobs = {"with": processor(*export, fresh=[out]), "without": processor(*export, "--no-textures", fresh=[out])}
+        times = by_turns(jobs, rounds)
+        job = f"msh2gltf, all, 500 textures of {size}, processor"
+        aim = 1.7 if size == 128 else None
+        rows.append(Row(f"textures-{size}", job, times["with"], "s", times["without"], "without textures", aim))
+    return rows
+
+
+def edited(rounds: int) -> list[Row]:
+    """435 models of which 1, 10 and 100 % were edited, with the judge and without it; processor time."""
+    source = large_game()
+    out, new = WORK / "edited-out", WORK / "edited-new"
+    export = command("msh2gltf", source, "-o", out, "-j", 2, fresh=[out])
+    back = ("gltf2msh", out, "--game", source, "-o", new, "-j", 2)
+    rows: list[Row] = []
+    for percent, step in ((1, 100), (10, 10), (100, 1)):
+        export()
+        for file in sorted(out.rglob("*.glb"))[::step]:
+            move(file)
+        jobs = {"judge": processor(*back, fresh=[new]), "none": processor(*back, "--no-verify", fresh=[new])}
+        if percent == 100:
+            jobs["rebuild"] = processor(*back, "--no-sidecar", fresh=[new])
+        times = by_turns(jobs, rounds)
+        job = f"gltf2msh, {percent} % of 435 models edited, processor"
+        rows.append(Row(f"edited-{percent}", job, times["judge"], "s", times["none"], "--no-verify"))
+    rows.append(Row("edited-rebuild", "gltf2msh, all edited", times["judge"], "s", times["rebuild"], "--no-sidecar", 1))
+    return rows
+
+
+def move(file: Path) -> None:
+    """Move the first vertex of a glTF halfway to the second one; all its other bytes stay."""
+    data = bytearray(file.read_bytes())
+    (size,) = struct.unpack_from("<I", data, 12)
+    document = json.loads(data[20 : 20 + size])
+    accessor = document["accessors"][document["meshes"][0]["primitives"][0]["attributes"]["POSITION"]]
+    view = document["bufferViews"][accessor["bufferView"]]
+    start = 28 + size + view.get("byteOffset", 0) + accessor.get("byteOffset", 0)
+    first, second = (np.frombuffer(data, "<f4", 3, start + at) for at in (0, view.get("byteStride", 12)))
+    data[start : start + 12] = ((first + second) / 2).tobytes()
+    file.write_bytes(data)
 
 
 def tenfold(rounds: int) -> list[Row]:

@@ -20,7 +20,7 @@ from msh_gltf.converter.formats.nres import Entry, read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import name_field, new_archive
 from msh_gltf.converter.formats.texture import new_texm, write_texm
 
-TEXTURES, TEXTURE_SIZE = 500, 64
+TEXTURES = 500
 #: Areals of a map: columns and rows of a jittered grid; cells in each direction.
 COLUMNS, ROWS, CELLS = 32, 33, 128
 #: Edges with a vertex in the middle: 4 + 4 * 0.43 edges an areal.
@@ -28,12 +28,13 @@ BENT = 0.43
 AREAL_SIZE = 20.0
 
 
-def make(root: Path, models: Path) -> Path:
+def make(root: Path, models: Path, size: int = 64) -> Path:
     """Build the game below a directory, unless it is there; returns it.
 
     Args:
         root: where it goes.
         models: the game of models (:func:`benchmarks.game.make`).
+        size: of a texture, in pixels.
     """
     if game.made_once(root):
         return root
@@ -52,7 +53,7 @@ def make(root: Path, models: Path) -> Path:
     materials = new_archive([material_entry(paint) for paint in paints], "Material.lib")
     (root / "Material.lib").write_bytes(write_nres(materials))
     chance = np.random.default_rng(0)
-    textures = [game.entry(game.TEXM, f"MATERIAL_{i}.0", picture(chance)) for i in range(TEXTURES)]
+    textures = [game.entry(game.TEXM, f"MATERIAL_{i}.0", picture(chance, size)) for i in range(TEXTURES)]
     (root / "Textures.lib").write_bytes(write_nres(new_archive(textures, "Textures.lib")))
     (root / "complete").touch()
     return root
@@ -71,10 +72,10 @@ def wear(first: int, rows: int = 8) -> bytes:
     return "\r\n".join([f"{rows}", *names, ""]).encode()
 
 
-def picture(chance: np.random.Generator) -> bytes:
+def picture(chance: np.random.Generator, size: int = 64) -> bytes:
     """A texture with soft blotches and grain, 565, with all its smaller levels."""
     blotches = chance.integers(40, 200, (9, 9, 3)).astype(np.float64)
-    steps = np.linspace(0, 7.999, TEXTURE_SIZE)
+    steps = np.linspace(0, 7.999, size)
     low, part = steps.astype(int), (steps % 1)[:, None]
     rows = blotches[low] * (1 - part[:, :, None]) + blotches[low + 1] * part[:, :, None]
     smooth = rows[:, low] * (1 - part) + rows[:, low + 1] * part

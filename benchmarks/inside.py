@@ -12,6 +12,7 @@ from benchmarks import floor, game, libraries
 from benchmarks.commands import large_game
 from benchmarks.measure import WORK, as_in_commands, by_turns, exponent, timed
 from benchmarks.record import Row
+from msh_gltf import read_models, to_glb
 from msh_gltf.converter.formats.kinds import models_in
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres, write_nres
@@ -65,9 +66,38 @@ def model_bytes(rounds: int) -> list[Row]:
     job, own = "435 models to GLB bytes, in process, processor", times["own"]
     saved, exported = "pygltflib, ready document", "trimesh, ready arrays"
     return [
-        Row("bytes", job, own, "s", times["floor"], "floor", 2.5),
+        Row("bytes", job, own, "s", times["floor"], "floor", 2.4),
         Row("bytes-pygltflib", job, own, "s", times["pygltflib"], saved, 4, faster=True),
         Row("bytes-trimesh", job, own, "s", times["trimesh"], exported, 5, faster=True),
+    ]
+
+
+def api(rounds: int) -> list[Row]:
+    """The models of a game through ``read_models`` and ``to_glb``, and how that grows with the archive."""
+    files = sorted(large_game().glob("*.rlb"))
+
+    def through(paths: list[Path]) -> None:
+        for path in paths:
+            for model in read_models(path):
+                to_glb(model)
+
+    jobs = {
+        "own": timed(lambda: through(files), process_time),
+        "floor": timed(lambda: [floor.glb(m) for path in files for m in floor.models(path.read_bytes())], process_time),
+    }
+    small = sorted(game.make(WORK / "api-game", 48).glob("*.rlb"))[0]
+    sizes = (1, 4, 16, 64)
+    for count in sizes:
+        entries = read_nres(small.read_bytes(), small.name).entries * count
+        path = WORK / f"api-{count}.rlb"
+        path.write_bytes(write_nres(new_archive(entries, path.name)))
+        jobs[path.name] = timed(partial(through, [path]), process_time)
+    with as_in_commands():
+        times = by_turns(jobs, rounds)
+    grown = exponent(sizes, [times[f"api-{count}.rlb"] for count in sizes])
+    return [
+        Row("api", "435 models, read_models and to_glb, processor", times["own"], "s", times["floor"], "floor", 2.5),
+        Row("api-growth", "exponent, an archive of 6 to 384 models", grown, "", aim=1.1),
     ]
 
 

@@ -94,39 +94,58 @@ def _shown_keys(full: Run, quaternions: NDArray[np.float64]) -> Run | None:
     if not (stored[0] and stored[-1]):
         return None
     noise = _EXACT * (1 + np.abs(full.positions).max(axis=0))
-    at, keep = 0, [0]
+    at, keep, block = 0, [0], _BLOCK
     while at < len(ends) - 1:
-        reach = _reach(full, exact, ends[at:], noise)
-        if not reach:
-            return None
-        at += reach
-        keep.append(int(ends[at]))
+        begin = np.arange(at, min(at + block, len(ends) - 1))
+        reaches = _reaches(full, exact, ends, begin, noise)
+        while at < len(ends) - 1 and at - begin[0] < len(begin):
+            reach = int(reaches[at - begin[0]])
+            if not reach:
+                return None
+            at += reach
+            keep.append(int(ends[at]))
+        block = max(1, _BLOCK // reach)
     turns = (full.words != full.words[0]).any()  # words are coarser than poses of other programs
     if not turns and 2 * len(keep) > len(stored):
         return None
     return Run(full.frames[keep], full.positions[keep], full.words[keep])
 
 
-def _reach(full: Run, exact: NDArray[np.float64], ends: NDArray[np.int64], noise: NDArray[np.float64]) -> int:
-    """How many of the frames ``ends`` one segment of keys from the first of them shows, with all between."""
-    reach, step = 0, 1
-    while step:
-        trial = min(reach + step, len(ends) - 1)
-        if trial > reach and _shows(full, exact, int(ends[0]), int(ends[trial]), noise):
-            reach, step = trial, 2 * step
-        else:
-            step //= 2
+#: Starts whose segments are looked for in one step, where segments are short.
+_BLOCK = 64
+
+
+def _reaches(
+    full: Run, exact: NDArray[np.float64], ends: NDArray[np.int64], begin: NDArray[np.int64], noise: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """How many of the frames ``ends`` one segment of keys shows, with all between, from each of ``ends[begin]`` on."""
+    reach, step = np.zeros(len(begin), np.int64), np.ones(len(begin), np.int64)
+    while (active := np.flatnonzero(step)).size:
+        start = begin[active]
+        trial = np.minimum(reach[active] + step[active], len(ends) - 1 - start)
+        good = trial > reach[active]
+        good[good] = _shows(full, exact, ends[start[good]], ends[(start + trial)[good]], noise)
+        reach[active] = np.where(good, trial, reach[active])
+        step[active] = np.where(good, 2 * step[active], step[active] // 2)
     return reach
 
 
-def _shows(full: Run, exact: NDArray[np.float64], at: int, end: int, noise: NDArray[np.float64]) -> bool:
-    rows = [at, end]
-    pair = Run(full.frames[rows] - full.frames[at], full.positions[rows], full.words[rows])
-    got = _sampled(pair, np.arange(end - at + 1, dtype=np.float32))
-    turned = normalise(got.quaternion[0], (1, 0, 0, 0))
-    inside = slice(at, end + 1)
-    near = np.abs(turned - exact[inside]) <= _EXACT
-    return bool(near.all() and (np.abs(got.position[0] - full.positions[inside]) <= noise).all())
+def _shows(
+    full: Run, exact: NDArray[np.float64], first: NDArray[np.int64], last: NDArray[np.int64], noise: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Whether keys in two frames, (S,) each, show the poses of the frames between as :func:`sample` reads them."""
+    counts = last - first - 1
+    segment = np.repeat(np.arange(len(counts)), counts)
+    step = 1 + np.arange(len(segment)) - np.repeat(np.cumsum(counts) - counts, counts)
+    low, high = first[segment], last[segment]
+    alpha = step.astype(np.float32) / (high - low).astype(np.float32)
+    turned = interpolate(decode_unit(full.words[low]), decode_unit(full.words[high]), alpha)
+    moved = full.positions[low] + (full.positions[high] - full.positions[low]) * alpha[:, None]
+    apart = np.abs(normalise(turned, (1, 0, 0, 0)) - exact[low + step])
+    near = (apart <= _EXACT).all(axis=1) & (np.abs(moved - full.positions[low + step]) <= noise).all(axis=1)
+    shown = np.ones(len(counts), np.bool_)
+    shown[segment[~near]] = False
+    return shown
 
 
 def _reduced(full: Run, quaternions: NDArray[np.float64], tolerance: float) -> Run:
