@@ -312,7 +312,7 @@ class Commands(RuleBasedStateMachine):
 
     @rule(out=st.sampled_from(OUTS), x=st.integers(1, 9))
     def partial_export(self, out: str, x: int) -> None:
-        """An export of another model does not forget what the output directory brought."""
+        """An export of another model, and a move, do not forget what the output directory brought."""
         model, glb = MODELS[0], self.folder / out / f"{MODELS[0]}.glb"
         place = (self.folder / out, "--game", self.game, "--in-place", "-q", "-j", "1")
         export = (self.game, "-o", self.folder / out, "-q", "-j", "1", "--include", "*e_tur_02*", "--force")
@@ -328,8 +328,10 @@ class Commands(RuleBasedStateMachine):
         assert self.run(cli.gltf2msh, *place) == 0
         assert self.entry("turrets.rlb", 0) == edited
         self.put_gltf_back(out, model)
-        if self.run(cli.gltf2msh, *place) == 0:
+        moved = (self.folder / out).rename(self.folder / "moved")
+        if self.run(cli.gltf2msh, moved, *place[1:]) == 0:
             assert self.entry("turrets.rlb", 0) == was
+        moved.rename(self.folder / out)
         self.before = None
 
     @rule(out=st.sampled_from(OUTS), model=st.sampled_from(MODELS[:2]), red=st.integers(0, 9))
