@@ -73,8 +73,12 @@ NEVER = {
 
 @pytest.fixture(scope="module")
 def wording() -> ModuleType:
-    path = build.HERE / "addon/wording.py"
-    spec = importlib.util.spec_from_file_location("wording", path)
+    return loaded("wording")
+
+
+def loaded(name: str) -> ModuleType:
+    """A module of the extension that does not import Blender."""
+    spec = importlib.util.spec_from_file_location(name, build.HERE / f"addon/{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -118,3 +122,89 @@ def test_every_translation_is_of_a_message(wording: ModuleType) -> None:
         assert not OF_COMMANDS.search(of_blender), of_blender
     for never in NEVER:
         assert any(never in text for text in known), never
+
+
+#: Where a text is that Blender's interface shows: arguments by name, or by place of what is called.
+SHOWN = {"name", "description", "text", "hint", "message", "expected"}
+CALLED = {"ConversionError": (0,), "skipped": (0, 1, 2, 3), "say": (2,), "Field": (2, 3), "append": (0,)}
+NAMED = {"bl_label", "why", "what", "question", "state.outcome", "done"}
+
+
+def shown_texts() -> Iterator[tuple[str, str]]:
+    """Every text of the extension that is shown: place, text; ``{}`` for what is filled in."""
+    for path in sorted((build.HERE / "addon").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            found: list[ast.expr] = []
+            if isinstance(node, ast.ClassDef) and any(ast.unparse(one).endswith("Operator") for one in node.bases):
+                yield f"{path.name}:{node.lineno}", ast.get_docstring(node) or ""
+            elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in NAMED:
+                found = [node.value]
+            elif isinstance(node, ast.Return) and path.name == "game.py":
+                found = [] if node.value is None else [node.value]
+            elif isinstance(node, ast.Call):
+                called = ast.unparse(node.func).rpartition(".")[2]
+                given = {word.arg: word.value for word in node.keywords}
+                if "name" in given or not called.endswith("Property"):  # others are never drawn
+                    found = [given[name] for name in SHOWN & {*given}]
+                found += [node.args[i] for i in CALLED.get(called, ()) if i < len(node.args)]
+                items = given.get("items")
+                if isinstance(items, ast.Tuple):
+                    found += [text for item in items.elts if isinstance(item, ast.Tuple) for text in item.elts[1:]]
+            for text in (text for one in found for text in texts_of(one)):
+                yield f"{path.name}:{node.lineno}", text
+
+
+def texts_of(node: ast.expr) -> list[str]:
+    """The texts that an expression may be."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return [node.value]
+    if isinstance(node, ast.JoinedStr):
+        return ["".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)]
+    if isinstance(node, ast.IfExp):
+        return texts_of(node.body) + texts_of(node.orelse)
+    return [text for one in node.values for text in texts_of(one)] if isinstance(node, ast.BoolOp) else []
+
+
+def test_everything_that_is_shown_has_a_russian_text() -> None:
+    """As a user of a Russian Blender sees it."""
+    russian, left = loaded("russian"), []
+    for place, text in shown_texts():
+        filled = text.replace("{}", "7")
+        names_only = re.fullmatch(r"[a-z._*;7 ]*", filled) and " " not in filled.strip()
+        if not names_only and re.search("[A-Za-z]{2}", filled):
+            translated = russian.in_russian(filled)
+            if filled not in russian.TEXTS and not re.search("[а-я]", translated):
+                left.append(f"{place}: {text!r}")
+    assert not left, "translate them in addon/russian.py:\n" + "\n".join(left)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x.rlb: is not where it was; choose the game's folder with Find the Game", "x.rlb: не там, где был; укажите"),
+        ("a.msh: 4 nodes, 1 part", "a.msh: узлов: 4, частей: 1"),
+        ("3 changes, 1 not applied", "изменений: 3, не применено: 1"),
+        ("2 changes in force", "в силе изменений: 2"),
+        ("something of the converter", "something of the converter"),
+    ],
+)
+def test_messages_are_translated_part_by_part(text: str, expected: str) -> None:
+    assert loaded("russian").in_russian(text).startswith(expected)
+
+
+def test_every_russian_text_is_of_a_text() -> None:
+    """And has as many places to fill in; an operator's tooltip is one line, since Pythons indent others differently."""
+    russian = loaded("russian")
+    known = {
+        text for name, data in build.sources() if name.endswith(".py") and name != "russian.py" for text in all_of(data)
+    }
+    for text, there in russian.TEXTS.items():
+        parts = [part.strip(" ()") for part in text.lower().replace("the scene alone", "the file alone").split("{}")]
+        assert any(part in one for one in known for part in parts if part), text
+        assert text.count("{}") == there.count("{}"), text
+
+
+def all_of(data: bytes) -> Iterator[str]:
+    """The texts of a module, in lower case."""
+    found = (node.value for node in ast.walk(ast.parse(data)) if isinstance(node, ast.Constant))
+    yield from (value.lower() for value in found if isinstance(value, str))

@@ -6,7 +6,7 @@ knows of its own is how a model lives in a .blend: a scene per model, which carr
 
 import bpy
 
-from . import assets, export_msh, fields, game, import_msh, panel, placed, state
+from . import assets, export_msh, fields, game, import_msh, language, panel, placed, state
 
 _PARTS = (state, import_msh, export_msh, assets, placed, game, panel, fields)
 _MENUS = (*import_msh.MENUS, *export_msh.MENUS, *assets.MENUS, *placed.MENUS, *game.MENUS)
@@ -19,6 +19,7 @@ def register() -> None:
             bpy.utils.register_class(each)
     for menu, line in _MENUS:
         getattr(bpy.types, menu).append(line)
+    language.start()
     state.start()
     fields.start()
 
@@ -27,6 +28,7 @@ def unregister() -> None:
     """Called by Blender when the extension is switched off."""
     fields.stop()
     state.stop()
+    language.stop()
     game.stop()
     for menu, line in reversed(_MENUS):
         getattr(bpy.types, menu).remove(line)

@@ -29,6 +29,7 @@ from .converter.storage import write_outputs
 from .exporters.gltf_assembly import AssemblyOptions, export_assembly
 from .exporters.gltf_file import glb_bytes
 from .landscapes import named_game
+from .language import say
 from .state import guarded
 from .wording import in_blender
 
@@ -351,8 +352,8 @@ class MSH_OT_assets(bpy.types.Operator, ExportHelper):
             game = named_game(context, self.game)
             count, left_out = make_library(game, target)
             for text in left_out:
-                self.report({"WARNING"}, in_blender(text))
-            self.report({"INFO"}, f"{target.name}: {plural(count, 'asset')} of {game}")
+                say(self, "WARNING", in_blender(text))
+            say(self, "INFO", f"{target.name}: {plural(count, 'asset')}, from {game}")
 
         return guarded(self, work)
 

@@ -33,6 +33,7 @@ from .from_blender import needs_gltf, read_scene
 from .game import find_again, refresh, require_file
 from .importers.gltf import read_gltf
 from .landscapes import game_of_file, named_game, numbered
+from .language import say, shown
 from .seen import clans_of_collections, report_left_out
 from .state import DIALECTS, MshState, commit, game_folders, guarded, put_back, recorded, show_report, sidecar_bytes
 from .to_blender import FPS, SWITCHED_OFF
@@ -176,8 +177,8 @@ def switched_off(context: bpy.types.Context) -> list[str]:
 def report_result(operator, result: ImportResult, state) -> None:
     """Show what became of a model in Blender's status bar and its list of messages."""
     for warning in state.warnings:
-        operator.report({"WARNING"}, warning.reason)
-    operator.report({"INFO"}, f"{result.name}: {state.outcome}")
+        say(operator, "WARNING", warning.reason)
+    say(operator, "INFO", f"{result.name}: {state.outcome}")
 
 
 def _library_folders(context: bpy.types.Context) -> list[Path]:
@@ -294,7 +295,7 @@ class MSH_OT_put_back(bpy.types.Operator):
         question = f"Write {state.place} in {Path(state.path).parent}?"
         if off := switched_off(context):
             question = f"{question} What is in {', '.join(off)} is switched off, and is written, too."
-        return context.window_manager.invoke_confirm(self, event, message=question)
+        return context.window_manager.invoke_confirm(self, event, message=shown(question))
 
     def execute(self, context):
         """Replace the entries that changed and nothing else."""
@@ -320,8 +321,8 @@ class MSH_OT_put_back(bpy.types.Operator):
             report_result(self, result, state)
             with contextlib.suppress(ConversionError):
                 refresh(context)
-            place = f"{os.path.basename(state.path)} has it"
-            self.report({"INFO"}, f"{place} now" if wrote else f"{place} already")
+            place = os.path.basename(state.path)
+            say(self, "INFO", f"{place} has it now" if wrote else f"{place} has it already")
 
         return guarded(self, work)
 
@@ -410,8 +411,8 @@ class MSH_OT_put_new(bpy.types.Operator):
             report_result(self, result, state)
             with contextlib.suppress(ConversionError):
                 refresh(context)
-            place = f"{to.archive.name} has {name}"
-            self.report({"INFO"}, f"{place} now" if wrote else f"{place} already")
+            place = to.archive.name
+            say(self, "INFO", f"{place} has {name} now" if wrote else f"{place} has {name} already")
 
         return guarded(self, work)
 

@@ -18,6 +18,7 @@ from .converter.errors import ConversionError, plural, printable
 from .converter.game.edits import GameEdits
 from .converter.game.undo import Status, status, undo
 from .converter.game.vault import find_root
+from .language import say, shown
 from .state import clear_report, game_folders, guarded, is_sidecar, remember, show_warnings
 
 _MOST = 12  # lines of the list that are shown
@@ -121,7 +122,7 @@ class MSH_OT_status(bpy.types.Operator):
 
         def work() -> None:
             found = refresh(context)
-            self.report({"INFO"}, f"{found.root}: {_summary(found)}")
+            say(self, "INFO", f"{found.root}: {_summary(found)}")
 
         return guarded(self, work)
 
@@ -145,7 +146,7 @@ class MSH_OT_undo(bpy.types.Operator):
 
         if "CANCELLED" in guarded(self, work):
             return {"CANCELLED"}
-        return context.window_manager.invoke_confirm(self, event, message=self.message)
+        return context.window_manager.invoke_confirm(self, event, message=shown(self.message))
 
     def execute(self, context):
         """One transaction, which can be taken back itself."""
@@ -162,7 +163,7 @@ class MSH_OT_undo(bpy.types.Operator):
             show_warnings(state, door.messages)
             remember(context.scene)
             refresh(context)
-            self.report({"INFO"}, done)
+            say(self, "INFO", done)
 
         return guarded(self, work)
 
@@ -196,7 +197,7 @@ class MSH_OT_find_game(bpy.types.Operator):
                 if state.source:
                     found = find_again(context, self.directory, state.path)
                     state.path = str(found or state.path)
-            self.report({"INFO"}, f"{context.scene.msh_gltf.source} is in {own}")
+            say(self, "INFO", f"{context.scene.msh_gltf.source} is in {own}")
 
         return guarded(self, work)
 
@@ -224,9 +225,9 @@ class MSH_PT_game(bpy.types.Panel):
             column.operator(MSH_OT_find_game.bl_idname, icon="FILE_FOLDER")
         found = _shown.get(_place(context))
         if found is not None:
-            column.label(text=_summary(found))
+            column.label(text=shown(_summary(found)))
             for line in _lines(found):
-                column.label(text=line)
+                column.label(text=shown(line))
         column.operator(MSH_OT_status.bl_idname, icon="INFO")
         column.operator(MSH_OT_undo.bl_idname, icon="LOOP_BACK")
 
@@ -278,9 +279,7 @@ def _is_own(text: bpy.types.Text) -> bool:
 
 
 class MSH_OT_save_without_originals(bpy.types.Operator, ExportHelper):
-    """Save a copy without the sidecars, which hold the original bytes of the game's models.
-
-    What was imported cannot be put back from that copy."""
+    """Save a copy without the game's own bytes (the sidecars); what was imported cannot be put back from it"""
 
     bl_idname = "wm.msh_save_without_originals"
     bl_label = "Save a Copy Without Originals"
@@ -301,7 +300,7 @@ class MSH_OT_save_without_originals(bpy.types.Operator, ExportHelper):
                 )
             with without_sidecars() as count:
                 bpy.ops.wm.save_as_mainfile(filepath=str(path), copy=True)
-            self.report({"INFO"}, f"{path.name} is saved without {plural(count, 'sidecar')}")
+            say(self, "INFO", f"{path.name} is saved without {plural(count, 'sidecar')}")
 
         return guarded(self, work)
 

@@ -26,6 +26,7 @@ from .converter.scene.extras import to_extras
 from .importers.gltf import read_gltf
 from .importers.gltf_file import GltfInMemory, open_gltf
 from .landscapes import game_of_file, show_areals, sort_by_kind
+from .language import say
 from .materials import bring_in
 from .seen import remember_clans
 from .stages import show_cells
@@ -269,8 +270,8 @@ def _import(operator, context, path: Path, entry: str | None) -> None:
     import_model(context, path, entry, options)
     state = context.scene.msh_gltf
     for warning in state.warnings:
-        operator.report({"WARNING"}, f"{path.name}: {warning.reason}")
-    operator.report({"INFO"}, f"{state.source}: {state.summary}")
+        say(operator, "WARNING", f"{path.name}: {warning.reason}")
+    say(operator, "INFO", f"{state.source}: {state.summary}")
 
 
 class MSH_FH_import(bpy.types.FileHandler):

@@ -9,6 +9,7 @@ from .assets import MSH_OT_assets
 from .converter.formats.kinds import ASSEMBLY_KINDS
 from .export_msh import MSH_OT_export, MSH_OT_put_back, MSH_OT_put_new
 from .import_msh import MSH_OT_import
+from .language import shown
 from .placed import MSH_OT_done_placed, MSH_OT_edit_placed
 
 _ICONS = {"kept": "CHECKMARK", "rebuilt": "MODIFIER", "new": "ADD", "deleted": "TRASH"}
@@ -21,7 +22,7 @@ class MSH_UL_rows(bpy.types.UIList):
 
     def draw_item(self, context, layout, data, item, icon, active_data, active_property, index=0):
         """One of them; the reason of the chosen one is shown below the list."""
-        layout.label(text=f"{item.what} {item.name}".strip(), icon=_ICONS.get(item.status, "DOT"))
+        layout.label(text=shown(f"{item.what} {item.name}".strip()), icon=_ICONS.get(item.status, "DOT"))
         layout.label(text=item.status)
 
 
@@ -50,7 +51,7 @@ class MSH_PT_model(bpy.types.Panel):
         column.label(text=state.place, icon="FILE_3D")
         _lines(column, state.summary)
         if state.dialect:
-            column.label(text=f"dialect {state.dialect}")
+            column.label(text=shown(f"dialect {state.dialect}"))
         if state.sidecar is None:
             column.label(text="the sidecar is missing", icon="ERROR")
         if context.scene.render.fps != 24:
@@ -89,10 +90,10 @@ class MSH_PT_report(bpy.types.Panel):
         """A line, the counts, the list, the warnings."""
         layout, state = self.layout, context.scene.msh_gltf
         if state.outcome:
-            layout.label(text=state.outcome)
+            layout.label(text=shown(state.outcome))
         if state.rows:
             counts = Counter(row.status for row in state.rows)
-            layout.label(text=", ".join(f"{n} {status}" for status, n in counts.items()))
+            layout.label(text=shown(", ".join(f"{n} {status}" for status, n in counts.items())))
             layout.template_list("MSH_UL_rows", "", state, "rows", state, "row", rows=4)
             if 0 <= state.row < len(state.rows):
                 _lines(layout.column(align=True), state.rows[state.row].reason)
@@ -104,7 +105,7 @@ def _lines(layout, text: str, icon: str = "NONE") -> None:
     """A text over several lines: labels do not wrap."""
     region = bpy.context.region
     letters = _WIDTH if region is None else int(region.width / (_LETTER * bpy.context.preferences.system.ui_scale))
-    for number, line in enumerate(textwrap.wrap(text, max(letters - 6, 20))):
+    for number, line in enumerate(textwrap.wrap(shown(text), max(letters - 6, 20))):
         layout.label(text=line, icon="BLANK1" if number and icon != "NONE" else icon)
 
 

@@ -160,7 +160,7 @@ def _report_flattened(scene: bpy.types.Scene, given: ImportedScene) -> None:
         scene.frame_set(now)
     for one in moved:
         if away[one] > _AWAY:
-            what = f"is moved by a {'constraint' if free_constraints(one) else 'driver'}"
+            what = "is moved by a constraint" if free_constraints(one) else "is moved by a driver"
             why = f"only keys make motion, and other frames are up to {away[one]:.2g} away from the pose that was read"
             given.report.skipped(f"object {one.name!r}", what, why, "Object > Animation > Bake Action makes keys")
     for one in changed:

@@ -39,6 +39,7 @@ from .converter.game.replace_entry import Origin
 from .converter.kinds.import_result import ImportResult
 from .converter.scene.part_names import VIEW
 from .importers.gltf_file import UNPACKED, UNPACKED_FLOOR
+from .language import say
 from .stages import show_cells
 from .wording import in_blender
 
@@ -390,7 +391,7 @@ def guarded(operator: bpy.types.Operator, work: Callable[[], None]) -> set[str]:
     except Exception as error:
         if os.environ.get("MSH_GLTF_TRACEBACK") and not isinstance(error, ConversionError):
             traceback.print_exc()
-        operator.report({"ERROR"}, message_of(error))
+        say(operator, "ERROR", message_of(error))
         return {"CANCELLED"}
     return {"FINISHED"}
 

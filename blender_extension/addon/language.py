@@ -1,0 +1,38 @@
+"""The language of what the extension shows: Blender's own, where there is a translation."""
+
+from __future__ import annotations
+
+import bpy
+
+from .russian import TEXTS, in_russian
+
+#: A text that is translated where Blender translates its interface.
+_PROBE = "Put Back Into the Game"
+
+
+def shown(text: str) -> str:
+    """Return a message in the language of Blender's interface; Blender itself translates what is fixed."""
+    translated = bpy.app.translations.pgettext_iface(_PROBE) != _PROBE
+    return in_russian(text) if translated else text
+
+
+def say(operator: bpy.types.Operator, kind: str, text: str) -> None:
+    """Show a message in Blender's status bar.
+
+    Args:
+        operator: what shows it.
+        kind: ``INFO``, ``WARNING`` or ``ERROR``.
+        text: the message.
+    """
+    operator.report({kind}, shown(text))
+
+
+def start() -> None:
+    """Blender knows the translation; labels of operators are looked up by themselves."""
+    table = {(context, text): there for text, there in TEXTS.items() for context in ("*", "Operator")}
+    bpy.app.translations.register(__package__, {"ru": table, "ru_RU": table})
+
+
+def stop() -> None:
+    """It does not any more."""
+    bpy.app.translations.unregister(__package__)
