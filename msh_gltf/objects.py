@@ -199,7 +199,7 @@ def to_trimesh(
         >>> import_gltf(scene).unchanged
         True
     """
-    from .converter.kinds.obj import local_poses
+    from .converter.scene.decode import local_poses
     from .exporters.trimesh_scene import trimesh_scene
     from .importers.gltf_file import GltfInMemory, open_gltf
 

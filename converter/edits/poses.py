@@ -134,7 +134,7 @@ def report_moved_though_animated(report: Report, identified: Identified, stored:
         stored: the sidecar's scene, if there is one.
     """
     imported = identified.imported
-    placed_elsewhere: list[tuple[str, str]] = []
+    elsewhere: list[tuple[str, str]] = []
     for track in imported.tracks:
         if track.node in identified.frames:
             continue
@@ -142,15 +142,15 @@ def report_moved_though_animated(report: Report, identified: Identified, stored:
         k = identified.stored_of.get(identified.node_of[track.node])
         before = None if stored is None or k is None else stored.nodes[k]
         noise = 2 * POSE_NOISE * identified.size, 4 * identified.turn_noise
-        what = _placed_elsewhere(track, item, before, noise)
+        what = placed_elsewhere(track, item, before, noise)
         if what:
-            placed_elsewhere.append((item.name if before is None else before.name, " and ".join(what)))
+            elsewhere.append((item.name if before is None else before.name, " and ".join(what)))
     more = ""
-    if len(placed_elsewhere) > 1 and not imported.info:  # rigs of foreign files rest elsewhere
-        more = f" and {plural(len(placed_elsewhere) - 1, 'other')}"
-        report.concerns([name for name, _ in placed_elsewhere[1:]], "place", "turn", "triangles")
-        placed_elsewhere = placed_elsewhere[:1]
-    for name, how in placed_elsewhere:
+    if len(elsewhere) > 1 and not imported.info:  # rigs of foreign files rest elsewhere
+        more = f" and {plural(len(elsewhere) - 1, 'other')}"
+        report.concerns([name for name, _ in elsewhere[1:]], "place", "turn", "triangles")
+        elsewhere = elsewhere[:1]
+    for name, how in elsewhere:
         report.skipped(
             f"node {printable(name)!r}{more}",
             f"is {how}, but its animation is not",
@@ -162,8 +162,15 @@ def report_moved_though_animated(report: Report, identified: Identified, stored:
         )
 
 
-def _placed_elsewhere(track: Track, item: ImportedNode, before: Node | None, noises: tuple[float, float]) -> list[str]:
-    """How a node stands elsewhere than it ever does in its animation, and than it did before."""
+def placed_elsewhere(track: Track, item: ImportedNode, before: Node | None, noises: tuple[float, float]) -> list[str]:
+    """Return how a node stands elsewhere than it ever does in its animation, and than it did before.
+
+    Args:
+        track: its animation, in frames.
+        item: the node.
+        before: what it was.
+        noises: how far places and rotations drift.
+    """
     what, (noise, loose) = [], noises
     moved = before is None or np.abs(item.translation - before.translation).max() > noise
     if (places := track.translation) is not None and moved:

@@ -23,6 +23,9 @@ _COLOUR = 3
 #: Normals: what editors turn them by, and a step of a stored byte.
 _NORMAL = float(np.cos(np.radians(1.2)))
 
+#: How far editors turn a part, in radians, and move it, of the model's size.
+_PART_TURN, _PART_MOVE = 1e-5, 2e-6
+
 #: What the exporter calls a material of a row without a name.
 _ROW = re.compile(r"material_\d+")
 
@@ -171,6 +174,19 @@ class Comparison:
         if not scaled and (turned > 2 * theirs.turn).any():
             at = int(np.argmax(turned))
             self._add(mine, "node", "turn", f"is turned{self._when(at)}", float(turned[at]))
+        elif not scaled:
+            self._tighten(theirs, 3 * float(turned.max()), float((apart + step).max()))
+
+    def _tighten(self, node: Thing, turn: float, move: float) -> None:
+        """Let rounding move what a node has by what it moved the node, and no more.
+
+        Parts stand by themselves in scenes of their own, in which editors round them, too.
+        """
+        node.turn = min(node.turn, max(turn, _PART_TURN))
+        node.move = np.minimum(node.move, max(move, _PART_MOVE * self.result.size))
+        for part in self.result.things[len(self.result.nodes) :]:
+            if self.result.things[part.above] is node:
+                part.turn, part.move = node.turn, node.move
 
     def _when(self, at: int) -> str:
         return f" at frame {self.file.frames[at]:g}" if len(self.file.frames) > 1 else ""

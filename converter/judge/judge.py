@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 
 from ..checks.recover import checked_model
 from ..edits.frame_rate import Timing
+from ..edits.nodes import POSE_NOISE, ROTATION_NOISE, model_size
+from ..edits.poses import placed_elsewhere
+from ..errors import printable
 from ..findings import Mode, Report
-from ..formats.model import read_model
+from ..formats.model import MshModel, read_model
 from ..formats.nres import read_nres
 from ..scene.decode import decode, points_in
 from ..scene.dialect import Dialect
@@ -19,6 +22,7 @@ from .levels import take_levels
 from .looks import WrittenLooks, looks_of_file
 from .models import FileOfModel, frames_of, shown_by_scene
 from .points import differences_of_points
+from .shown import ways
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,12 +53,16 @@ class WrittenModel:
     levels: Sequence[GeneratedLevel] = ()
     looks: WrittenLooks | None = None
 
-    def scene(self) -> Scene:
-        """Read and decode it."""
+    def model(self) -> MshModel:
+        """Read it."""
         tolerant = self.mode == "tolerant"
         archive = read_nres(self.data, self.name, longer=tolerant)
-        model, _ = checked_model(read_model(archive, self.name, cut=tolerant), self.mode)
-        return decode(model, Dialect(self.dialect), self.name, wear=self.wear, stored_keys=self.stored_keys)
+        return checked_model(read_model(archive, self.name, cut=tolerant), self.mode)[0]
+
+    def scene(self, model: MshModel | None = None) -> Scene:
+        """Read and decode it; ``model``: as it was read already."""
+        read = self.model() if model is None else model
+        return decode(read, Dialect(self.dialect), self.name, wear=self.wear, stored_keys=self.stored_keys)
 
 
 def differences_of_model(
@@ -97,9 +105,27 @@ def differences_of_model(
     found = take_levels(result, written.levels)
     comparison = Comparison(shown, result, absent)
     found += comparison.run()
+    found += _at_rest(file, scene, comparison.partner)
     if written.points is not None:
         node_of = {i: comparison.partner[k] for i, k in file.place.items() if k in comparison.partner}
         found += differences_of_points(seen.nodes, node_of, scene, points_in(scene, written.points)[0])
+    return found
+
+
+def _at_rest(file: FileOfModel, written: Scene, partner: Mapping[int, int]) -> list[Difference]:
+    """Nodes that a clip moves, and that stand by themselves where neither it nor the game ever puts them."""
+    noises = 2 * POSE_NOISE * model_size(written), 4 * ROTATION_NOISE
+    found = []
+    for track in file.tracks:
+        item, k = file.items[track.node], partner.get(file.place.get(track.node, -1))
+        if k is None:
+            continue
+        before = file.exported(track.node)  # who moves keys may leave the node where it was
+        how = placed_elsewhere(track, item, written.nodes[k], noises)
+        if how and (before is None or placed_elsewhere(track, item, before, noises)):
+            what = f"is {' and '.join(how)} where its animation is not"
+            names = frozenset(name.casefold() for name in (item.name, *ways(item.name)) if name)
+            found.append(Difference(f"node {printable(item.name)!r}", "place", what, names, moving=True))
     return found
 
 

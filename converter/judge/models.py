@@ -173,8 +173,6 @@ class FileOfModel:
     def _tracks(self, timing: Timing | None, name: str | None) -> tuple[list[Track], tuple[str, ...]]:
         """The curves that are shown, in frames, and the names of all clips."""
         clips, names = self.given.clips, tuple(clip.name for clip in self.given.clips)
-        if self.given.tracks:  # of an OBJ: those of its sidecar
-            return self.given.tracks, names
         if not clips or timing is None:
             return [], names
         chosen = self._chosen(clips, name)
@@ -193,6 +191,13 @@ class FileOfModel:
     def _is_node(self, i: int) -> bool:
         role = self.roles[i]
         return role is not None and not role.is_part
+
+    def exported(self, i: int) -> Node | None:
+        """Return the node of the sidecar's model that an item is; ``None``: it is none of them, or not known."""
+        role = self.roles[i]
+        if self.stored is None or role is None or role.stored is None:
+            return None
+        return self.stored.nodes[role.stored]
 
     @property
     def frame_count(self) -> int:

@@ -17,13 +17,14 @@ from ..findings import Kind
 from ..formats.names import without_number
 from ..numeric.pose import parents_first, rotation_matrix
 from ..scene.dialect import Dialect
-from ..scene.scene import ImportedNode, Mesh, Node, Streams, Track, evaluate
+from ..scene.scene import ImportedNode, ImportedScene, Mesh, Node, Streams, Track, evaluate
 from .looks import Look
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Names = tuple[str, ...]
 
 #: Frames at which triangles are compared: the first, the last, and eight between.
 MOST_FRAMES = 10
@@ -247,6 +248,28 @@ def joined(lists: Sequence[Triangles]) -> Triangles:
 
     names = ("local", "owner", "material", "normals", "uv0", "uv1", "colours", "known")
     return Triangles(*(column(name) for name in names))  # type: ignore[arg-type]
+
+
+def shown_at_once(seen: ImportedScene, world: F64, cells: Sequence[tuple[int, int]], names: Sequence[Names]) -> Shown:
+    """Return what a file without nodes of its own shows: the triangles of each item, as they lie in the world.
+
+    Args:
+        seen: the file as it was read.
+        world: (n, 4, 4) places of its items.
+        cells: of each item.
+        names: what reports call each.
+    """
+    out = Shown(materials=[ways(material.name) for material in seen.materials])
+    lists: dict[tuple[int, int], list[Triangles]] = {}
+    for i, item in enumerate(seen.nodes):
+        if item.mesh < 0 or not seen.meshes[item.mesh].drawn:
+            continue
+        found = triangles_of(seen.streams, seen.meshes[item.mesh], len(out.things), world[i, :3, :3])
+        lists.setdefault(cells[i], []).append(found)
+        out.things.append(Thing(item.name, -1, world[i][None], {}, names[i]))
+    out.cells = {cell: joined(found) for cell, found in lists.items()}
+    out.facts_of_materials, out.rows = [{} for _ in out.materials], [-1 for _ in out.materials]
+    return out
 
 
 def ways(name: str) -> set[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..edits.nodes import world_matrices
@@ -9,10 +11,12 @@ from ..formats.terrain import COARSE, FINE
 from ..scene.landscape import TerrainScene
 from ..scene.scene import ImportedScene
 from .compare import Comparison, Difference
-from .shown import Bools, Shown, Thing, Triangles, joined, triangles_of, vertices_of, ways
+from .shown import Shown, Thing, Triangles, shown_at_once
 
 #: What objects and reports call the levels.
 _OBJECTS, _LEVELS = ("terrain", "coarse"), ("fine level", "coarse level")
+#: The channel of colours that a blend is in.
+_BLEND = np.array([True, False, False, False])
 
 
 def differences_of_terrain(seen: ImportedScene, written: TerrainScene, *, absent: bool) -> list[Difference]:
@@ -32,24 +36,17 @@ def differences_of_terrain(seen: ImportedScene, written: TerrainScene, *, absent
 
 
 def _file(seen: ImportedScene) -> Shown:
-    out = Shown(materials=[ways(material.name) for material in seen.materials])
-    world = world_matrices(seen.nodes)
-    lists: dict[tuple[int, int], list[Triangles]] = {}
-    for i, item in enumerate(seen.nodes):
-        if item.mesh < 0 or not seen.meshes[item.mesh].drawn:
-            continue
-        level = _level(item.name, item.extras.get("level"))
-        found = triangles_of(seen.streams, seen.meshes[item.mesh], len(out.things), world[i, :3, :3])
-        found.colours = found.known = None
-        if seen.streams.blend is not None and level == FINE:
-            found.colours, found.known = _as_colours(
-                seen.streams.blend[vertices_of(seen.streams, seen.meshes[item.mesh])]
-            )
-        lists.setdefault((level, 0), []).append(found)
-        names = (item.name, _OBJECTS[level], _LEVELS[level])
-        out.things.append(Thing(item.name, -1, world[i][None], {}, names))
-    out.cells = {cell: joined(found) for cell, found in lists.items()}
-    out.facts_of_materials, out.rows = [{} for _ in out.materials], [-1 for _ in out.materials]
+    levels = [_level(item.name, item.extras.get("level")) for item in seen.nodes]
+    names = [(item.name, _OBJECTS[at], _LEVELS[at]) for item, at in zip(seen.nodes, levels, strict=True)]
+    blend = seen.streams.blend
+    streams = replace(seen.streams, colours=None if blend is None else _as_colours(blend))
+    cells = [(level, 0) for level in levels]
+    out = shown_at_once(replace(seen, streams=streams), world_matrices(seen.nodes), cells, names)
+    for (level, _), found in out.cells.items():
+        if level == FINE and found.colours is not None:
+            found.known = np.tile(_BLEND, (len(found), 1))
+        else:
+            found.colours = found.known = None
     return out
 
 
@@ -59,11 +56,11 @@ def _level(name: str, stated: int | None) -> int:
     return COARSE if name.partition(".")[0] == _OBJECTS[COARSE] else FINE
 
 
-def _as_colours(blend: np.ndarray) -> tuple[np.ndarray, Bools]:
-    """Weights of second materials as the first channel of colours. (N, 3) -> (N, 3, 4), (N, 4)."""
+def _as_colours(blend: np.ndarray) -> np.ndarray:
+    """Weights of second materials as the first channel of colours. (...) -> (..., 4)."""
     out = np.zeros((*blend.shape, 4), np.uint8)
     out[..., 0] = np.clip(np.round(blend * 255), 0, 255)
-    return out, np.tile(np.array([True, False, False, False]), (len(blend), 1))
+    return out
 
 
 def _result(scene: TerrainScene) -> Shown:
@@ -81,7 +78,7 @@ def _result(scene: TerrainScene) -> Shown:
             scene.micro_uv[vertex],
         )
         if scene.blend is not None and level == FINE:
-            found.colours, found.known = _as_colours(scene.blend[vertex])
+            found.colours, found.known = _as_colours(scene.blend[vertex]), np.tile(_BLEND, (len(vertex), 1))
         out.cells[level, 0] = found
         names = (_OBJECTS[level], _LEVELS[level])
         out.things.append(Thing(_OBJECTS[level], -1, np.eye(4)[None], {}, names))

@@ -369,18 +369,23 @@ def judge_edited(out: ImportResult, seen: ImportedScene, stored: StoredModel, op
     made = {one.name for one in out.new_materials} if options.own_materials else set()
     owns = {own_name(name, stem(about.source)): name for name in about.materials}
     copied = {name: of for name, of in owns.items() if name in made}
-    looks = WrittenLooks(stored.scene.materials, about.shown, out.library, out.new_materials) if about.shown else None
     judge_model(
         out.differences,
         seen,
         stored.scene,
-        replace(written_model(out, about), copied=copied, looks=looks),
+        replace(written_model(out, about), copied=copied, looks=written_looks(out, stored)),
         timing=out.timing,
         clip=options.clip,
         cell=(seen.info.get("lod", about.lod), seen.info.get("group", about.group)),
-        absent=about.visible_only or options.scene is not None or "up" in seen.info,
+        absent=about.visible_only or options.scene is not None,
         held=int(seen.info.get("frame_count", 1)) if about.clip == "keys" else 1,
     )
+
+
+def written_looks(out: ImportResult, stored: StoredModel) -> WrittenLooks | None:
+    """What decides the looks of an edited model; ``None``: what its materials showed was not recorded."""
+    shown = stored.about.shown
+    return WrittenLooks(stored.scene.materials, shown, out.library, out.new_materials) if shown else None
 
 
 def judge_new(out: ImportResult, seen: ImportedScene, options: ImportOptions) -> None:

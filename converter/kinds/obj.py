@@ -7,6 +7,7 @@ for bit, so that rounding is no edit. Everything that OBJ cannot hold counts as 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -23,19 +24,19 @@ from ..edits.materials import listed, same_materials
 from ..edits.triangles import TriangleList, match, triangle_list
 from ..errors import ConversionError, needed_for, plural, printable
 from ..formats.gltf import FilePicture, ShownPicture, Surface, pixel_digest, surface_of
-from ..formats.model import MshModel
 from ..formats.names import escape, known_name, readable
 from ..formats.sidecar import Sidecar, sha256, write_sidecar
-from ..numeric.pose import compose, rotate, rotation
-from ..numeric.sampler import sample
+from ..judge.explain import tell
+from ..judge.models import snapshot
+from ..judge.obj import differences_of_obj
+from ..numeric.pose import rotate, rotation_matrix
 from ..options import ExportOptions, ImportOptions
-from ..scene import dialect as dialects
 from ..scene.appearance import Appearance
-from ..scene.decode import rest_pose
+from ..scene.decode import Poses, poses_at
 from ..scene.dialect import Dialect
 from ..scene.scene import ImportedNode, ImportedScene, Mesh, Part, Primitive, Scene, Streams
 from .base import Files, find_sidecar, open_sidecar, sidecar_path
-from .import_model import StoredModel, import_edited, import_new, stored_model
+from .import_model import StoredModel, import_edited, import_new, judge_new, stored_model, written_looks, written_model
 from .import_result import ImportResult
 from .model import LoadedModel, description, require_scene_in_range
 
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
     import trimesh
 
 F32 = NDArray[np.float32]
-F64 = NDArray[np.float64]
-Poses = tuple[F64, F64]
 
 #: In place of the extensions of a material that no part of an OBJ has: what it would show is not
 #: known.
@@ -168,40 +167,6 @@ def not_in_obj(scene: Scene, lod: int = 0, group: int = 0) -> list[str]:
     return [what for what, there in has.items() if there]
 
 
-def poses_at(model: MshModel, scene: Scene, dialect: Dialect, frame: float) -> Poses:
-    """Model-space rotations (N, 4) and translations (N, 3) at a frame, game axes, float64.
-
-    Samples of the runtime, composed down the hierarchy; at 0 that is the rest pose.
-
-    Raises:
-        ConversionError: a frame that is no finite float32.
-    """
-    local = _sampled(model, scene, dialect, frame)
-    return rest_pose(scene) if local is None else compose(model.parents, *local)
-
-
-def local_poses(model: MshModel, scene: Scene, dialect: Dialect, frame: float) -> Poses:
-    """Return rotations (N, 4) and translations (N, 3) of nodes below their parents; as :func:`poses_at`."""
-    if (sampled := _sampled(model, scene, dialect, frame)) is not None:
-        return sampled
-    rest = [(node.rotation, node.translation) for node in scene.nodes]
-    return (
-        np.array([turn for turn, _ in rest], np.float64).reshape(-1, 4),
-        np.array([at for _, at in rest], np.float64).reshape(-1, 3),
-    )
-
-
-def _sampled(model: MshModel, scene: Scene, dialect: Dialect, frame: float) -> Poses | None:
-    """What the runtime's sampler gives; ``None`` where no node has keys."""
-    if not abs(frame) <= float(np.finfo(np.float32).max):  # nor is NaN
-        raise ConversionError("the frame is no finite number", value=frame)
-    tracks = dialects.tracks(model, dialect)
-    if tracks is None or not scene.nodes:
-        return None
-    now = sample(tracks, np.arange(len(scene.nodes)), [frame])
-    return rotation(now.quaternion[:, 0]), now.position[:, 0].astype(np.float64)
-
-
 def import_obj(
     path: Path,
     sidecar: Path | bytes | None = None,
@@ -237,7 +202,12 @@ def import_obj(
         if found is None:
             if lost:
                 given.report.warnings.append(f"OBJ does not hold what the model had: {lost} are lost")
+            if "source" in given.info:
+                _join_materials(given)
+            seen = snapshot(given) if options.verify else None
             out = import_new(path, given, replace(options, new=options.new or alone))
+            if seen is not None:
+                judge_new(out, seen, options)
         else:
             kept = open_sidecar(found, path, given.info, options, data=data, of_obj=True)
             stored = stored_model(kept, found, of_obj=of_obj)
@@ -245,12 +215,38 @@ def import_obj(
                 _settle_surfaces(given, stored)
             else:
                 _settle_colours(given, stored)
+            seen = snapshot(given) if options.verify else None
             kind = "a trimesh.Scene" if alone else "an OBJ" if of_obj else f"a file of {path.suffix}"
             _into_nodes(given, stored, bare, kind)
             out = import_edited(path, given, stored, options, only_shown=True)
+            if seen is not None:
+                _judge(out, seen, stored, bare)
     except ConversionError as error:
         raise error.at(file=str(path)) from None
     return out
+
+
+def _judge(out: ImportResult, seen: ImportedScene, stored: StoredModel, bare: set[int]) -> None:
+    """Compare an edited model with the file; what nothing explains goes into the report.
+
+    Args:
+        out: the result.
+        seen: the file as it was read, in model space.
+        stored: the sidecar's model.
+        bare: its meshes without normals.
+    """
+    about, written = stored.about, written_model(out, stored.about)
+    model = written.model()
+    scene = written.scene(model)
+    turns, places = poses_at(model, scene, scene.dialect, seen.info.get("frame", 0.0))
+    poses = np.tile(np.eye(4), (len(turns), 1, 1))
+    poses[:, :3, :3], poses[:, :3, 3] = rotation_matrix(turns), places
+    if bare:
+        seen.streams.normals = None
+    cell = seen.info.get("lod", about.lod), seen.info.get("group", about.group)
+    loose = _noise(seen.streams.positions)
+    looks = written_looks(out, stored)
+    tell(out.differences, differences_of_obj(seen, scene, poses, cell=cell, loose=loose, looks=looks))
 
 
 # ------------------------------------------------------------------ back into the nodes
@@ -326,6 +322,11 @@ def _settle_surfaces(given: ImportedScene, stored: StoredModel) -> None:
         given.report.warnings.append(
             "the .mtl has no own light (Ke), which some versions of Blender leave out: materials keep theirs"
         )
+
+
+def _join_materials(given: ImportedScene) -> None:
+    """Give materials of one name that name again: an OBJ that was exported tells them apart by numbers."""
+    given.materials = [one._replace(name=re.sub(r"(#\d+)+$", "", one.name)) for one in given.materials]
 
 
 def _name_materials(given: ImportedScene, scene: Scene) -> None:
@@ -477,8 +478,11 @@ def _nearest(points: F32, stored: F32) -> tuple[NDArray[np.int64], NDArray[np.bo
     with needed_for("reading OBJ", "scipy"):
         from scipy.spatial import cKDTree
 
-    # an editor's decimals, and two steps of float32 at the far end of the part
-    noise = _DECIMALS + float(np.abs(stored).max(initial=0)) * 2.0**-22
-    distance, nearest = cKDTree(stored).query(points, p=np.inf, distance_upper_bound=noise)
+    distance, nearest = cKDTree(stored).query(points, p=np.inf, distance_upper_bound=_noise(stored))
     found = np.isfinite(distance)
     return np.where(found, nearest, 0), found
+
+
+def _noise(points: F32) -> float:
+    """How far an OBJ rounds places: an editor's decimals, and two steps of float32 at the far end of the part."""
+    return _DECIMALS + float(np.abs(points).max(initial=0)) * 2.0**-22

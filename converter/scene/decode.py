@@ -36,6 +36,8 @@ from .scene import (
     in_range,
 )
 
+Poses = tuple[NDArray[np.float64], NDArray[np.float64]]
+
 _WORDS = [f"word{k}" for k in (0, 2, 4, 6)]
 
 
@@ -104,7 +106,7 @@ def path_segments(model: MshModel, scene: Scene) -> NDArray[np.float64] | None:
     return segments
 
 
-def rest_pose(scene: Scene) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def rest_pose(scene: Scene) -> Poses:
     """Return model-space rotations (N, 4) and translations (N, 3) at rest, game axes, float64."""
     if not scene.nodes:
         return np.empty((0, 4)), np.empty((0, 3))
@@ -397,3 +399,40 @@ def name_of(item: ImportedNode) -> str:
     bare = without_number(item.name)
     found = _POINT_NAME.fullmatch(bare)
     return found["name"] if found else bare
+
+
+# ------------------------------------------------------------------ poses at a frame
+
+
+def poses_at(model: MshModel, scene: Scene, dialect: Dialect, frame: float) -> Poses:
+    """Model-space rotations (N, 4) and translations (N, 3) at a frame, game axes, float64.
+
+    Samples of the runtime, composed down the hierarchy; at 0 that is the rest pose.
+
+    Raises:
+        ConversionError: a frame that is no finite float32.
+    """
+    local = _sampled(model, scene, dialect, frame)
+    return rest_pose(scene) if local is None else compose(model.parents, *local)
+
+
+def local_poses(model: MshModel, scene: Scene, dialect: Dialect, frame: float) -> Poses:
+    """Return rotations (N, 4) and translations (N, 3) of nodes below their parents; as :func:`poses_at`."""
+    if (sampled := _sampled(model, scene, dialect, frame)) is not None:
+        return sampled
+    rest = [(node.rotation, node.translation) for node in scene.nodes]
+    return (
+        np.array([turn for turn, _ in rest], np.float64).reshape(-1, 4),
+        np.array([at for _, at in rest], np.float64).reshape(-1, 3),
+    )
+
+
+def _sampled(model: MshModel, scene: Scene, dialect: Dialect, frame: float) -> Poses | None:
+    """What the runtime's sampler gives; ``None`` where no node has keys."""
+    if not abs(frame) <= float(np.finfo(np.float32).max):  # nor is NaN
+        raise ConversionError("the frame is no finite number", value=frame)
+    tracks = dialects.tracks(model, dialect)
+    if tracks is None or not scene.nodes:
+        return None
+    now = sample(tracks, np.arange(len(scene.nodes)), [frame])
+    return rotation(now.quaternion[:, 0]), now.position[:, 0].astype(np.float64)

@@ -26,7 +26,7 @@ NORMAL = float(np.cos(np.radians(1.2)))
 #: Flags of single triangles are not shown: an object shows those that all of its own have.
 FACTS = ("lightmap", "batch_flags", "w2", "w4", "w6")
 PORTAL = 8
-TIMES = 5
+TIMES = 64
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import trimesh
 from msh_gltf.converter.cli import msh2gltf
 from msh_gltf.converter.edits.points import PointEdit
 from msh_gltf.converter.judge.explain import JUDGED
-from msh_gltf.converter.kinds.dispatch import import_gltf
+from msh_gltf.converter.kinds.dispatch import import_file, import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.rebuild import lods
@@ -20,6 +20,7 @@ from msh_gltf.converter.rebuild.simplify import Simplifier
 from tests.converter.judge.mutants import nothing
 from tests.converter.judge.world import World
 from tests.converter.judge.worlds import WORLDS
+from tests.support.corpus import sample_called
 from tests.support.runs import call
 
 EDITS = "msh_gltf.converter.edits"
@@ -149,3 +150,47 @@ def test_a_level_that_is_not_as_stated_is_named(
     lines = judged(back)
     assert bool(lines) == bool(words)
     assert all(line.startswith("generated level 'geometry_0.level") and words in line for line in lines), lines
+
+
+# ------------------------------------------------------------------ OBJ
+
+
+def move_corner(lines: list[str]) -> None:
+    at = next(i for i, line in enumerate(lines) if line.startswith("v "))
+    lines[at] = f"v 9 {lines[at].partition(' ')[2].partition(' ')[2]}"
+
+
+def delete_face(lines: list[str]) -> None:
+    del lines[next(i for i, line in enumerate(lines) if line.startswith("f "))]
+
+
+def change_coordinates(lines: list[str]) -> None:
+    at = next(i for i, line in enumerate(lines) if line.startswith("vt "))
+    lines[at] = "vt 0.123 0.456"
+
+
+def assign_material(lines: list[str]) -> None:
+    rows = [i for i, line in enumerate(lines) if line.startswith("usemtl ")]
+    other = next(i for i in rows if lines[i].partition("#")[0] != lines[rows[0]].partition("#")[0])
+    lines[rows[0]] = lines[other]
+
+
+@pytest.mark.parametrize("edit", [None, move_corner, delete_face, change_coordinates, assign_material])
+@pytest.mark.parametrize("frame", ["0", "3"])
+def test_an_ignored_edit_of_an_obj_is_named(
+    edit: Any, frame: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a model that a clip moves, too: an OBJ shows one frame of it."""
+    target = tmp_path / "out" / "first.obj"
+    source = sample_called("retail__system__R_H_002").path
+    assert call(msh2gltf, source, "-o", target, "--frame", frame, "--quiet") == 0
+    lines = target.read_text("utf-8").splitlines()
+    if edit is not None:
+        edit(lines)
+        target.write_text("\n".join(lines), "utf-8")
+        assert judged(import_file(target)) == []
+        monkeypatch.setattr(f"{EDITS}.plan.PartPlan.unchanged", property(lambda _: True))
+    back = import_file(target)
+    assert bool(judged(back)) == (edit is not None)
+    alone = import_file(target, options=ImportOptions(use_sidecar=False))
+    assert judged(alone) == []  # materials are called by their names, not as the OBJ tells them apart
