@@ -151,7 +151,7 @@ def make_game(root: Path) -> None:
 
 
 def main() -> None:
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         raise SystemExit(__doc__)
     root = Path(sys.argv[1])
     make_game(root)

@@ -206,7 +206,7 @@ def write_level(folder: Path) -> None:
 
 
 def main() -> None:
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         raise SystemExit(__doc__)
     folder = Path(sys.argv[1])
     write_level(folder)
