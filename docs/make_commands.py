@@ -265,8 +265,8 @@ def usage_below(reference: GroupReference, name: str) -> str:
 
 
 def options_below(below: click.Command) -> list[click.Option]:
-    """The options of a command of a group, but for ``--help``."""
-    return [one for one in below.params if isinstance(one, click.Option)]
+    """The options of a command of a group, but for ``--help``, and ``--lang``, which all of them have."""
+    return [one for one in below.params if isinstance(one, click.Option) and one.name != "lang"]
 
 
 def group_page(reference: GroupReference, translate: Translate = str) -> str:

@@ -20,6 +20,7 @@ import click
 
 from .. import GARBAGE, STOPPING
 from ..errors import MACHINE, ConversionError, fault_of, internal_error
+from ..language import use_language
 from .common import EXIT_INTERRUPTED, EXIT_SIGNAL, EXIT_USAGE, say
 
 
@@ -32,6 +33,7 @@ def _run(command: click.Command, arguments: Sequence[str] | None) -> None:
     # a worker on Linux keeps the memory of arrays that it frees: the next landscape needs as much
     os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", f"{4 << 20}")
     os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", f"{16 << 20}")
+    use_language(sys.argv[1:] if arguments is None else arguments, os.environ)
     _plug_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

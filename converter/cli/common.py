@@ -15,7 +15,8 @@ import click
 
 from .. import __version__
 from ..errors import ConversionError, plural, printable, shortened
-from .options import write_options
+from ..language import LANGUAGES, VARIABLE, in_language
+from .options import Option, write_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,11 +39,22 @@ STDOUT = "-"
 version_option = click.version_option(__version__, "-V", "--version", prog_name="msh-gltf")
 
 
+def language_option() -> click.Option:
+    """Return ``--lang``, which is refused or kept here: ``converter.language`` reads it before anything is printed."""
+    text = f"Language of messages; {VARIABLE} sets it for all commands. Help, JSON, reports and logs stay English."
+    attributes: dict[str, Any] = {"type": click.Choice(LANGUAGES), "envvar": VARIABLE, "expose_value": False}
+    return Option(["--lang"], group="report", example="{one} --lang ru", help=text, default_text="en", **attributes)
+
+
 class Command(click.Command):
     """A command whose reader may go away (``| head``): silence, and the code of SIGPIPE.
 
     click would exit with 1, which means something here.
     """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.params.append(language_option())
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_options(self, ctx, formatter)
@@ -150,7 +162,7 @@ def refuse_other_direction(sources: Sequence[Path], *, to_gltf: bool) -> None:
 
 
 def say(*fields: str, error: bool = False) -> None:
-    """Print one line, safe for terminals whatever names it holds.
+    """Print one line, in the user's language, safe for terminals whatever names it holds.
 
     Everything that the commands print goes through here or :func:`console`.
 
@@ -158,7 +170,7 @@ def say(*fields: str, error: bool = False) -> None:
         fields: what to print, with tabs between.
         error: print to standard error.
     """
-    text = "\t".join(map(printable, fields))
+    text = "\t".join(in_language(printable(field)) for field in fields)
     click.echo(shortened(text) if error else text, err=error)
 
 
@@ -181,18 +193,30 @@ def said_aloud(command: str) -> Iterator[None]:
 
 
 def console() -> Console:
-    """Return a console for tables and colours, as safe as :func:`say`."""
+    """Return a console for tables and colours: in the user's language, and as safe as :func:`say`."""
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
+    from rich.table import Table
 
     class Screen(Console):
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
+        def print(self, *objects: Any, **options: Any) -> None:
+            super().print(*(translated(one) for one in objects), **options)
+
         def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
             for text, style, control in super().render(renderable, options):
                 lines = text if control else "\n".join(map(printable, text.split("\n")))
                 yield Segment(lines, style, control)
+
+    def translated(what: Any) -> Any:
+        if isinstance(what, Table):
+            for column in what.columns:
+                if column.header != "name":  # a name may be a word of ours
+                    column._cells = [*map(translated, column._cells)]
+                column.header = translated(column.header)
+        return in_language(what) if isinstance(what, str) else what
 
     out = sys.stdout or io.StringIO()  # closed: nobody listens
     # a pipe has no width: leave room for a table's row

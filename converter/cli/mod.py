@@ -6,12 +6,12 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import ConversionError, plural, printable
-from .common import SETTINGS, Command, print_json, refuse_device, say, version_option
+from .common import SETTINGS, Command, language_option, print_json, refuse_device, say, version_option
 from .options import FILE
 
 if TYPE_CHECKING:
@@ -27,6 +27,10 @@ class _Group(click.Group):
     """Commands whose reader may go away, in the order in which they are declared."""
 
     command_class = Command
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.params.append(language_option())
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
@@ -52,7 +56,8 @@ Examples:
   msh-mod remove Towers GAME
 
 GAME is the game's folder, or an archive outside of one. The originals and the history lie in
-GAME/.msh-gltf; nothing is ever removed from there. Exit codes: 0 done, 2 refused, with the reason.
+GAME/.msh-gltf; nothing is ever removed from there. With --lang ru, or MSH_GLTF_LANG=ru, messages are
+in Russian. Exit codes: 0 done, 2 refused, with the reason.
 """,
 )
 @version_option

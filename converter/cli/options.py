@@ -187,7 +187,7 @@ def given_options(context: click.Context) -> dict[str, str]:
     return {
         parameter.name or "": parameter.opts[-1]
         for parameter in context.command.params
-        if context.get_parameter_source(parameter.name or "") is given
+        if parameter.expose_value and context.get_parameter_source(parameter.name or "") is given
     }
 
 

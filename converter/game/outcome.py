@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..errors import MACHINE, ConversionError, fault_of, internal_error, printable, reason_of
+from ..language import in_language
 from ..storage import cannot_write, no_follow, write_outputs
 
 if TYPE_CHECKING:
@@ -236,7 +237,7 @@ def progress_bar(verb: str, total: int, quiet: bool) -> Iterator[Progress]:
     )
     failed = 0
     with bar:
-        task = bar.add_task(verb, total=total, rate="", failures="")
+        task = bar.add_task(in_language(verb), total=total, rate="", failures="")
 
         def update(outcome: Outcome, done: int, total: int) -> None:
             nonlocal failed
@@ -248,7 +249,7 @@ def progress_bar(verb: str, total: int, quiet: bool) -> Iterator[Progress]:
                 completed=done,
                 total=total,  # pictures come on top of the models
                 rate=f"{speed:,.0f}/s" if speed else "",
-                failures=f"[red]{failed} failed[/red]" if failed else "",
+                failures=f"[red]{in_language(f'{failed} failed')}[/red]" if failed else "",
             )
 
         yield update
