@@ -174,6 +174,10 @@ class GltfFile:
             self._arrays[index] = self._as_float(values, accessor)
         return self._arrays[index]
 
+    def was_read(self, index: int) -> bool:
+        """Return whether an accessor's elements were asked for."""
+        return index in self._arrays
+
     def _elements(
         self, view_index: int | None, offset: int, count: int, stored: np.dtype[Any], width: int
     ) -> NDArray[Any]:
@@ -206,6 +210,8 @@ class GltfFile:
         kind = np.dtype(DTYPES[where["componentType"]])
         rows = self._elements(where["bufferView"], where.get("byteOffset", 0), count, kind, 1)
         new = self._elements(what["bufferView"], what.get("byteOffset", 0), count, stored, width)
+        if (np.diff(rows[:, 0].astype(np.int64)) <= 0).any():
+            raise ConversionError("indices of a sparse accessor are not increasing", file=self.label)
         if int(rows.max()) >= len(values):
             raise ConversionError(
                 "sparse accessor names an element past its end",
@@ -350,6 +356,8 @@ def _split_glb(data: memoryview, label: str) -> tuple[memoryview, memoryview | N
         length, kind = int.from_bytes(data[at : at + 4], "little"), bytes(data[at + 4 : at + 8])
         if at + 8 + length > size:
             raise ConversionError("chunk runs past the .glb", file=label, offset=at, value=plural(length, "byte"))
+        if kind in chunks and kind in (b"JSON", b"BIN\0"):
+            raise ConversionError(f".glb has two {kind.decode().strip(chr(0))} chunks", file=label, offset=at)
         chunks.setdefault(kind, data[at + 8 : at + 8 + length])
         at += 8 + length
     if b"JSON" not in chunks:

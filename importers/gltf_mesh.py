@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..converter.errors import ConversionError
+from ..converter.errors import ConversionError, printable
 from ..converter.formats.gltf import TEXTURE_TRANSFORM, Mode
 from ..converter.numeric.arrays import cross_products
 from ..converter.numeric.axes import gltf_to_game
@@ -60,7 +60,25 @@ def read_meshes(file: GltfFile, used: set[int]) -> tuple[list[Mesh], Streams, We
                 attributes[name] = gltf_to_game(attributes[name].astype(np.float32))
             material = data.get("material")
             meshes[-1].primitives.append(vertices.add(-1 if material is None else int(material), attributes, index))
+    _report_unread(file, used)
     return meshes, vertices.streams(), weights
+
+
+def _report_unread(file: GltfFile, used: set[int]) -> None:
+    """Name attributes that hold something which no model has a place for."""
+    named = {
+        item for mesh in used for primitive in file.meshes[mesh].primitives for item in primitive["attributes"].items()
+    }
+    unread = sorted(
+        {
+            name
+            for name, accessor in named
+            if not (_widths_of(name) or name == "TANGENT" or name.startswith("_MSH_") or file.was_read(accessor))
+        }
+    )
+    if unread:
+        what = "attributes are not read, and what they hold is ignored"
+        file.report.warnings.append(f"{what}: {printable(', '.join(unread))}")
 
 
 class StreamBuilder:
@@ -131,7 +149,7 @@ def _read_primitive(file: GltfFile, number: int, place: int, data: GltfPrimitive
     index = _as_triangles(index, mode)
     material = data.get("material")
     if material is not None:
-        _choose_coordinates(file, data, attributes, file.materials[int(material)])
+        _choose_coordinates(file, data, attributes, file.materials[int(material)], title)
     count = len(attributes["POSITION"])
     for key, values in attributes.items():
         widths = _widths_of(key)
@@ -290,7 +308,9 @@ def _flat(attributes: Arrays, index: NDArray[Any]) -> tuple[Arrays, NDArray[Any]
     return own | {"NORMAL": np.repeat(normals, 3, axis=0)}, np.arange(len(index), dtype="<u4")
 
 
-def _choose_coordinates(file: GltfFile, data: GltfPrimitive, attributes: Arrays, material: GltfMaterial) -> None:
+def _choose_coordinates(
+    file: GltfFile, data: GltfPrimitive, attributes: Arrays, material: GltfMaterial, title: str
+) -> None:
     """Make TEXCOORD_0 the set that the base colour texture uses; its transform is the material's."""
     info = (material.pbrMetallicRoughness or {}).get("baseColorTexture") or {}
     transform = (info.get("extensions") or {}).get(TEXTURE_TRANSFORM)
@@ -299,6 +319,13 @@ def _choose_coordinates(file: GltfFile, data: GltfPrimitive, attributes: Arrays,
     packed = "KHR_draco_mesh_compression" in (data.get("extensions") or {})
     if name not in attributes and name in data["attributes"] and not packed:
         uv = file.array(data["attributes"][name])
+    if info and name not in data["attributes"]:
+        file.report.skipped(
+            title,
+            f"has no {name}, which the texture of material {printable(material.name or '')!r} is laid by",
+            "nothing in the file says where the texture lies",
+            "unwrap it, or choose the UV map that it has",
+        )
     if uv is None:
         return
     attributes["TEXCOORD_0"] = uv

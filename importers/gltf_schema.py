@@ -137,6 +137,9 @@ def _extensions(known: dict[str, Check]) -> Check:
             del value[key]
         for key, one in value.items():
             _inside(key, known.get(key, _object), one, root)
+            declared = root.get("extensionsUsed")
+            if isinstance(declared, list) and key not in declared:
+                declared.append(key)
 
     return check
 
@@ -327,8 +330,8 @@ _document = _fields(
 def require_valid(root: Json, label: str) -> None:
     """Refuse a document that breaks the rules of glTF 2.0 in what this project reads or follows.
 
-    Properties that are ``null`` are removed from it, and integers that are written as 3.0 become
-    such; empty arrays and texts are accepted.
+    Properties that are ``null`` are removed from it, integers that are written as 3.0 become such,
+    and extensions that it uses without declaring them are declared; empty arrays and texts are accepted.
 
     Args:
         root: the document; changed in place.
@@ -337,6 +340,8 @@ def require_valid(root: Json, label: str) -> None:
     Raises:
         ConversionError: names the place, the value and what is expected.
     """
+    if root.get("extensionsUsed") is None:
+        root["extensionsUsed"] = []
     try:
         _document(root, root)
         _require_consistent(root)
@@ -357,6 +362,12 @@ def _require_consistent(root: Json) -> None:
     for i, node in enumerate(root.get("nodes", [])):
         if "matrix" in node and node.keys() & {"translation", "rotation", "scale"}:
             raise _at(node["matrix"], "a matrix, or translation, rotation and scale", "nodes", i, "matrix")
+    sizes = [buffer["byteLength"] for buffer in root.get("buffers", [])]
+    for i, view in enumerate(root.get("bufferViews", [])):
+        room = sizes[view["buffer"]] - view.get("byteOffset", 0)
+        if view["byteLength"] > room:
+            expected = f"at most {max(room, 0)}, to the end of buffer {view['buffer']}"
+            raise _at(view["byteLength"], expected, "bufferViews", i, "byteLength")
     for i, accessor in enumerate(root.get("accessors", [])):
         sparse = accessor.get("sparse")
         if sparse is not None and sparse["count"] > accessor["count"]:

@@ -195,6 +195,8 @@ _APPEARANCE = (
     "MSFT_texture_",
     "MSFT_packing_",
 )
+#: Begins like one of the appearance; its materials are named by meshes.
+_VARIANTS = "KHR_materials_variants"
 _UNPACK = "clear Compression in Blender's glTF exporter, or unpack it: npx @gltf-transform/cli copy in.glb out.glb"
 #: What to do about an extension that cannot be read.
 UNPACK_HINTS = {"EXT_meshopt_compression": _UNPACK, "KHR_meshopt_compression": _UNPACK}
@@ -223,7 +225,7 @@ def check_extensions(root: Json, label: str) -> list[str]:
             value=printable(", ".join(refused)),
             hint=UNPACK_HINTS.get(refused[0], "export it without them"),
         )
-    ignored = [name for name in used if not name.startswith(_APPEARANCE)]
+    ignored = [name for name in used if not name.startswith(_APPEARANCE) or name == _VARIANTS]
     return [
         f"{what}: {printable(', '.join(names))}"
         for names, what in (

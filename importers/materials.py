@@ -52,12 +52,12 @@ def read_surfaces(file: GltfFile) -> list[Surface[FilePicture]]:
     @cache
     def picture(i: int) -> FilePicture:
         uri = images[i].get("uri", "") if 0 <= i < len(images) else ""
-        name = str(images[i].get("name") or Path(uri).stem) if 0 <= i < len(images) else ""
-
         place = "" if uri.startswith("data:") else uri
-        return file_picture(name, place, lambda: _bytes(file, images[i]))
+        name = str(images[i].get("name") or Path(place).stem) if 0 <= i < len(images) else ""
+        return file_picture(name, place, lambda: _bytes(file, images[i]) if i >= 0 else b"")
 
-    return [surface_of(m, textures, picture) for m in file.root.get("materials", [])]
+    samplers: list[Json] = file.root.get("samplers", [])
+    return [surface_of(m, textures, picture, samplers) for m in file.root.get("materials", [])]
 
 
 def file_picture(name: str, place: str, read: Callable[[], bytes]) -> FilePicture:

@@ -215,6 +215,7 @@ def report_colours_without_table(given: ImportedScene) -> None:
             "use the colour or the picture of a material",
             "vertex colours",
         )
+        given.report.concerns([printable(item.name) for item in given.nodes if item.mesh >= 0], "vertex colours")
 
 
 def report_terrain_faces_without_material(report: Report, materials: Sequence[str], counts: Mapping[int, int]) -> None:

@@ -156,7 +156,7 @@ def picture_of(shown: FilePicture, where: str) -> tuple[NewPicture | None, list[
         return None, [
             NotApplied(
                 where=where,
-                what=f"picture {printable(shown.name)} is new",
+                what=f"picture {printable(shown.name) or 'without a name'} is new",
                 why=str(error),
                 instead="export it again as a PNG of 8 bits a channel",
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -195,25 +195,35 @@ class Surface(NamedTuple, Generic[P]):
         return [*self] if (self.transform, self.light_transform) != (WHOLE, WHOLE) else [*self[:-2]]
 
 
-def surface_of(material: Json, textures: list[Json], picture_of: Callable[[int], P]) -> Surface[P]:
+def surface_of(
+    material: Json, textures: list[Json], picture_of: Callable[[int], P], samplers: Sequence[Json] = ()
+) -> Surface[P]:
     """Return what a material of a document shows (glTF 2.0, 3.9).
 
     Args:
         material: the material.
         textures: the document's.
-        picture_of: makes a picture of the index of an image; -1 = there is none, or
-            only one that an extension brings.
+        picture_of: makes a picture of the index of an image, also of one that an extension
+            brings; -1 = there is none.
+        samplers: the document's.
 
     Raises:
         LookupError, TypeError, ValueError: the document is malformed.
     """
 
+    def repeats(info: Json | None) -> bool:
+        number = info["index"] if info else -1
+        sampler = textures[number].get("sampler") if 0 <= number < len(textures) else None
+        how = samplers[sampler] if sampler is not None and samplers else {}
+        return all(how.get(side, REPEAT) == REPEAT for side in ("wrapS", "wrapT"))
+
     def picture(info: Json | None) -> P | None:
         if info is None:
             return None
         number = info["index"]
-        known = 0 <= number < len(textures)
-        return picture_of(textures[number].get("source", -1) if known else -1)
+        texture = textures[number] if 0 <= number < len(textures) else {}
+        brought = [one["source"] for one in (texture.get("extensions") or {}).values() if "source" in one]
+        return picture_of(texture.get("source", brought[0] if brought else -1))
 
     base = material.get("pbrMetallicRoughness") or {}
     extras = material.get("extras")
@@ -221,6 +231,7 @@ def surface_of(material: Json, textures: list[Json], picture_of: Callable[[int],
     definition = str(stated.get("material", "")) if isinstance(stated, dict) else ""
     name = str(material.get("name", "")).lower()
     others = [name for name in _MORE_TEXTURES if name in material or name in base]
+    others += [] if repeats(base.get("baseColorTexture")) else ["a texture that does not repeat"]
     return Surface(
         _numbers(base.get("baseColorFactor", [1, 1, 1, 1]), 4),
         _numbers(material.get("emissiveFactor", [0, 0, 0]), 3),

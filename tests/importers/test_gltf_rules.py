@@ -22,8 +22,11 @@ from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.scene.decode import decode, rest_pose
 from msh_gltf.converter.scene.dialect import Dialect
 from tests.support.foreign import TO_GAME, Builder
+from tests.support.gltf_codes import CODES, FILES, invalid, valid
 from tests.support.gltf_rules import ROWS, UV, plain, primitive, textured
+from tests.support.runs import require
 from tests.support.second_reader import SecondReader
+from tests.support.validator import FOLDER, issues
 
 PAGE = Path(__file__).parents[2] / "docs/reference/gltf.md"
 
@@ -87,15 +90,64 @@ def test_rules(rule: str, tmp_path: Path) -> None:
     same_as_shown(path, back.data, back.dialect)
 
 
+def page() -> str:
+    """The section of the page."""
+    _, _, rest = PAGE.read_text("utf-8").partition("## What glTF demands")
+    return rest.partition("\n## ")[0]
+
+
 def table() -> dict[str, str]:
     """The outcome of each row of the page."""
-    _, _, rest = PAGE.read_text("utf-8").partition("## What glTF demands")
-    cells = re.findall(r"^\| (.+?) \| ([\d.]*) \| (read|refused|reported)\b.*\|$", rest.partition("\n## ")[0], re.M)
+    cells = re.findall(r"^\| (.+?) \| ([\d.]*) \| (read|refused|reported)\b.*\|$", page(), re.M)
     return {rule: outcome for rule, _, outcome in cells}
 
 
 def test_the_page_has_the_rows_and_no_other() -> None:
     assert set(table()) == set(ROWS)
+
+
+@pytest.fixture(scope="module")
+def invalid_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A file for each error code of the Khronos validator, and one without an error."""
+    folder, out = tmp_path_factory.mktemp("invalid"), {}
+    out["valid"] = valid().save(folder)
+    for code in [*CODES, *FILES]:
+        data = invalid(code)
+        out[code] = folder / (code + (".glb" if data[:4].lower() == b"gltf" else ".gltf"))
+        out[code].write_bytes(data)
+    return out
+
+
+def test_the_khronos_validator_finds_each_of_its_errors_in_a_file(invalid_files: dict[str, Path]) -> None:
+    issues_page = FOLDER / "node_modules/gltf-validator/ISSUES.md"
+    require(issues_page.is_file(), "no glTF validator")
+    codes = set(re.findall(r"^\|(\w+)\|.*\|Error\|$", issues_page.read_text("utf-8"), re.M))
+    assert codes == CODES.keys() | FILES.keys() | {"INVALID_GL_VALUE"}  # of glTF 1.0
+    found = issues(list(invalid_files.values()))
+    said = {code: {one["code"] for one in found.get(str(path), [])} for code, path in invalid_files.items()}
+    assert not said.pop("valid")
+    assert {code for code, own in said.items() if code not in own} == {"GLB_INVALID_MAGIC"}  # then it is JSON
+
+
+@pytest.mark.parametrize("code", [*CODES, *FILES])
+def test_an_invalid_file_is_refused_in_words_or_read_as_the_page_says(
+    code: str, invalid_files: dict[str, Path]
+) -> None:
+    stated = re.findall(r"^- \*\*(refused|reported|read)\*\*.*?: (.*?)\.?$", page().replace("\n  ", " "), re.M)
+    outcome = {name: kind for kind, names in stated for name in re.findall(r"`(\w+)`", names)}
+    assert outcome.keys() == CODES.keys() | FILES.keys()
+    path = invalid_files[code]
+    try:
+        back = import_gltf(path, options=ImportOptions(rigid_skin=True))
+    except ConversionError as error:
+        assert outcome[code] == "refused"
+        said = str(error).replace(str(path), "")
+        assert not re.search(r"Traceback|Expecting|Error\b|cannot be read as glTF|object at 0x", said), said
+        return
+    lines = [*back.warnings, *(fact.line for fact in back.not_applied)]
+    lines += [fact.line for new in back.new_materials for fact in new.not_applied]
+    usual = import_gltf(invalid_files["valid"], options=ImportOptions(rigid_skin=True)).warnings
+    assert outcome[code] == ("reported" if set(lines) - set(usual) else "read"), lines
 
 
 def test_a_second_set_of_coordinates_is_a_lightmap_only_where_a_material_says_so(tmp_path: Path) -> None:

@@ -80,12 +80,14 @@ class Builder:
         clips[0]["channels"].append({"sampler": len(clips[0]["samplers"]), "target": {"node": node, "path": path}})
         clips[0]["samplers"].append(sampler)
 
-    def save(self, folder: Path) -> Path:
+    def document(self) -> Json:
         uri = "data:application/octet-stream;base64," + base64.b64encode(self.data).decode()
         buffers = [{"byteLength": len(self.data), "uri": uri}] if self.data else []
-        document = {k: v for k, v in (self.json | {"buffers": buffers}).items() if v != []}
+        return {k: v for k, v in (self.json | {"buffers": buffers}).items() if v != []}
+
+    def save(self, folder: Path) -> Path:
         path = folder / "in.gltf"
-        path.write_text(json.dumps(document))
+        path.write_text(json.dumps(self.document()))
         return path
 
 

@@ -89,6 +89,12 @@ def _(b: Builder) -> None:
 # ------------------------------------------------------------------ accessors
 
 
+@row("buffer view beyond its buffer", "bufferViews[0].byteLength: 400 (expected at most")
+def _(b: Builder) -> None:
+    plain(b)
+    b.json["bufferViews"][0]["byteLength"] = 400
+
+
 @row("accessor beyond its buffer view", "runs past its buffer view")
 def _(b: Builder) -> None:
     plain(b)
@@ -139,11 +145,17 @@ def _(b: Builder) -> None:
     sparse(b, 4)
 
 
-def sparse(b: Builder, at: int) -> None:
+@row("sparse indices that do not increase", "indices of a sparse accessor are not increasing")
+def _(b: Builder) -> None:
+    plain(b)
+    sparse(b, 2, 2)
+
+
+def sparse(b: Builder, *rows: int) -> None:
     b.json["accessors"][primitive(b)["attributes"]["POSITION"]]["sparse"] = {
-        "count": 1,
-        "indices": {"bufferView": b.view(bytes([at])), "componentType": 5121},
-        "values": {"bufferView": b.view(np.float32([5, 6, 7]).tobytes())},
+        "count": len(rows),
+        "indices": {"bufferView": b.view(bytes(rows)), "componentType": 5121},
+        "values": {"bufferView": b.view(np.float32([[5, 6, 7]] * len(rows)).tobytes())},
     }
 
 
@@ -228,6 +240,55 @@ def _(b: Builder) -> None:
 def _(b: Builder) -> None:
     plain(b)
     primitive(b)["attributes"]["TEXCOORD_1"] = b.accessor(UV * 3)
+
+
+@row("texture coordinates that a texture needs and a mesh has not", "has no TEXCOORD_1, which the texture of material")
+def _(b: Builder) -> None:
+    plain(b)
+    textured(b, {"index": 0, "texCoord": 1})
+
+
+@row(
+    "further colours, attributes of programs", "attributes are not read, and what they hold is ignored: COLOR_1, _WIND"
+)
+def _(b: Builder) -> None:
+    plain(b)
+    primitive(b)["attributes"] |= {"COLOR_1": b.accessor(np.float32([[1, 0, 0]] * 4)), "_WIND": b.accessor(UV[:, 0])}
+
+
+@row("`COLOR_0`")
+def _(b: Builder) -> None:
+    plain(b)
+    primitive(b)["attributes"]["COLOR_0"] = b.accessor(np.float32([[1, 0, 0, 0.5]] * 4))
+
+
+@row("no material, no texture")
+def _(b: Builder) -> None:
+    plain(b)
+    b.json["materials"] = [{}]
+    primitive(b)["material"] = 0
+
+
+@row("texture that does not repeat", "has a texture that does not repeat")
+def _(b: Builder) -> None:
+    plain(b)
+    textured(b, {"index": 0})
+    b.json["textures"], b.json["samplers"] = [{"sampler": 0}], [{"wrapS": 33071}]
+
+
+@row("picture that cannot be read, or is not there", "picture without a name is new; picture is not there")
+def _(b: Builder) -> None:
+    plain(b)
+    textured(b, {"index": 0})
+    b.json["images"] = [{"uri": "data:image/png;base64,AAAA"}]
+
+
+@row("factors and textures that the game has no place for", "has normalTexture, metallic 0.5, roughness 0.1")
+def _(b: Builder) -> None:
+    plain(b)
+    textured(b, {"index": 0})
+    b.json["materials"][0]["normalTexture"] = {"index": 0}
+    b.json["materials"][0]["pbrMetallicRoughness"] |= {"metallicFactor": 0.5, "roughnessFactor": 0.1}
 
 
 def textured(b: Builder, info: Any) -> None:
@@ -358,6 +419,16 @@ def animated(b: Builder) -> dict[str, Any]:
     return b.json["animations"][0]
 
 
+@row("`LINEAR`, `STEP`, `CUBICSPLINE`; the first and the last key hold")
+def _(b: Builder) -> None:
+    plain(b, translation=[1, 0, 0], rotation=[0, 0, 0.6, 0.8])
+    b.clip(0, "translation", [0.5, 1], [[1, 0, 0], [3, 0, 0]], "STEP")
+    b.clip(0, "rotation", [0.5, 1], [[0] * 4, [0, 0, 0.6, 0.8], [0] * 4, [0] * 4, [0, 0, 0, 1], [0] * 4], "CUBICSPLINE")
+    b.node(name="above", children=[0], translation=[0, 2, 0])
+    b.json["scenes"][0]["nodes"] = [1]
+    b.clip(1, "translation", [0.25, 0.5], [[0, 2, 0], [0, 3, 0]])
+
+
 @row("two channels of one target", "animations[0].channels[1].target:")
 def _(b: Builder) -> None:
     animated(b)["channels"] *= 2
@@ -408,6 +479,33 @@ def _(b: Builder) -> None:
 def _(b: Builder) -> None:
     plain(b)
     b.json["extensionsUsed"] = ["EXT_shape"]
+
+
+@row("extension that `extensionsUsed` does not name", "and what they say is ignored: EXT_shape")
+def _(b: Builder) -> None:
+    plain(b)
+    primitive(b)["extensions"] = {"EXT_shape": {}}
+
+
+@row("`KHR_materials_variants`", "and what they say is ignored: KHR_materials_variants")
+def _(b: Builder) -> None:
+    plain(b)
+    textured(b, {"index": 0})
+    b.json["extensionsUsed"] = ["KHR_materials_variants"]
+    b.json["extensions"] = {"KHR_materials_variants": {"variants": [{"name": "red"}]}}
+    primitive(b)["extensions"] = {"KHR_materials_variants": {"mappings": [{"material": 0, "variants": [0]}]}}
+
+
+@row(
+    "`EXT_texture_webp`, `EXT_texture_avif`, `KHR_texture_basisu`",
+    "picture without a name is new; picture: cannot be read",
+)
+def _(b: Builder) -> None:
+    plain(b)
+    textured(b, {"index": 0})
+    b.json["extensionsUsed"] = ["KHR_texture_basisu"]
+    b.json["images"] = [{"uri": "data:image/ktx2;base64,q0tUWA=="}]
+    b.json["textures"] = [{"extensions": {"KHR_texture_basisu": {"source": 0}}}]
 
 
 @row("`KHR_texture_transform`")
