@@ -262,16 +262,7 @@ _WIDTHS_OF = {
     "_MSH_AREAL": (1,),
     "_MSH_LOGIC": (1,),
 }
-_WIDTH = {
-    "POSITION": 3,
-    "NORMAL": 3,
-    "TEXCOORD_0": 2,
-    "TEXCOORD_1": 2,
-    "COLOR_0": 4,
-    "_MSH_BLEND": 1,
-    "_MSH_AREAL": 1,
-    "_MSH_LOGIC": 1,
-}
+_WIDTH = {name: widths[-1] for name, widths in _WIDTHS_OF.items()}
 #: What a primitive without an attribute has, where others have it.
 _DEFAULTS = {"_MSH_BLEND": 1, "_MSH_LOGIC": -1}
 

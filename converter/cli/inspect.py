@@ -96,7 +96,7 @@ _OF_ROUNDTRIP = {"tolerant", "jobs", "quiet"}
 
 def _inspect(given: ToInspect) -> None:
     from ..files import read_file
-    from ..formats.kinds import Kind, archive_kind, models_in
+    from ..formats.kinds import Kind, file_kind, models_in
     from ..formats.nres import is_nres, read_nres
     from ..kinds import inspect as overview
     from ..kinds.base import LoadedContainer, list_entries
@@ -122,7 +122,7 @@ def _inspect(given: ToInspect) -> None:
         _build_dat(bytes(data), str(source), as_json)
         return
     archive = read_nres(data, str(source)) if entry is None and is_nres(data) else None
-    if archive is not None and archive_kind(archive) is Kind.ARCHIVE:
+    if archive is not None and file_kind(archive) is Kind.ARCHIVE:
         entries, models = list_entries(archive), models_in(archive)
         if as_json:
             print_json({"kind": Kind.ARCHIVE, "models": models, "entries": entries})

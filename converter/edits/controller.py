@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,10 +23,13 @@ from ..formats.controller import (
 )
 from ..numeric.arrays import Bools
 from ..scene.controller import PlayedRange, played_ranges, strides_of
+from ..scene.extras import FileInfo
 from ..scene.scene import F64, Scene
 
 #: How much a stride may change without being told, relative.
 _STRIDE_NOISE = 1e-4
+#: How much the time of a range may differ from what the file states, relative: it states six digits.
+_TIME_NOISE = 1e-3
 _ONE = {CHANNELS: "channel", PARTS: "component"}
 
 
@@ -92,16 +96,9 @@ def clip_warnings(named: NamedController, stored: Scene, edited: Scene, changed:
         changed: (n,) frames at which a node is posed otherwise.
     """
     controller, ranges = named.controller, played_ranges(named.controller, stored)
-    last, before = edited.frame_count - 1, stored.frame_count - 1
-    pairs = np.concatenate([controller.states["pair_a"], controller.states["pair_b"]], axis=1)
-    ends = controller.channels["frames"]
-    if last < before:
-        late = [_ends_after(frames, last) & ~_ends_after(frames, before) for frames in (pairs, ends)]
-        if text := _both(late):
-            yield (
-                f"{named.name}: clip ends at frame {last}, it ended at {before}: {text} name later frames and freeze "
-                "on the last pose"
-            )
+    pairs, ends = _frames_of(controller)
+    last = edited.frame_count - 1
+    yield from _late_warnings(named, last, stored.frame_count - 1)
     changed = changed[changed <= last]
     if len(changed) and (text := _both([_plays(frames, changed) for frames in (pairs, ends)])):
         shown = [played.name for played in ranges if _plays(_frames(played), changed)[0]]
@@ -110,6 +107,22 @@ def clip_warnings(named: NamedController, stored: Scene, edited: Scene, changed:
         what = f"frame {first:g} was" if first == end else f"frames {first:g}..{end:g} were"
         yield f"{named.name}: {what} changed: {text}{of} show what the clip has there now"
     yield from _stride_warnings(named, ranges, stored, edited)
+
+
+def _frames_of(controller: Controller) -> tuple[F64, F64]:
+    """The frames that states and channels name, (n, 4) and (n, 2)."""
+    pairs = np.concatenate([controller.states["pair_a"], controller.states["pair_b"]], axis=1)
+    return pairs, controller.channels["frames"]
+
+
+def _late_warnings(named: NamedController, last: int, before: int | None) -> Iterator[str]:
+    """Yield what names frames after the last one, and did not when the clip ended where it did before."""
+    late = [_ends_after(frames, last) for frames in _frames_of(named.controller)]
+    if before is not None:
+        late = [now & ~_ends_after(f, before) for now, f in zip(late, _frames_of(named.controller), strict=True)]
+    if text := _both(late):
+        was = "" if before is None else f", it ended at {before}"
+        yield (f"{named.name}: clip ends at frame {last}{was}: {text} name later frames and freeze on the last pose")
 
 
 def _frames(played: PlayedRange) -> F64:
@@ -151,6 +164,70 @@ def _stride_warnings(
             told.append(f"range {played.line} became {lines[played.name]} (stride {before:.4g} became {now:.4g})")
     if told:
         yield f"{named.name}: the root moves otherwise, which sets the unit's speed: " + "; ".join(told)
+
+
+# ------------------------------------------------------------------ without a sidecar
+
+
+def unseen_warnings(
+    named: NamedController, stated: FileInfo, edited: Scene, rows: Mapping[str, Mapping[int, int]]
+) -> Iterator[str]:
+    """Yield what a model that was made without its sidecar breaks in its controller, as far as the file tells.
+
+    Args:
+        named: the controller.
+        stated: what the file says of the model that it was made from.
+        edited: the model.
+        rows: by what is named, node or control point: the row that the file states -> row now.
+    """
+    count = stated.get("frame_count")
+    yield from _late_warnings(named, edited.frame_count - 1, None if count is None else count - 1)
+    references = {"node": node_references(named.controller), "control point": point_references(named.controller)}
+    for what, row_of in rows.items():
+        found = [one for one in references[what] if one.number >= 0]
+        gone: dict[int, str] = {}
+        moved: dict[int, str] = {}
+        for number in sorted({one.number for one in found}):
+            now = row_of.get(number)
+            if now != number:
+                (gone if now is None else moved)[number] = places([one for one in found if one.number == number])
+        if gone:
+            text = ", ".join(f"{number} ({where})" for number, where in gone.items())
+            yield f"{named.name} names what the model has not: {what} {text}"
+        if moved:
+            text = ", ".join(f"{number} is now {row_of[number]} ({where})" for number, where in moved.items())
+            yield f"{named.name} names by number what has another number now: {what} {text}"
+    before = _seconds_of_ranges(stated.get("ranges", "")) if named.own else {}
+    told = [
+        f"range {played.line} took {before[played.name]:.3g} s"
+        for played in played_ranges(named.controller, edited)
+        if played.name in before
+        and played.seconds is not None
+        and abs(played.seconds - before[played.name]) > _TIME_NOISE * before[played.name]
+    ]
+    if told:
+        yield f"{named.name}: the root moves otherwise, which sets the unit's speed: " + "; ".join(told)
+
+
+def _seconds_of_ranges(text: str) -> dict[str, float]:
+    """The seconds of ranges that extras state, by their frames; of what cannot be read nothing."""
+    found = {}
+    for line in text.splitlines():
+        name, *rest = line.split(";")
+        with suppress(ValueError, IndexError):
+            found[name] = float(rest[0])
+    return found
+
+
+def late_states(text: str, last: int) -> list[int]:
+    """Return the states of ``extras.msh.states`` that name frames after the last one of the clip."""
+    late = []
+    for line in text.splitlines():
+        row, *fields = line.split(";")
+        with suppress(ValueError):
+            if max(float(end) for pair in fields[1:3] for end in pair.split("-")) > last:
+                late.append(int(row))
+    return late
 
 
 # ------------------------------------------------------------------ nodes

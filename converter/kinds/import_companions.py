@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.controller import NamedController, above, carried_nodes, clip_warnings, count_warning, numbered
+from ..edits.controller import (
+    NamedController,
+    above,
+    carried_nodes,
+    clip_warnings,
+    count_warning,
+    late_states,
+    numbered,
+    unseen_warnings,
+)
 from ..edits.material_rows import TerrainWearEdit, WearEdit
 from ..edits.nodes import Identified
 from ..edits.points import PointEdit, PointPlan, compare_points, new_points
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, plural, printable
 from ..files import read_file
 from ..findings import Finding
 from ..formats.control_points import POINT_DTYPE, POINTS_ENDING, POINTS_TYPE, ControlPoints, read_points, write_points
@@ -37,10 +47,11 @@ from ..formats.wear import LEVEL_ENDINGS, WEAR_ENDING, WEAR_TYPE, edited_wear, n
 from ..numeric.arrays import Records
 from ..options import ImportOptions
 from ..queries.model import owner_slot
-from ..scene.decode import shown_points
+from ..scene.decode import is_point, shown_points
 from ..scene.scene import Scene
 from .controllers import controller_in
 from .import_result import NUMBERED, Companion, ImportResult
+from .registry import files_that_name, game_of
 from .unpacked import file_beside
 
 Ints = NDArray[np.int64]
@@ -88,6 +99,60 @@ def numbered_files(about: Description, gltf: Path | None) -> NumberedFiles:
             if found is not None:
                 files[ending] = bytes(read_file(found))
     return NumberedFiles(own, files)
+
+
+def import_unseen(
+    out: ImportResult, gltf: Path, identified: Identified, rows: Mapping[int, int], options: ImportOptions
+) -> None:
+    """Say what a model that was made without its sidecar breaks in its controller, or that nobody could look.
+
+    Args:
+        out: the result; its warnings grow.
+        gltf: the file, which a ``.ctl`` may lie beside.
+        identified: the file.
+        rows: node of the file -> row in Res1.
+        options: the game, where the controller may be.
+    """
+    given, scene = identified.imported, identified.scene
+    stated = {node: given.nodes[i].extras.get("node") for i, node in identified.node_of.items()}
+    nodes = {k: rows[node] for node, k in stated.items() if k is not None} or {row: row for row in rows.values()}
+    points = [
+        item.extras.get("point", item.extras.get("index", row))
+        for row, item in enumerate(item for item in given.nodes if is_point(item, ()))
+    ]
+    kinds = {"node": nodes} | ({"control point": {old: now for now, old in enumerate(points)}} if points else {})
+    found = [] if options.new else _unseen_controllers(stem(out.name), gltf, options)
+    for named in found:
+        out.warnings.extend(unseen_warnings(named, given.info, scene, kinds))
+    states = given.info.get("states", "")
+    if states and not found:
+        late = late_states(states, scene.frame_count - 1)
+        frozen = (
+            f"; {numbered('state', late)} name frames after the clip's last, {scene.frame_count - 1}" if late else ""
+        )
+        out.warnings.append(
+            f"a controller of {plural(states.count(chr(10)) + 1, 'state')} plays this model, and no "
+            f"{stem(out.name)}{CONTROLLER_ENDING} was found: what it names of nodes, control points and frames was not "
+            f"compared (put it beside the file, or name the game with --game){frozen}"
+        )
+
+
+def _unseen_controllers(own: str, gltf: Path, options: ImportOptions) -> list[NamedController]:
+    """The controllers of a model of this stem: beside the file, else those of the game."""
+    files: dict[str, bytes] = {}
+    beside = file_beside(gltf, f"{own}{CONTROLLER_ENDING}") or file_beside(gltf, f"{gltf.stem}{CONTROLLER_ENDING}")
+    game = game_of(gltf, [] if options.game is None else [Path(options.game)])
+    if beside is not None:
+        files[CONTROLLER_ENDING] = bytes(read_file(beside))
+    elif game is not None:
+        for name in sorted({one.archive.lower() for resolved in game.objects for one in resolved.members.values()}):
+            path = game.file(name)
+            with suppress(ConversionError):  # the registry's own check says what is missing
+                archive = None if path is None else game.archive(path)
+                index = None if archive is None else archive.find(f"{own}.msh")
+                if archive is not None and path is not None and index is not None:
+                    files = files_that_name(archive, path, index, game) | files
+    return NumberedFiles(own, files).controllers()
 
 
 def import_clip(

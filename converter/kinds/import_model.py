@@ -51,6 +51,7 @@ from .import_companions import (
     import_nodes,
     import_points,
     import_triangles,
+    import_unseen,
     import_wear,
     numbered_files,
     rows_now,
@@ -286,6 +287,7 @@ def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> I
     _write(out, built, options)
     out.levels = [one._replace(node=built.rows[one.node]) for one in levels]
     import_new_points(out, identified, built.rows)
+    import_unseen(out, gltf, identified, built.rows, options)
     out.wear = wear_rows(identified.scene, imported.report)
     add_surface_edits(out, SurfaceEdits(new=materials_of_model(imported, identified.scene)), options)
     imported.report.not_applied += lost

@@ -23,7 +23,8 @@ from msh_gltf.converter.scene.decode import decode, rest_pose
 from msh_gltf.converter.scene.dialect import Dialect
 from tests.support.foreign import TO_GAME, Builder
 from tests.support.gltf_codes import CODES, FILES, invalid, valid
-from tests.support.gltf_rules import ROWS, UV, plain, primitive, textured
+from tests.support.gltf_extension_rules import ROWS
+from tests.support.gltf_rules import UV, plain, primitive, textured
 from tests.support.runs import require
 from tests.support.second_reader import SecondReader
 from tests.support.validator import FOLDER, issues

@@ -25,6 +25,8 @@ def test_it_has_an_error_and_a_run_reports_it(types: list[int], tmp_path: Path) 
     for checked in (path, tmp_path / "game"):
         check = run("msh-inspect", checked, "--check")
         assert (check.returncode, "areal-entry" in check.stdout) == (1, True)
+    shown = run("msh-inspect", path)
+    assert (shown.returncode, "holds no areal map" in shown.stderr) == (2, True)
     out = run("msh2gltf", tmp_path / "game", "-o", tmp_path / "out")
     assert out.returncode == 1
     assert "Land.map" in out.stdout + out.stderr

@@ -16,6 +16,7 @@ from msh_gltf.converter.formats.model_parts import read_footing, read_node_prope
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
+from msh_gltf.converter.options import ImportOptions
 from tests.support.assembly import registry
 from tests.support.controller import State, action, channel, component, controller, walker
 from tests.support.game import MESH, archive, entry, model
@@ -216,6 +217,41 @@ def test_a_new_node_has_the_properties_of_its_parent(robot: Path) -> None:
     assert records["hit_points"].tolist() == [*(100.0 + row for row in range(8)), 103.0]
     name = document.json["nodes"][3]["name"]
     assert f"robot.ndp: node 'arm': has the hit points of its parent {name!r}" in map(str, result.changes)
+
+
+@pytest.mark.parametrize("where", ["nowhere", "beside", "in the game"])
+def test_without_a_sidecar_what_a_controller_names_is_compared_or_said_to_be_unknown(robot: Path, where: str) -> None:
+    """A node, a control point and frames 11..25 are gone, and the root moves otherwise."""
+    document = Editable(robot)
+    for sampler in document.json["animations"][0]["samplers"]:
+        for key in ("input", "output"):
+            sampler[key] = document.add(document.arrays[sampler[key]][:11])
+    (root,) = channels(document, 0, "translation")
+    document.arrays[root["output"]][:] = np.arange(11, dtype=np.float32)[:, None] * [0, 0, -0.25]
+    delete_6(document)
+    forget(document, next(i for i, node in enumerate(document.json["nodes"]) if node["name"] == "CameraCenter.point"))
+    path = document.save(robot.with_name("alone.glb"))
+    if where == "beside":
+        robot.with_name("robot.ctl").write_bytes(made_controller())
+    game = str(robot.parent / "game") if where == "in the game" else None
+    warnings = import_gltf(path, None, ImportOptions(use_sidecar=False, game=game)).warnings
+    lines = [line for line in warnings if ".ctl" in line]
+    if where == "nowhere":
+        assert lines == [
+            "a controller of 6 states plays this model, and no robot.ctl was found: what it names of nodes, control "
+            "points and frames was not compared (put it beside the file, or name the game with --game); states 2-5 "
+            "name frames after the clip's last, 10"
+        ]
+        return
+    late, gone, moved, points, root_moves = lines
+    assert late.endswith(
+        "clip ends at frame 10, it ended at 25: states 2-5, channel 0 name later frames and freeze on the last pose"
+    )
+    assert gone == "robot.ctl names what the model has not: node 6 (channel 1, component 1, group 1 action 0)"
+    assert moved.endswith("node 7 is now 6 (channel 0, component 0, group 0 action 0)")
+    assert "control point 1 is now 0" in points
+    assert "2 is now 1" in points
+    assert "range 5..13 in 0.25 s at 5 m/s took 1.31 s" in root_moves
 
 
 def test_a_controller_of_another_name_is_not_changed(robot: Path) -> None:
