@@ -121,6 +121,10 @@ class Commands(RuleBasedStateMachine):
         self.before = before if after != before else None
         return code
 
+    def end_what_was_killed(self) -> None:
+        """The first command completes a killed run or takes it back: no part of what is compared next."""
+        assert call(cli.msh_mod, "undo", self.game, "999") != 0
+
     def entry(self, file: str, index: int) -> bytes:
         return bytes(read_nres((self.game / file).read_bytes(), file).entries[index].payload)
 
@@ -189,8 +193,8 @@ class Commands(RuleBasedStateMachine):
     )
     def in_place(self, out: str, kill: int | None, options: list[str]) -> None:
         place = ("--game", self.game, "--in-place", "-q", "-j", "1")
-        if out not in self.touched:  # what a killed run left comes first
-            assert call(cli.msh_mod, "undo", self.game, "999") != 0
+        if out not in self.touched:
+            self.end_what_was_killed()
         before = self.files(self.game)
         self.run(cli.gltf2msh, self.folder / out, *place, *options, kill=kill)
         if out not in self.touched:
@@ -294,6 +298,7 @@ class Commands(RuleBasedStateMachine):
         """A mod comes and goes; output directories that were not edited leave it alone."""
         mod = self.folder / "mod.zip"
         mod.write_bytes(prepared_mod())
+        self.end_what_was_killed()
         if self.run(cli.msh_mod, "install", mod, self.game) == 0:
             with_it = self.files(self.game)
             without = self.before
