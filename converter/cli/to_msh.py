@@ -137,7 +137,7 @@ def command(context: click.Context, /, **_: object) -> None:
 
 def _import_one(given: ToMsh, options: ImportOptions) -> None:
     from ..game.games import write_files
-    from ..kinds.import_result import companions_beside, placed_beside, unapplied, wear_beside
+    from ..kinds.import_result import companions_beside, placed_beside, wear_beside
     from ..kinds.library_edits import files_beside, refused, refused_materials
     from ..kinds.new_entries import entries_of_game
     from ..storage import refuse_existing
@@ -181,14 +181,7 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
     if given.report is not None:
         files.append((given.report, _report_bytes(result)))
     refuse_existing(files, given.force)
-    if not given.quiet:
-        for warning in result.warnings:
-            say(f"warning: {source}: {warning}", error=True)
-    for difference in result.not_applied:
-        say(difference.line, error=True)
-    if given.require_all and result.not_applied:
-        say(f"gltf2msh: {unapplied(result.not_applied).at(file=str(source))}", error=True)
-        sys.exit(1)
+    _show_problems(given, result)
     written = write_files(files, given.force, f"gltf2msh {source.name} -o {output or '.'}")
     if target is None:
         write_stdout(result.data)
@@ -276,6 +269,7 @@ def _add_one(given: ToMsh, options: ImportOptions) -> None:
     from ..game.games import Games
     from ..game.library_edits import plan_libraries
     from ..game.new_models import add_model, dialect_of, find_destination
+    from ..storage import write_outputs
 
     source, archive = given.source, given.into
     assert archive is not None
@@ -293,6 +287,8 @@ def _add_one(given: ToMsh, options: ImportOptions) -> None:
         add_model(plan, to, result, force=given.force, hint="--force replaces it, or give the new file another name")
         plan.put()
         result.differences.not_applied += plan.not_applied
+        if given.report is not None:
+            write_outputs([(given.report, _report_bytes(result))], given.force)
         _show_problems(given, result)
         wrote = games.commit()
     if given.quiet:
@@ -315,15 +311,12 @@ def _add_one(given: ToMsh, options: ImportOptions) -> None:
 def _show_problems(given: ToMsh, result: ImportResult) -> None:
     """Print warnings and what is not applied; exit where all was required."""
     from ..kinds.import_result import unapplied
-    from ..storage import write_outputs
 
     if not given.quiet:
         for warning in result.warnings:
             say(f"warning: {given.source}: {warning}", error=True)
     for difference in result.not_applied:
         say(difference.line, error=True)
-    if given.report is not None:
-        write_outputs([(given.report, _report_bytes(result))], given.force)
     if given.require_all and result.not_applied:
         say(f"gltf2msh: {unapplied(result.not_applied).at(file=str(given.source))}", error=True)
         sys.exit(1)

@@ -1,8 +1,7 @@
-"""Identify the nodes of a glTF file: nodes of the stored model, parts of them, new ones.
+"""Make a scene of a file's nodes, whose roles are known (:mod:`.node_roles`): transforms, parts, flags.
 
-By ``extras.msh``, else by name (a Blender ``.001`` is stripped only if the bare name is known),
-else new (docs/reference/gltf.md). Scale and shear, which MSH nodes do not have, go into the
-vertices below. Hidden nodes are left out before: a model has none.
+Scale and shear, which MSH nodes do not have, go into the vertices below. Hidden nodes are left out before: a model
+has none.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..errors import ConversionError
 from .derived import NotComputed, States, compute_again, dialect_of, states
 from .packing import decode_delta
-from .rows import LineChange, RowChange, line_check, overlapping, row_checks
+from .rows import LineChange, RowChange, line_check, row_checks
 from .split import Split, Table, label_of, split
 from .table_changes import REFERS, BytesChange, TableChanges, own_digest, short_digest, state_digest
 
@@ -259,7 +259,7 @@ def shared_places(one: TableChanges, other: TableChanges) -> list[Touched]:
     for key, change in one.rows.items():
         derived = one.derived.get(key)
         if key in other.rows:
-            rows = overlapping(change, other.rows[key], derived)
+            rows = _overlapping(change, other.rows[key], derived)
             if len(rows):
                 out.append(Touched(label(key), rows, "rows"))
     for key, blob in one.blobs.items():
@@ -281,6 +281,19 @@ def shared_places(one: TableChanges, other: TableChanges) -> list[Touched]:
     if one.layout or other.layout:
         out.append(Touched(LAYOUT, _NONE, "bytes"))
     return out
+
+
+def _overlapping(
+    one: RowChange | LineChange, other: RowChange | LineChange, derived: NDArray[np.bool_] | None
+) -> NDArray[np.int64]:
+    """Return the rows of a table that two changes of it make something else of, or one copies."""
+    out = []
+    for row in np.intersect1d(one.rows[one.own(derived)], other.rows[other.own(derived)]).tolist():
+        a, b = (c.result(int(np.searchsorted(c.rows, row)), derived) for c in (one, other))
+        if a != b:
+            out.append(row)
+    out += [row for a, b in ((one, other), (other, one)) for row in np.intersect1d(a.copied, b.rows).tolist()]
+    return np.unique(np.array(out, np.int64))
 
 
 def _is_named(table: str, changes: TableChanges) -> bool:

@@ -182,17 +182,6 @@ class LineChange:
         return [self.deltas.tobytes(), b"".join(self.line(at, zeros) for at in range(len(self.rows)))]
 
 
-def overlapping(one: RowChange | LineChange, other: RowChange | LineChange, derived: Bools | None) -> I64:
-    """Return the rows of a table that two changes of it make something else of, or one copies."""
-    out = []
-    for row in np.intersect1d(one.rows[one.own(derived)], other.rows[other.own(derived)]).tolist():
-        a, b = (c.result(int(np.searchsorted(c.rows, row)), derived) for c in (one, other))
-        if a != b:
-            out.append(row)
-    out += [row for a, b in ((one, other), (other, one)) for row in np.intersect1d(a.copied, b.rows).tolist()]
-    return np.unique(np.array(out, np.int64))
-
-
 def changed_rows(key: str, before: Table, after: Table, derived: Bools | None) -> RowChange | LineChange | None:
     """Return the rows that differ between two tables, ``None`` where they do not have the same.
 

@@ -11,7 +11,7 @@ from ..checks.model import require_valid
 from ..checks.model_tables import batch_window, triangle_mutual
 from ..checks.recover import checked_model, put_back, refuse_edit
 from ..edits.clips import choose_clip
-from ..edits.looks import UNRECORDED, SurfaceEdits, compare_surfaces, own_materials, own_name
+from ..edits.looks import UNRECORDED, SurfaceEdits, compare_surfaces
 from ..edits.material_rows import WearEdit, settle_materials
 from ..edits.materials import (
     report_colours_without_table,
@@ -26,6 +26,7 @@ from ..edits.new_materials import (
     report_one_name_two_looks,
 )
 from ..edits.nodes import Identified, identify, item_of, leave_out_hidden
+from ..edits.own_materials import own_materials, own_name
 from ..edits.plan import Plan
 from ..edits.poses import compare_poses, place_parts, report_moved_though_animated
 from ..edits.transforms import refuse_draco, refuse_turned_model, report_left_out
