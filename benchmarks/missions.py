@@ -9,6 +9,7 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
+import pygltflib
 
 from benchmarks import game
 from benchmarks.commands import large_game
@@ -125,8 +126,17 @@ def mission(rounds: int) -> list[Row]:
     write_outputs(files, force=True)
     back = import_gltf(out / "m.glb", None, ImportOptions())
     assert back.unchanged, [str(one) for one in back.not_applied][:3]
+    edited = out / "edited.glb"
+    _move_object(out / "m.glb", edited)
+    judged, unjudged = ImportOptions(), ImportOptions(verify=False)
     with as_in_commands():
-        jobs = {"own": whole, "alone": parts, "back": lambda: import_gltf(out / "m.glb", None, ImportOptions())}
+        jobs = {
+            "own": whole,
+            "alone": parts,
+            "back": lambda: import_gltf(out / "m.glb", None, judged),
+            "edited": lambda: import_gltf(edited, None, judged),
+            "unjudged": lambda: import_gltf(edited, None, unjudged),
+        }
         times = by_turns({k: timed(job, process_time) for k, job in jobs.items()}, rounds)
     against = f"its {len(names)} models and terrain alone"
     job = f"mission of {len(loaded.mission.objects)} objects, in process, processor"
@@ -134,10 +144,20 @@ def mission(rounds: int) -> list[Row]:
     return [
         Row("mission", job, times["own"], "s", times["alone"], against, 2),
         Row("mission-back", "the same, back", times["back"], "s", times["own"], "the export"),
+        Row("mission-judge", "the same, an object moved", times["edited"], "s", times["unjudged"], "--no-verify", 2),
         Row("mission-size", "the same: its .glb", sizes[".glb"], "MB"),
         Row("mission-sidecar", "the same: its sidecar", sizes[".msh-sidecar"], "MB"),
         *_in_blender(rounds, root, out),
     ]
+
+
+def _move_object(source: Path, target: Path) -> None:
+    """Write a mission's glTF with one of its objects elsewhere."""
+    file = pygltflib.GLTF2().load_binary(str(source))
+    one = next(node for node in file.nodes if node.extras.get("msh", {}).get("kind") == "object")
+    one.translation = [12.0, 0.0, -34.0]
+    file.save_binary(str(target))
+    shutil.copy(source.with_suffix(".msh-sidecar"), target.with_suffix(".msh-sidecar"))
 
 
 def _in_blender(rounds: int, root: Path, out: Path) -> list[Row]:

@@ -328,6 +328,19 @@ class NotApplied:
         return f"not applied: {self}"
 
 
+@dataclass(frozen=True)
+class Explained:
+    """What the judge made of a difference and a line of a report; ``line`` or ``difference`` is empty without one."""
+
+    difference: str
+    line: str
+
+    def __str__(self) -> str:
+        if not self.difference:
+            return f"{self.line}: explains nothing that differs"
+        return f"{self.difference}: {f'explained by {self.line}' if self.line else 'nothing explains it'}"
+
+
 @dataclass
 class Report:
     """What an import says about a file: created where the file is read, passed down, and filled.
@@ -337,12 +350,14 @@ class Report:
         not_applied: what differs and is not applied.
         warnings: what else the user should know.
         concerned: what warnings explain, and lines of objects that they only count (*and 3 others*).
+        judged: what the judge compared with it; ``None``: no judge did.
     """
 
     changes: list[Change] = field(default_factory=list)
     not_applied: list[NotApplied] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     concerned: list[Explains] = field(default_factory=list)
+    judged: list[Explained] | None = None
 
     def changed(self, where: str, *what: str) -> None:
         """Add differences of one object that are applied."""

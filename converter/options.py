@@ -379,6 +379,13 @@ class ImportOptions:
         help="Give a model whose materials changed copies of its own; other models keep theirs.",
         example="gltf2msh out/ --game GAME -o NEW_GAME --own-materials",
     )
+    keep_alpha: bool = option(
+        False,
+        "--keep-alpha",
+        group="appearance",
+        help="Give a picture (.png) that is solid throughout the alpha of the texture that it replaces.",
+        example="gltf2msh WALL.png --into GAME_COPY/Textures.lib --keep-alpha",
+    )
     new: bool = False
     libraries: bool = True
     game: str | None = None

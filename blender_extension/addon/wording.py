@@ -26,6 +26,7 @@ WORDS = {
     "export the game's folder with msh2gltf, and put it back with --game or --in-place": (
         "put the model back into the game, instead of writing a file"
     ),
+    ", or import it with --keep-alpha)": " to keep it)",
     # a new model instead of an edited one
     "put it back beside the file, or give it with --sidecar PATH": "import the model again",
     "keep the .msh-sidecar beside the file, or give it with --sidecar PATH": ("leave Rebuild Everything unticked"),

@@ -265,6 +265,14 @@ class ToMsh(Given):
         help="Write nothing, and exit with 1, where a difference cannot be applied.",
         example="gltf2msh robot.glb --require-all -o all/",
     )
+    explain: bool = option(
+        False,
+        "--explain",
+        group="report",
+        help="Of one file: list each difference of the result from the file with the line that explains it, and "
+        "lines that explain none.",
+        example="gltf2msh robot.glb --explain -o explained/",
+    )
     report: Path | None = option(
         None,
         "--report",

@@ -96,7 +96,7 @@ def command(context: click.Context, /, **_: object) -> None:
     refuse_other_direction([given.source], to_gltf=False)
     picture = given.source.suffix.lower() == ".png" and not given.source.is_dir()
     for name, option in given_options(context).items():
-        if picture and name not in (*_OF_PICTURES, "into", "source", "output", "force", "quiet"):
+        if picture and name not in (*_OF_PICTURES, "keep_alpha", "into", "source", "output", "force", "quiet"):
             raise click.UsageError(f"{option} is for models, not for pictures")
         if not picture and name in _OF_PICTURES:
             raise click.UsageError(f"{option} is for pictures (.png)")
@@ -128,6 +128,8 @@ def command(context: click.Context, /, **_: object) -> None:
             raise click.UsageError("--into puts a new model into an archive with --add")
         _add_one(given, options)
         return
+    if given.explain:
+        raise click.UsageError("--explain is for one file")
     if given.into is not None:
         raise click.UsageError("--into is for one file")
     if given.sidecar is not None:
@@ -188,6 +190,17 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
     elif not given.quiet:
         _show_result(result, given.verbose)
         say_written(files, written)
+
+
+def _show_explanations(result: ImportResult) -> None:
+    """Print what differs from the file, and what explains it."""
+    judged = result.differences.judged
+    if judged is None:
+        say("--explain: the result was not compared with the file (--no-verify)")
+    for one in judged or ():
+        say(f"  {one}")
+    if judged == []:
+        say("--explain: the result shows what the file shows")
 
 
 def _file_name(name: str) -> str:
@@ -317,6 +330,8 @@ def _show_problems(given: ToMsh, result: ImportResult) -> None:
             say(f"warning: {given.source}: {warning}", error=True)
     for difference in result.not_applied:
         say(difference.line, error=True)
+    if given.explain:
+        _show_explanations(result)
     if given.require_all and result.not_applied:
         say(f"gltf2msh: {unapplied(result.not_applied).at(file=str(given.source))}", error=True)
         sys.exit(1)
@@ -381,7 +396,7 @@ def _import_picture(given: ToMsh) -> None:
         library = given.into
         _write_into(
             given,
-            lambda: add_or_replace_texture(library, picture.stem, texm),
+            lambda: add_or_replace_texture(library, picture.stem, texm, keep_alpha=given.how.keep_alpha),
             f"{picture.name}: {texture_summary(texm)}",
         )
         return

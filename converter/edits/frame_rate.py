@@ -86,11 +86,12 @@ class _Pair:
 
 @dataclass(frozen=True)
 class _Verdict:
-    """How much of the stored clip a timing shows."""
+    """How much of the stored clip a timing shows; ``beginning``: it shows nothing else, and not all of it."""
 
     timing: Timing
     ratio: float
     same_length: bool
+    beginning: bool
 
     @property
     def unchanged(self) -> bool:
@@ -165,6 +166,8 @@ class FrameRate:
             verdicts.append(verdict)
         best = max(verdicts, key=lambda v: (round(v.ratio, 2), v.same_length))
         stay = next(v for v in verdicts if v.timing.fps == own.fps)
+        if stay.beginning:
+            return stay.timing
         if best.ratio > stay.ratio + _CLEARLY:
             return replace(best.timing, reason=f"{best.timing.reason}, which fits the clip best")
         if spacing is None or self._on_frames(own):
@@ -207,12 +210,14 @@ class FrameRate:
 
     def _judge(self, timing: Timing) -> _Verdict:
         """Compare every channel with the stored one."""
-        found = total = 0
+        found = total = shown = 0
+        last = self._frame(self.last, timing) + _FRAME_NOISE
         for pair, _, _ in self._pairs(timing):
-            same = _agreement(pair, *self._compared(pair, timing))
-            found, total = found + int(same.sum()), total + len(same)
+            frames, own_keys = self._compared(pair, timing)
+            same = _agreement(pair, frames, own_keys)
+            found, total, shown = found + int(same.sum()), total + len(same), shown + int((frames <= last).sum())
         ratio = found / total if total else 0.0
-        return _Verdict(timing, ratio, self._same_length(timing))
+        return _Verdict(timing, ratio, self._same_length(timing), found >= shown > 0 and shown < total)
 
     def _compared(self, pair: _Pair, timing: Timing) -> tuple[F64, bool]:
         """The frames to compare a channel at; and whether they are its own keys."""

@@ -253,6 +253,16 @@ def lost_alpha(rgba: NDArray[np.uint8], old: Texm) -> bool:
     return bool((rgba[..., 3] == 255).all()) and bool((old.rgba()[..., 3] != 255).any())
 
 
+def with_alpha_of(rgba: NDArray[np.uint8], old: Texm) -> NDArray[np.uint8]:
+    """Return pixels with the alpha of the texture they replace where they lost it; of another size, the nearest."""
+    if not lost_alpha(rgba, old):
+        return rgba
+    alpha, out = old.rgba()[..., 3], rgba.copy()
+    down, across = (np.arange(now) * was // now for now, was in zip(rgba.shape, alpha.shape, strict=False))
+    out[..., 3] = alpha[down[:, None], across]
+    return out
+
+
 def new_texm(rgba: NDArray[np.uint8], format: int, levels: int | None = None, *, label: str = "new texture") -> Texm:
     """A texture of a picture, with a header as the game's files have it and no ``Page``.
 

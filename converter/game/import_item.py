@@ -298,7 +298,7 @@ def _import_texture(task: ImportTask) -> Outcome:
     """Import a picture into its library, if somebody edited it."""
     from ..kinds.texture import edited_texture
 
-    record = task.record
+    record, keep_alpha = task.record, task.options.keep_alpha
     assert record is not None
     if (done := _as_written(task)) is not None:
         return done
@@ -311,7 +311,7 @@ def _import_texture(task: ImportTask) -> Outcome:
     assert record.index is not None
 
     def is_new(entry: Entry) -> bool:
-        new = edited_texture(picture, entry, task.source)
+        new = edited_texture(picture, entry, task.source, keep_alpha=keep_alpha)
         return new is None or entry.payload == new.data
 
     index = entry_to_replace(
@@ -327,7 +327,7 @@ def _import_texture(task: ImportTask) -> Outcome:
     if index is None:
         outcome.detail = "the game has it already"
         return outcome
-    new = edited_texture(picture, archive.entries[index], task.source)
+    new = edited_texture(picture, archive.entries[index], task.source, keep_alpha=keep_alpha)
     if new is not None:
         outcome.status, outcome.warnings = "changed", new.warnings
         if Path(task.game_file).is_dir():

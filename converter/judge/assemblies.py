@@ -24,6 +24,7 @@ from ..scene.assembly import Marker, Pose, markers, object_extras, object_key, r
 from ..scene.extras import NodeExtras
 from ..scene.scene import ImportedNode, ImportedScene, Scene
 from .compare import Comparison, Difference
+from .looks import WrittenLooks, looks_of_file
 from .models import scene_materials
 from .shown import F32, F64, Shown, Thing, triangles_of, ways
 
@@ -54,11 +55,13 @@ class Placed:
     Attributes:
         given: the file as it was read.
         models: by object key in lower case.
+        looks: what the materials of the result look like; ``None``: not known.
         found: the differences.
     """
 
     given: ImportedScene
     models: Mapping[str, PlacedModel]
+    looks: WrittenLooks | None = None
     found: list[Difference] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -231,6 +234,8 @@ class Placed:
         result = scene_materials(Shown([Thing(scene.nodes[node].name, -1, np.eye(4)[None])]), scene)
         if part is not None:
             result.cells = {model.cell: triangles_of(scene.streams, scene.meshes[part.mesh], 0)}
+        if self.looks is not None:
+            file.looks, result.looks = looks_of_file(self.given.surfaces), self.looks.of(scene.materials)
         comparison = Comparison(file, result, absent=True, file_only=True)
         comparison.cell(model.cell)
         self.found += comparison.found
@@ -261,6 +266,7 @@ def differences_of_mission(
     models: Mapping[str, PlacedModel],
     hosted: Mapping[int, Pose],
     left_out: frozenset[int],
+    looks: WrittenLooks | None = None,
 ) -> list[Difference]:
     """Return what a written mission shows otherwise than the file.
 
@@ -271,8 +277,9 @@ def differences_of_mission(
         models: what it shows, by object key in lower case.
         hosted: where objects were shown that start in a building, by stored row.
         left_out: stored rows that were not shown.
+        looks: what the materials of models look like; ``None``: not known.
     """
-    placed = Placed(seen, models)
+    placed = Placed(seen, models, looks)
     items = [i for i, n in enumerate(seen.nodes) if n.extras.get("kind") in ("object", "unit")]
     items = [i for i in items if seen.nodes[i].extras["kind"] == "object" or not _is_below_object(seen, i)]
     kept = {id(one) for row, one in enumerate(written.objects) if row in left_out}

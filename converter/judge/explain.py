@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ..errors import plural, printable
-from ..findings import Explains, Kind, NotApplied, Report
+from ..findings import Explained, Explains, Kind, NotApplied, Report
 from .compare import Difference
 
 #: Lines that a report gets at most.
@@ -35,7 +35,7 @@ def explanation(difference: Difference, report: Report) -> str | None:
     """Return what explains a difference: a line of the report that is about its thing, kind and amount."""
     for one in report.concerned:
         if one.name.casefold() in difference.names and _fits(one, one.kinds, difference):
-            return f"a line about {one.name!r}"
+            return f"a warning about {printable(one.name)!r}"
     for line in report.not_applied:
         kinds = line.explains.kinds or _FIRST_WORDS.get(line.where.partition(" ")[0])
         if _fits(line.explains, kinds, difference) and _is_about(line, difference):
@@ -59,8 +59,11 @@ def _is_about(line: NotApplied, difference: Difference) -> bool:
 
 
 def tell(report: Report, differences: Sequence[Difference]) -> None:
-    """Add a line for each difference that nothing explains, the largest first."""
-    left = [one for one in differences if explanation(one, report) is None]
+    """Add a line for each difference that nothing explains, the largest first; note what explains the others."""
+    why = [explanation(one, report) for one in differences]
+    report.judged = [Explained(f"{d.where} {d.what}", line or "") for d, line in zip(differences, why, strict=True)]
+    report.judged += [Explained("", str(one)) for one in report.not_applied if str(one) not in why]
+    left = [one for one, line in zip(differences, why, strict=True) if line is None]
     left.sort(key=lambda one: -one.amount)
     lines: dict[str, list[Difference]] = {}
     for one in left:

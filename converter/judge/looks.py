@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 
 from ..edits.new_materials import NewMaterial
 from ..formats.gltf import FilePicture, ShownPicture, Surface, same_picture
@@ -47,6 +47,12 @@ class Look:
         return out
 
 
+def _common(looks: Sequence[Look]) -> Look:
+    """What several materials of one name show alike."""
+    values = [{getattr(look, one.name) for look in looks} for one in fields(Look)]
+    return Look(*(next(iter(some)) if len(some) == 1 else None for some in values))
+
+
 def _same(mine: FilePicture | ShownPicture | str | None, theirs: FilePicture | ShownPicture | str | None) -> bool:
     if mine is None or theirs is None or mine == theirs:
         return True
@@ -58,6 +64,11 @@ def _same(mine: FilePicture | ShownPicture | str | None, theirs: FilePicture | S
 def looks_of_file(surfaces: Sequence[Surface[FilePicture]]) -> list[Look]:
     """Return the looks of the materials of a file."""
     return [_look(surface) for surface in surfaces]
+
+
+def named(names: Sequence[str]) -> list[Material]:
+    """Return materials of which the names alone are known."""
+    return [Material(name, *[-1] * 6) for name in names]
 
 
 def _look(surface: Surface[FilePicture] | Surface[ShownPicture]) -> Look:
@@ -88,17 +99,21 @@ class WrittenLooks:
 
     def of(self, materials: Sequence[Material]) -> list[Look]:
         """Return the looks of the materials of the result, by their names in the ``.wea``."""
-        by_key = {(m.name.casefold(), *m.key[1:]): k for k, m in enumerate(self.stored[: len(self.shown)])}
-        by_name = {key[0]: k for key, k in reversed(by_key.items())}
+        by_key = dict[Hashable, list[int]]()
+        for k, one in enumerate(self.stored[: len(self.shown)]):
+            name = one.name.casefold()
+            by_key[name, *one.key[1:]] = [k]
+            by_key.setdefault(name, []).append(k)
         made = {one.name.casefold(): one for one in self.new}
         out = []
         for material in materials:
             name = material.name.casefold()
-            k = by_key.get((name, *material.key[1:]), by_name.get(name))
-            if name in made:
-                out.append(self._of_new(made[name]))
+            rows = by_key.get((name, *material.key[1:]), by_key.get(name, []))
+            new = made.get(name, made.get(name.partition("+")[0]))  # of two grounds, the first shows its colour
+            if new is not None:
+                out.append(self._of_new(new) if new.certain else Look())
             else:
-                out.append(Look() if k is None else self._edited(self.shown[k]))
+                out.append(_common([self._edited(self.shown[k]) for k in rows]))
         return out
 
     def _edited(self, surface: Surface[ShownPicture]) -> Look:

@@ -11,6 +11,7 @@ from ..formats.terrain import COARSE, FINE
 from ..scene.landscape import TerrainScene
 from ..scene.scene import ImportedScene
 from .compare import Comparison, Difference
+from .looks import WrittenLooks, looks_of_file, named
 from .shown import Shown, Thing, Triangles, shown_at_once
 
 #: What objects and reports call the levels.
@@ -19,15 +20,21 @@ _OBJECTS, _LEVELS = ("terrain", "coarse"), ("fine level", "coarse level")
 _BLEND = np.array([True, False, False, False])
 
 
-def differences_of_terrain(seen: ImportedScene, written: TerrainScene, *, absent: bool) -> list[Difference]:
+def differences_of_terrain(
+    seen: ImportedScene, written: TerrainScene, *, absent: bool, looks: WrittenLooks | None = None
+) -> list[Difference]:
     """Return what a written terrain shows otherwise than the file.
 
     Args:
         seen: the file as it was read.
         written: the result, decoded from its bytes.
         absent: whether a level that the file does not have was never in it.
+        looks: what its materials look like; ``None``: not known.
     """
     file, result = _file(seen), _result(written)
+    if looks is not None:
+        file.looks = looks_of_file(seen.surfaces)
+        result.looks = looks.of(named([pair.name for pair in written.material_pairs]))
     comparison = Comparison(file, result, absent)
     for cell in sorted(file.cells.keys() | result.cells.keys()):
         if cell in file.cells or not absent:

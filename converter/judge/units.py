@@ -13,14 +13,19 @@ from ..scene.assembly import object_key
 from ..scene.scene import ImportedNode, ImportedScene
 from .assemblies import Placed, PlacedModel
 from .compare import Difference
+from .looks import WrittenLooks
 from .shown import ways
 
 
 def differences_of_unit(
-    seen: ImportedScene, stored: Unit, written: Unit, models: Mapping[str, PlacedModel]
+    seen: ImportedScene,
+    stored: Unit,
+    written: Unit,
+    models: Mapping[str, PlacedModel],
+    looks: WrittenLooks | None = None,
 ) -> list[Difference]:
     """Return what a written unit shows otherwise than the file; arguments as of missions."""
-    placed = Placed(seen, models)
+    placed = Placed(seen, models, looks)
     keys = {written.key(row).lower() for row in range(len(written))}
     items = [i for i in range(len(seen.nodes)) if _is_component(seen.nodes[i], keys)]
     stated, made = {i: _stated(placed, i, stored) for i in items}, [_made(written, row) for row in range(len(written))]

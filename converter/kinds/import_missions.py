@@ -21,6 +21,7 @@ from ..formats.sidecar import Description, Sidecar
 from ..formats.unit import UNIT_ENDING, UNITS, read_unit, write_unit
 from ..judge.assemblies import PlacedModel, differences_of_mission
 from ..judge.explain import tell
+from ..judge.looks import WrittenLooks, named
 from ..judge.units import differences_of_unit
 from ..options import ImportOptions
 from ..scene.assembly import hosted_places, material_names
@@ -28,7 +29,7 @@ from ..scene.scene import ImportedScene
 from ..storage import walk_files
 from .import_model import stored_model, written_model
 from .import_placed import ShownFiles, import_ground, import_placed
-from .import_result import ImportResult
+from .import_result import ImportResult, written_looks
 from .library_edits import add_surface_edits
 from .registry import Game, find_game
 
@@ -235,13 +236,19 @@ def judge_mission(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None
     left_out = frozenset({*range(len(stored.objects))} - shown)
     written = read_mission(out.data, out.name)
     hosted = hosted_places(about.inside)
-    tell(out.differences, differences_of_mission(seen, stored, written, _models(kept, out), hosted, left_out))
+    models, looks = _models(kept, out), _looks(out, about)
+    tell(out.differences, differences_of_mission(seen, stored, written, models, hosted, left_out, looks))
 
 
 def judge_unit(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None:
     """Compare an edited unit with the file; arguments as of :func:`judge_mission`."""
     stored = read_unit(bytes(kept.source), kept.description.source)
-    tell(out.differences, differences_of_unit(seen, stored, read_unit(out.data, out.name), _models(kept, out)))
+    models, looks = _models(kept, out), _looks(out, kept.description)
+    tell(out.differences, differences_of_unit(seen, stored, read_unit(out.data, out.name), models, looks))
+
+
+def _looks(out: ImportResult, about: Description) -> WrittenLooks | None:
+    return written_looks(out, about, named([without_number(name) for name in material_names(about.inside)]))
 
 
 def _models(kept: Sidecar, out: ImportResult) -> dict[str, PlacedModel]:

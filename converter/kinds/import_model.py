@@ -41,7 +41,6 @@ from ..formats.sidecar import SUFFIX, Description, Sidecar
 from ..formats.tables import LOD_COUNT
 from ..formats.wear import WEAR_ENDING, read_wear_names
 from ..judge.judge import WrittenModel, judge_model
-from ..judge.looks import WrittenLooks
 from ..options import ImportOptions
 from ..scene.decode import decode
 from ..scene.dialect import Dialect
@@ -58,7 +57,7 @@ from .import_companions import (
     rows_now,
     why_locked,
 )
-from .import_result import ImportResult
+from .import_result import ImportResult, written_looks
 from .library_edits import add_surface_edits
 
 if TYPE_CHECKING:
@@ -376,19 +375,13 @@ def judge_edited(out: ImportResult, seen: ImportedScene, stored: StoredModel, op
         out.differences,
         seen,
         stored.scene,
-        replace(written_model(out, about), copied=copied, looks=written_looks(out, stored)),
+        replace(written_model(out, about), copied=copied, looks=written_looks(out, about, stored.scene.materials)),
         timing=out.timing,
         clip=options.clip,
         cell=(seen.info.get("lod", about.lod), seen.info.get("group", about.group)),
         absent=about.visible_only or options.scene is not None,
         held=int(seen.info.get("frame_count", 1)) if about.clip == "keys" else 1,
     )
-
-
-def written_looks(out: ImportResult, stored: StoredModel) -> WrittenLooks | None:
-    """What decides the looks of an edited model; ``None``: what its materials showed was not recorded."""
-    shown = stored.about.shown
-    return WrittenLooks(stored.scene.materials, shown, out.library, out.new_materials) if shown else None
 
 
 def judge_new(out: ImportResult, seen: ImportedScene, options: ImportOptions) -> None:

@@ -20,8 +20,10 @@ from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING
 from ..formats.names import decode_text, escape
 from ..formats.nres import Archive
 from ..formats.nres_edits import add_entry
+from ..formats.sidecar import Description
 from ..formats.wear import WEAR_TYPE, agrees, new_wear, read_wear_names, write_wear
-from ..scene.scene import GeneratedLevel
+from ..judge.looks import WrittenLooks
+from ..scene.scene import GeneratedLevel, Material
 from .unpacked import named_like
 
 #: Files that name parts of a model by number: a new model without changes of them uses its origin's.
@@ -134,7 +136,7 @@ class ImportResult:
     @property
     def unchanged(self) -> bool:
         """Whether the file shows what the sidecar's model shows."""
-        return self.kept_all and not self.changes and not self.not_applied
+        return self.kept_all and not (self.changes or self.not_applied or self.new_materials)
 
     @property
     def verdict(self) -> str:
@@ -148,6 +150,11 @@ class ImportResult:
         else:
             said = plural(len(self.changes), "change")
         return said + (f", {len(self.not_applied)} not applied" if self.not_applied else "")
+
+
+def written_looks(out: ImportResult, about: Description, stored: Sequence[Material]) -> WrittenLooks | None:
+    """What decides the looks of the materials of a result; ``None``: what the stored ones showed was not recorded."""
+    return WrittenLooks(stored, about.shown, out.library, out.new_materials) if about.shown else None
 
 
 def unapplied(differences: Sequence[NotApplied]) -> ConversionError:

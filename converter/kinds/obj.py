@@ -36,8 +36,8 @@ from ..scene.decode import Poses, poses_at
 from ..scene.dialect import Dialect
 from ..scene.scene import ImportedNode, ImportedScene, Mesh, Part, Primitive, Scene, Streams
 from .base import Files, find_sidecar, open_sidecar, sidecar_path
-from .import_model import StoredModel, import_edited, import_new, judge_new, stored_model, written_looks, written_model
-from .import_result import ImportResult
+from .import_model import StoredModel, import_edited, import_new, judge_new, stored_model, written_model
+from .import_result import ImportResult, written_looks
 from .model import LoadedModel, description, require_scene_in_range
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def _judge(out: ImportResult, seen: ImportedScene, stored: StoredModel, bare: se
         seen.streams.normals = None
     cell = seen.info.get("lod", about.lod), seen.info.get("group", about.group)
     loose = _noise(seen.streams.positions)
-    looks = written_looks(out, stored)
+    looks = written_looks(out, about, stored.scene.materials)
     tell(out.differences, differences_of_obj(seen, scene, poses, cell=cell, loose=loose, looks=looks))
 
 

@@ -32,6 +32,7 @@ from ..formats.sidecar import Description, Sidecar
 from ..formats.terrain import COARSE, FINE, Terrain, read_terrain, write_terrain
 from ..formats.wear import LEVEL_ENDINGS, read_wear_names
 from ..judge.explain import tell
+from ..judge.looks import named
 from ..judge.terrains import differences_of_terrain
 from ..numeric.surfaces import describe as describe_flags
 from ..options import ExportOptions, ImportOptions
@@ -44,7 +45,7 @@ from ..storage import cannot_read
 from .appearance import find_appearance, missing_materials
 from .base import EditedFile, Files, Json, LoadedContainer, Source, output_files
 from .import_companions import import_level_wears, why_level_locked
-from .import_result import ImportResult
+from .import_result import ImportResult, written_looks
 from .library_edits import add_surface_edits
 from .open_files import wears_of_level
 
@@ -218,6 +219,9 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
         created=wear.created,
         rows=[pair.name.partition("+")[0] for pair in scene.material_pairs],
     )
+    firsts = {plan.materials[i].partition("+")[0] for i in surfaces.library} | {new.name for new in surfaces.new}
+    others = [name for name in plan.materials if name.partition("+")[0] in firsts]
+    out.differences.concerns(others, "look")  # all pairs of a ground show its colour, and a change says so
     surfaces.new = [_as_second(one, wear.second_of.get(one.name)) for one in surfaces.new] + wear.seconds
     if out.changes:
         refuse_turned(given, terrain.positions, terrain.uv0)
@@ -305,10 +309,12 @@ def _judge(out: ImportResult, seen: ImportedScene, kept: Sidecar, label: str) ->
     wear, micro = files.get(first, about.materials), files.get(second, about.micro)
     scene = decode_terrain(terrain, stem(about.source), wear, micro)
     absent = about.visible_only or seen.placed is not None
-    found = differences_of_terrain(seen, scene, absent=absent)
+    stored = stored_terrain(kept, label)[1]
+    looks = written_looks(out, about, named([pair.name for pair in stored.material_pairs]))
+    found = differences_of_terrain(seen, scene, absent=absent, looks=looks)
     coarse = [one for one in found if "coarse level" in one.names]
     if coarse:  # one that is as it was exported follows the corners of the fine level (docs/levels.md)
-        before = differences_of_terrain(seen, stored_terrain(kept, label)[1], absent=absent)
+        before = differences_of_terrain(seen, stored, absent=absent)
         if not any("coarse level" in one.names for one in before):
             found = [one for one in found if one not in coarse]
     tell(out.differences, found)

@@ -32,6 +32,7 @@ from ..formats.texture import (
     new_texm,
     read_texm,
     texture_name,
+    with_alpha_of,
     with_pages_of,
     write_texm,
 )
@@ -163,7 +164,7 @@ class EditedLibrary:
     warnings: list[str] = field(default_factory=list)
 
 
-def add_or_replace_texture(library: Path, file_name: str, texm: Texm) -> EditedLibrary:
+def add_or_replace_texture(library: Path, file_name: str, texm: Texm, *, keep_alpha: bool = False) -> EditedLibrary:
     """Replace the entry that is called like a file, with or without ``.0``, or add it.
 
     ``Page`` rectangles of the old texture stay where the size does, and are multiplied where it
@@ -174,6 +175,7 @@ def add_or_replace_texture(library: Path, file_name: str, texm: Texm) -> EditedL
         library: an archive of textures; it is not written.
         file_name: names the entry; without the ending of a picture.
         texm: the texture.
+        keep_alpha: whether one that is solid throughout gets the alpha of the old one.
 
     Raises:
         ConversionError: no archive, the entry is no texture, or the name does not fit.
@@ -198,6 +200,9 @@ def add_or_replace_texture(library: Path, file_name: str, texm: Texm) -> EditedL
             expected="type Texm",
         )
     old = read_texm(entry.payload, f"{library}, entry {name}")
+    if keep_alpha and lost_alpha(texm.rgba(), old):
+        rgba = with_alpha_of(texm.rgba(), old)
+        texm = new_texm(rgba, texm.format if texm.has_alpha else exact_format(rgba), len(texm.levels), label=name)
     new = in_place_of(entry, texm, old)
     new.warnings.extend(_alpha_warnings(texm.rgba(), old, entry.name))
     made = replace_entry(archive, index, new.data, attr1=new.attr1, attr2=new.attr2)
@@ -239,19 +244,23 @@ def _alpha_warnings(rgba: NDArray[np.uint8], old: Texm, name: str) -> list[str]:
         return []
     return [
         f"{printable(name)} had alpha (format {old.format}), and the picture has none: what was "
-        "clear in it is solid now (save the picture with its alpha channel to keep it)"
+        "clear in it is solid now (save the picture with its alpha channel, or import it with --keep-alpha)"
     ]
 
 
-def edited_texture(picture: Path, entry: Entry, label: str) -> Replacement | None:
+def edited_texture(picture: Path, entry: Entry, label: str, *, keep_alpha: bool = False) -> Replacement | None:
     """An edited picture in the place of the texture that it was made of; see :func:`over_texture`.
 
     Args:
         picture: the PNG.
         entry: where the texture is.
         label: what messages call its archive.
+        keep_alpha: whether a picture that is solid throughout gets the alpha of the texture.
     """
-    return over_texture(read_picture(picture), entry, label, str(picture))
+    rgba = read_picture(picture)
+    if keep_alpha:
+        rgba = with_alpha_of(rgba, read_texm(entry.payload, f"{label}, entry {printable(entry.name)}"))
+    return over_texture(rgba, entry, label, str(picture))
 
 
 def over_texture(rgba: NDArray[np.uint8], entry: Entry, label: str, picture: str) -> Replacement | None:

@@ -222,7 +222,11 @@ class Comparison:
         """Colours and textures of materials that were given others."""
         before = self.first.json.get("materials", [])
         after = {NUMBER.sub("", m["name"]): m for m in self.second.json.get("materials", [])}
+        meshes = {self.edited.items[i]["mesh"] for i in self.edited.drawn}
+        used = {p.get("material") for mesh in meshes for p in self.edited.json["meshes"][mesh]["primitives"]}
         for i, material in enumerate(self.edited.json.get("materials", [])):
+            if i not in used:
+                continue
             shown, name = material.get("pbrMetallicRoughness"), material.get("name", "")
             if i < len(before) and before[i].get("pbrMetallicRoughness") != shown:
                 again = after.get(NUMBER.sub("", name), {}).get("pbrMetallicRoughness")

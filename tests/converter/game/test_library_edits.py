@@ -213,6 +213,8 @@ def test_a_picture_of_the_run_without_its_alpha_is_reported(edit: Edit, factor: 
     assert files == {"Textures.lib"}
     words = " ".join(text.split())
     assert "leaf.0 had alpha (format 4444), and the picture has none: what was clear" in words
+    text, _ = edit.back("--require-all", "--keep-alpha", "--force")
+    assert "had alpha" not in text
 
 
 def test_pictures_that_nothing_reads_are_named_with_the_name_that_counts(edit: Edit, tmp_path: Path) -> None:

@@ -190,6 +190,7 @@ class Terrain(World):
         "change blend": change_blend,
         "assign material": assign_material,
         "change coordinates": change_coordinates,
+        "change colour": World.change_colour,
     }
 
     def shown(self) -> Facts:

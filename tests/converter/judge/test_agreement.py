@@ -15,8 +15,15 @@ def test_two_judges_agree(what: str) -> None:
     assert any(one.judged for one in found), "none of them was ignored"
 
 
-def test_parts_of_a_node_that_has_another_row_are_named_by_what_the_report_calls_them() -> None:
-    """Nodes without names are called after their rows, which move up where one is deleted."""
-    model = next(path for path in MODELS if path.stem == "mixed__odd__l_mast_058")
-    kinds = ["delete node but not its children", "duplicate tree"]
-    assert outcomes(model, kinds, 579491963, "sidecar") == ([], [])
+@pytest.mark.parametrize(
+    ("model", "kinds", "seed", "mode"),
+    [
+        # nodes without names are called after their rows, which move up where one is deleted
+        ("mixed__odd__l_mast_058", ["delete node but not its children", "duplicate tree"], 579491963, "sidecar"),
+        # three frames of six: at twice their rate, the clip would have its stored length
+        ("spec__system__a_bird_007", ["shorten clip"], 3538099110, "no extras"),
+    ],
+)
+def test_what_arrives_is_not_named(model: str, kinds: list[str], seed: int, mode: str) -> None:
+    path = next(path for path in MODELS if path.stem == model)
+    assert outcomes(path, kinds, seed, mode) == ([], [])

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from msh_gltf.converter.cli import gltf2msh, msh2gltf
 from msh_gltf.converter.findings import Kind, Report
 from msh_gltf.converter.judge.compare import Difference
-from msh_gltf.converter.judge.explain import explanation
+from msh_gltf.converter.judge.explain import JUDGED, explanation, tell
+from tests.support.corpus import sample_called
+from tests.support.runs import call
+
+Captured = pytest.CaptureFixture[str]
 
 
 def difference(kind: Kind, amount: float = 0.0, **more: object) -> Difference:
@@ -49,3 +56,26 @@ def test_a_warning_explains_what_it_says_that_it_does() -> None:
     assert explanation(difference("place", 1), report) is not None
     assert explanation(difference("place", 2.5), report) is None
     assert explanation(difference("triangles", 1), report) is None
+
+
+def test_what_explains_and_what_explains_nothing_is_noted() -> None:
+    report = reported("part 'gun'")
+    report.skipped("part 'base'", "is kept", "it cannot", "undo it")
+    tell(report, [difference("place", 5), difference("name")])
+    assert report.judged is not None
+    assert [str(one) for one in report.judged] == [
+        "part 'gun' differs: explained by part 'gun': is kept; it cannot; undo it",
+        "part 'gun' differs: nothing explains it",
+        "part 'base': is kept; it cannot; undo it: explains nothing that differs",
+    ]
+    assert [one.why for one in report.not_applied] == ["it cannot", "it cannot", JUDGED]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [([], "the result shows what the file shows"), (["--no-verify"], "was not compared with the file")],
+)
+def test_the_command_lists_them(options: list[str], text: str, tmp_path: Path, capsys: Captured) -> None:
+    assert call(msh2gltf, sample_called("spec__odd__B_PLANT_008").path, "-o", tmp_path / "a.glb", "--quiet") == 0
+    assert call(gltf2msh, tmp_path / "a.glb", "-o", tmp_path / "back.msh", "--explain", *options) == 0
+    assert text in capsys.readouterr().out

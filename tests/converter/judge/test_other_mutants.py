@@ -36,6 +36,8 @@ def same_words(*_: object) -> list[str]:
     return []
 
 
+#: What shows materials of models, or of the level.
+_PLACED = ("terrain", "mission", "unit")
 #: A world, what is replaced by what, and the edits that are ignored then.
 MUTANTS: list[tuple[str, str, object, tuple[str, ...]]] = [
     ("areal map", f"{EDITS}.areal_changes._compare", nothing, ("move corner", "change class", "change flag")),
@@ -56,6 +58,7 @@ MUTANTS: list[tuple[str, str, object, tuple[str, ...]]] = [
     ("points", f"{EDITS}.points._compare", keep_point, ("move point", "turn point", "rename point")),
     ("points", f"{EDITS}.points._add", nothing, ("add point",)),
     ("materials", f"{EDITS}.looks._Comparison._compare_colours", nothing, ("change colour", "change light")),
+    *((name, f"{EDITS}.looks._Comparison._compare_colours", nothing, ("change colour",)) for name in _PLACED),
     ("materials", f"{EDITS}.looks._Comparison._compare_mode", nothing, ("change mode",)),
     ("materials", f"{EDITS}.looks._Comparison._picture", nothing, ("assign picture",)),
 ]

@@ -83,6 +83,18 @@ class World:
 
         return [of(i) for i in range(len(self.nodes))]
 
+    def materials(self, chance: Chance) -> list[Json]:
+        """All materials of one name: the game has one for them."""
+        used = sorted({p["material"] for p in self.file.primitives() if "indices" in p and "material" in p})
+        found = [self.file.json["materials"][i] for i in used]
+        name = found[int(chance.integers(len(found)))]["name"]
+        return [one for one in found if one["name"] == name]
+
+    def change_colour(self, chance: Chance) -> None:
+        some, colour = self.materials(chance), [*map(float, chance.uniform(0.1, 0.9, 3))]
+        for about in (one["pbrMetallicRoughness"] for one in some):
+            about["baseColorFactor"] = [*colour, about.get("baseColorFactor", [1, 1, 1, 1])[3]]
+
     def shown(self) -> Facts:
         """What the edited file shows: facts, and how often each is there."""
         raise NotImplementedError

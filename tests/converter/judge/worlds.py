@@ -109,6 +109,7 @@ class Mission(Assembly):
         "resize zone": resize_zone,
         "move lode": move_lode,
         "change amount": change_amount,
+        "change colour": World.change_colour,
     }
 
 
@@ -169,6 +170,7 @@ class Unit(Assembly):
         "remove part": remove_part,
         "mount part": mount_part,
         "move part": move_part,
+        "change colour": World.change_colour,
     }
 
 
@@ -235,18 +237,6 @@ class Materials(World):
         shutil.copy(source.with_suffix(".wea"), folder / "robot.wea")
         return folder / "robot.msh"
 
-    def materials(self, chance: Chance) -> list[Json]:
-        """All materials of one name: the game has one for them."""
-        used = sorted({p["material"] for p in self.file.primitives()})
-        found = [self.file.json["materials"][i] for i in used]
-        name = found[int(chance.integers(len(found)))]["name"]
-        return [one for one in found if one["name"] == name]
-
-    def change_colour(self, chance: Chance) -> None:
-        some, colour = self.materials(chance), [*map(float, chance.uniform(0.1, 0.9, 3))]
-        for about in (one["pbrMetallicRoughness"] for one in some):
-            about["baseColorFactor"] = [*colour, about.get("baseColorFactor", [1, 1, 1, 1])[3]]
-
     def change_light(self, chance: Chance) -> None:
         some, light = self.materials(chance), [*map(float, chance.uniform(0.1, 0.9, 3))]
         for one in some:
@@ -267,7 +257,7 @@ class Materials(World):
                 texture["index"] = (texture["index"] + by) % count
 
     edits: ClassVar = {
-        "change colour": change_colour,
+        "change colour": World.change_colour,
         "change light": change_light,
         "change mode": change_mode,
         "assign picture": assign_picture,

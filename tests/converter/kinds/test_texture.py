@@ -286,6 +286,18 @@ def test_alpha_that_a_picture_lost_is_reported_once(library: Path, tmp_path: Pat
     assert lost == [False, True, False]
 
 
+@pytest.mark.parametrize("size", [(8, 8), (16, 32)])
+def test_keep_alpha_takes_that_of_the_texture(size: tuple[int, int], library: Path, tmp_path: Path) -> None:
+    source, first, second = tmp_path / "clear.png", noise(8, 8), noise(*size, alpha=False)
+    run("gltf2msh", save(source, first), "--into", library)
+    out = run("gltf2msh", save(source, second), "--into", library, "--keep-alpha")
+    assert (out.returncode, "had alpha" in out.stderr) == (0, False), out.stderr
+    archive = load(library)
+    rgba = read_texm(archive.entries[at(archive, "clear.0")].payload, "x").rgba()
+    np.testing.assert_array_equal(rgba[..., :3], second[..., :3])
+    np.testing.assert_array_equal(rgba[..., 3], first[..., 3].repeat(size[0] // 8, 0).repeat(size[1] // 8, 1))
+
+
 def test_one_run_at_a_time(library: Path, tmp_path: Path) -> None:
     """Two that read the same library would lose one of two textures."""
     source = save(tmp_path / "new.png", noise(4, 4))
