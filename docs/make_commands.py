@@ -29,7 +29,7 @@ RUSSIAN = DOCS / "commands" / "russian.toml"
 #: Returns a text of a page in the page's language.
 Translate = Callable[[str], str]
 #: Examples that a test cannot run.
-SKIPPED = {"--dask": "needs a dask scheduler"}
+SKIPPED = {"--dask": "needs a dask scheduler", "--watch": "waits until it is stopped"}
 
 
 @dataclass(frozen=True)

@@ -297,6 +297,14 @@ class ToMsh(Given):
         help="Change the game itself; the originals and the history are kept in GAME/.msh-gltf.",
         example="gltf2msh out/ --game GAME_COPY --in-place",
     )
+    watch: bool = option(
+        False,
+        "--watch",
+        group="run",
+        help="With --in-place: go on, and put every glTF or picture into the game when it is saved, each save as a "
+        "change of its own; Ctrl+C ends it.",
+        example="gltf2msh out/ --game GAME_COPY --in-place --watch",
+    )
     add: bool = option(
         False,
         "--add",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,10 +16,7 @@ from .common import (
     STDOUT,
     Command,
     console,
-    engine,
-    finish,
     output_path,
-    refuse_device,
     refuse_other_direction,
     said_aloud,
     say,
@@ -41,7 +37,7 @@ if TYPE_CHECKING:
 #: Endings of files that are written.
 _ENDINGS = (".msh", ".map", ".tma", ".dat")
 _OF_PICTURES = ("texm", "mips")
-_OF_RUNS = ("in_place", "add", "tag", "jobs", "fail_fast", "dask", "dry_run", "log_file")
+_OF_RUNS = ("in_place", "watch", "add", "tag", "jobs", "fail_fast", "dask", "dry_run", "log_file")
 _OF_NEW_MODELS = ("add", "tag", "dry_run")
 
 
@@ -134,7 +130,9 @@ def command(context: click.Context, /, **_: object) -> None:
         raise click.UsageError("--into is for one file")
     if given.sidecar is not None:
         raise click.UsageError("--sidecar is for one file; a directory's lie beside its glTF")
-    _import_many(given, options)
+    from .put_back import put_back
+
+    put_back(given, options)
 
 
 def _import_one(given: ToMsh, options: ImportOptions) -> None:
@@ -335,50 +333,6 @@ def _show_problems(given: ToMsh, result: ImportResult) -> None:
     if given.require_all and result.not_applied:
         say(f"gltf2msh: {unapplied(result.not_applied).at(file=str(given.source))}", error=True)
         sys.exit(1)
-
-
-def _import_many(given: ToMsh, options: ImportOptions) -> None:
-    """``gltf2msh`` on a directory; exits with the run's code."""
-    from collections import Counter
-
-    from ..formats.library import MATERIALS
-    from ..game.import_run import import_run
-    from ..game.outcome import open_log, progress_bar
-    from ..game.write_game import Places
-
-    game, output = given.game, given.output
-    if game is None:
-        raise click.UsageError("a directory of glTF needs the game: --game GAME_DIR")
-    if given.in_place == (output is not None):
-        raise click.UsageError("give a new game directory with -o NEW_GAME_DIR, or --in-place")
-    if output == STDOUT:
-        raise click.UsageError("-o -: expected a directory")
-    refuse_device(output or "")
-    if given.log_file is not None:
-        open_log(given.log_file)
-    places = Places(given.source, game, None if output is None else Path(output))
-    run = import_run(
-        places,
-        options,
-        engine(given),
-        partial(progress_bar, quiet=given.quiet),
-        add=given.add,
-        tag=given.tag,
-        require_all=given.require_all,
-        force=given.force,
-        dry_run=given.dry_run,
-    )
-    changed = [outcome for outcome in run.outcomes if outcome.status in ("changed", "added")]
-    painted = [outcome for outcome in run.textures if outcome.status in ("changed", "added")]
-    nouns = Counter(outcome.kind for outcome in changed)
-    nouns += Counter("material" if o.id.startswith(f"{MATERIALS}::") else "texture" for o in painted)
-    nouns["object key"] = sum("key" in outcome.facts for outcome in changed)
-    parts = [plural(count, noun) for noun, count in nouns.items() if count]
-    what = f"{' and '.join(parts) or 'nothing'} went into {game if output is None else output}"
-    if back := sum(outcome.status == "restored" for outcome in run.everything):
-        what += f"; taken back: {plural(back, 'earlier change')}"
-    undo = f"; msh-mod undo {quoted(game)} takes it back" if output is None and (parts or back) else ""
-    finish(run, given, given.report, what + undo)
 
 
 def _import_picture(given: ToMsh) -> None:

@@ -9,7 +9,7 @@ Write models that were edited where a unit or mission shows them into their own 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -53,6 +53,7 @@ def import_run(
     require_all: bool = False,
     force: bool = False,
     dry_run: bool = False,
+    saved: Collection[str] | None = None,
 ) -> Run:
     """Write what changed into the game's archives.
 
@@ -66,6 +67,8 @@ def import_run(
         require_all: write nothing where a difference cannot be applied.
         force: replace what is in the way.
         dry_run: write nothing.
+        saved: paths below the glTF directory: only these are looked at, and what is in force in the game. What
+            ``msh-mod undo`` took back stays so until its file is saved again.
 
     Raises:
         ConversionError: no manifest, overlapping directories, or something is in the way.
@@ -102,7 +105,8 @@ def import_run(
                     "holds nothing to put back", file=str(places.out), hint="name the directory that msh2gltf wrote"
                 )
             run.total = sum(not task.is_texture for task in tasks)
-            _import_all(run, tasks, engine, progress)
+            skipped = set() if saved is None else _not_concerned(tasks, saved, brought)
+            _import_all(run, tasks, engine, progress, skipped)
             if not run.interrupted:
                 add_placed_edits(run, places.game, brought=brought, force=force)
                 add_library_edits(
@@ -224,10 +228,25 @@ def _new_files(out: Path, manifest: Manifest, files: list[Path]) -> list[_New]:
     return found
 
 
-def _import_all(run: Run, tasks: list[ImportTask], engine: Engine, progress: Display) -> None:
+def _not_concerned(tasks: list[ImportTask], saved: Collection[str], brought: Brought) -> set[str]:
+    """The items of which no file was saved, and nothing is in force in the game."""
+    in_force = {item for _, _, layer in brought.layers for item in layer.item.split(JOIN)}
+    out = set()
+    for task in tasks:
+        paths = {task.target, f"{task.target.removesuffix('.glb')}.gltf"}
+        paths |= {output.path for output in task.record.outputs} if task.record is not None else set()
+        if task.id not in in_force and paths.isdisjoint(saved):
+            out.add(task.id)
+    return out
+
+
+def _import_all(run: Run, tasks: list[ImportTask], engine: Engine, progress: Display, skipped: Collection[str]) -> None:
+    def known(task: ImportTask) -> Outcome | None:
+        return Outcome(task.id, "unchanged") if task.id in skipped else untouched_item(task)
+
     ids, sizes = [t.id for t in tasks], [t.record.size if t.record else 0 for t in tasks]
     with progress("comparing", len(tasks)) as tick:
-        outcomes, run.interrupted = engine.gather(import_item, tasks, tick, ids=ids, sizes=sizes, known=untouched_item)
+        outcomes, run.interrupted = engine.gather(import_item, tasks, tick, ids=ids, sizes=sizes, known=known)
     if run.interrupted:
         run.notes.append("nothing was written")
     run.outcomes = [outcome for i, outcome in outcomes.items() if not tasks[i].is_texture]
