@@ -61,6 +61,7 @@ NEVER = {
     " --into ": "the same",
     "--game DIR looks": "the same",
     "--strict": "the same",
+    "--lang": "the extension follows Blender's language",
     "--frame and --up": "the extension reads no OBJ",
     "--generate-lods": "the extension generates no levels",
     "uv tool install msh-gltf --with ": "the zip holds what it needs",

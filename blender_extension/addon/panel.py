@@ -67,6 +67,7 @@ class MSH_PT_model(bpy.types.Panel):
         column.separator()
         column.prop(state, "own_materials")
         column.operator(MSH_OT_put_back.bl_idname, icon="LOOP_BACK")
+        column.prop(state, "put_back_on_save")
         column.operator(MSH_OT_export.bl_idname, icon="EXPORT")
         column.operator(MSH_OT_assets.bl_idname, icon="ASSET_MANAGER")
 

@@ -21,6 +21,9 @@ TEXTS = {
     "Not an imported model": "Модель не импортирована",
     "Export as a New Model": "Экспортировать как новую модель",
     "Put Back Into the Game": "Вернуть в игру",
+    "Put Back on Save": "Возвращать при сохранении",
+    "Put this scene back into the game whenever the .blend is saved in it": "Возвращать эту сцену в игру каждый раз, "
+    "когда в ней сохраняют .blend",
     "Put Into the Game": "Поставить в игру",
     "Make Asset Library": "Создать библиотеку ассетов",
     "Parkan Asset Library (.blend)": "Библиотека ассетов Parkan (.blend)",

@@ -93,6 +93,9 @@ class MshState(bpy.types.PropertyGroup):
     own_materials: BoolProperty(
         name="Own Materials", description="Put changed materials back as copies that only this model uses"
     )
+    put_back_on_save: BoolProperty(
+        name="Put Back on Save", description="Put this scene back into the game whenever the .blend is saved in it"
+    )
     stage: IntProperty(
         name="Stage",
         description="The damage stage that is shown; 0: whole",
@@ -363,7 +366,16 @@ def _after_load(*_: object) -> None:
     _records.clear()  # another file; Blender 4.2 may call a scene of it the same
 
 
-_HANDLERS = {"undo_post": _after_undo, "redo_post": _after_undo, "load_post": _after_load}
+@persistent
+def _before_save(*_: object) -> None:
+    """Put back what the scene shows, so that the .blend knows of it."""
+    state = bpy.context.scene.msh_gltf
+    if state.put_back_on_save and state.sidecar is not None:  # a copy to give away has none
+        with contextlib.suppress(RuntimeError):  # the report says why
+            bpy.ops.export_scene.msh_put_back()
+
+
+_HANDLERS = {"save_pre": _before_save, "undo_post": _after_undo, "redo_post": _after_undo, "load_post": _after_load}
 
 
 CLASSES = (MshRow, MshState, MshPreferences)

@@ -440,7 +440,7 @@ def switched_off(out):
 # steps, which use this file
 from extension_bridge import beyond, cells, corner, turned  # noqa: E402, F401
 from extension_clips import clips, marked  # noqa: E402, F401
-from extension_game import exported_over, given_away, moved_game, panel_of_game, unsaved  # noqa: E402, F401
+from extension_game import exported_over, given_away, moved_game, on_save, panel_of_game, unsaved  # noqa: E402, F401
 from extension_maps import areals, ground, maps  # noqa: E402, F401
 from extension_materials import libraries, materials, namesakes  # noqa: E402, F401
 from extension_missions import assets, missions, placing, units  # noqa: E402, F401

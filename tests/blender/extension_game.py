@@ -102,6 +102,30 @@ def moved_game(out):
     return facts
 
 
+def on_save(out):
+    """Put Back on Save: two saves, one that cannot be put back, and a copy to give away."""
+    path, saved = out / "game.rlb", str(out / "saved.blend")
+    shutil.copy(FILES["turrets"], path)
+    opened(path, "e_tur_01.msh").msh_gltf.put_back_on_save = True
+    facts = {}
+    for name in ("first", "second"):
+        move(0.5)
+        bpy.ops.wm.save_as_mainfile(filepath=saved)
+        facts[name] = report()
+        shutil.copy(path, out / f"{name}.rlb")
+    bpy.ops.wm.open_mainfile(filepath=saved)
+    move(0.5)
+    error_of(bpy.ops.wm.msh_save_without_originals, filepath=str(out / "given.blend"))
+    facts["given"] = path.read_bytes() == (out / "second.rlb").read_bytes()
+    path.rename(out / "gone.rlb")
+    facts["gone"] = (error_of(bpy.ops.wm.save_mainfile), report())
+    (out / "gone.rlb").rename(path)
+    bpy.ops.wm.save_mainfile()
+    facts["undo"] = error_of(bpy.ops.wm.msh_game_undo) or report()
+    facts["undone"] = path.read_bytes() == (out / "second.rlb").read_bytes()
+    return facts
+
+
 def unsaved(out):
     """Blender ended without saving after Put Back: the .blend knows nothing of it."""
     path = out / "game.rlb"

@@ -12,7 +12,7 @@ from tests.support.game import original
 
 __all__ = ["pytestmark", "zip_file"]
 
-STEPS = ("panel_of_game", "moved_game", "unsaved", "exported_over", "given_away")
+STEPS = ("panel_of_game", "moved_game", "on_save", "unsaved", "exported_over", "given_away")
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +47,20 @@ def test_undo_takes_the_last_change_of_the_game_back(seen: Seen) -> None:
     assert facts["again"]["outcome"] == "1 change"
     assert (out / "again.rlb").read_bytes() != turrets()
     assert "transaction 1 is taken back already" in facts["named"]
+
+
+def test_saving_puts_back(seen: Seen) -> None:
+    """One change each; where that is impossible, the .blend is saved all the same, and the panel says why."""
+    facts, out = seen.facts["on_save"], seen.out / "on_save"
+    assert [facts[name]["outcome"] for name in ("first", "second")] == ["1 change", "1 change"]
+    assert len({(out / f"{name}.rlb").read_bytes() for name in ("first", "second")} | {turrets()}) == 3
+    assert facts["second"]["warnings"] == []
+    assert facts["given"]
+    error, said = facts["gone"]
+    assert error == ""
+    assert "is not where it was" in str(said["warnings"])
+    assert facts["undo"]["outcome"].startswith("change 3 ")
+    assert facts["undone"]
 
 
 def test_a_game_that_was_moved_is_asked_for(seen: Seen) -> None:
