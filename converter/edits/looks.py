@@ -44,6 +44,8 @@ _PICTURE_KEPT = (
     "materials keep their picture, and so does what else uses it",
     "paint over the picture, or assign another one (docs/materials.md)",
 )
+#: What an edit of a pair of grounds is about.
+OF_TWO = " (of {}, the {} of the two)"
 _Reason = tuple[str, str]
 
 
@@ -288,7 +290,7 @@ class _Comparison:
             self._reject(what, _NO_LIBRARY)
         else:
             if f"{self._old.definition.lower()}+" in self.where.lower():  # two grounds, mixed
-                what += f" (of {printable(self._material.name)}, the first of the two)"
+                what += OF_TWO.format(printable(self._material.name), "first")
             values = {name: value}
             edit = LibraryEdit(self._material, self.where, what, values, picture=picture)
             self.edits.append(edit)

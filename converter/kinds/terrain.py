@@ -14,6 +14,7 @@ from ..checks.recover import refuse_edit
 from ..checks.recover_maps import checked_terrain
 from ..checks.terrain import check_terrain
 from ..checks.terrain_faces import level_material, level_wear, level_wear_parallel, terrain_coarse_vertex
+from ..edits.grounds import settle_microtextures, settle_pairs
 from ..edits.looks import UNRECORDED, compare_surfaces
 from ..edits.material_rows import settle_terrain_materials
 from ..edits.materials import report_colours_without_table, report_terrain_faces_without_material
@@ -29,7 +30,7 @@ from ..formats.kinds import Kind
 from ..formats.names import readable, stem
 from ..formats.nres import read_nres
 from ..formats.sidecar import Description, Sidecar
-from ..formats.terrain import COARSE, FINE, Terrain, read_terrain, write_terrain
+from ..formats.terrain import COARSE, FINE, NO_MATERIAL, Terrain, read_terrain, write_terrain
 from ..formats.wear import LEVEL_ENDINGS, read_wear_names
 from ..judge.explain import tell
 from ..judge.looks import named
@@ -197,12 +198,20 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
     if given.placed is None:
         report_colours_without_table(given)
     leave_out_hidden(given, lambda _: True)
-    wear = settle_terrain_materials(given, scene, about.materials, about.micro, locked=why_level_locked(about))
+    locked = why_level_locked(about)
+    stated = {
+        i: (extras["first"], extras.get("second", NO_MATERIAL))
+        for i, extras in enumerate(given.material_extras)
+        if "first" in extras
+    }
+    wear = settle_terrain_materials(given, scene, about.materials, about.micro, locked=locked)
     plan = compare_terrain(given, terrain, scene, about.materials)
     compare_terrain_objects(plan, given, terrain, visible_only=about.visible_only or given.placed is not None)
     report_terrain_faces_without_material(plan.report, plan.materials, plan.bare_faces())
     levels = plan.levels.values()
     used = {int(i) for found in levels for i in np.unique(found.edited.triangles.material)} - {-1}
+    drawn = {i: rows for i, rows in stated.items() if i in used}
+    settle_microtextures(wear, given, scene.material_pairs, drawn, locked)
     if given.placed is not None:
         used &= wear.created.keys()
     if used and given.surfaces and not about.shown:
@@ -219,8 +228,10 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
         created=wear.created,
         rows=[pair.name.partition("+")[0] for pair in scene.material_pairs],
     )
-    firsts = {plan.materials[i].partition("+")[0] for i in surfaces.library} | {new.name for new in surfaces.new}
-    others = [name for name in plan.materials if name.partition("+")[0] in firsts]
+    changed = settle_pairs(surfaces, given.surfaces, scene.material_pairs, plan.alike, used, about.library)
+    changed |= {new.name for new in surfaces.new}
+    others = [name for name in plan.materials if name.partition("+")[0] in changed]
+    others += [plan.materials[i] for i in surfaces.library]
     out.differences.concerns(others, "look")  # all pairs of a ground show its colour, and a change says so
     surfaces.new = [_as_second(one, wear.second_of.get(one.name)) for one in surfaces.new] + wear.seconds
     if out.changes:

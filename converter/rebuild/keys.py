@@ -45,7 +45,7 @@ def make_run(
         reduce: drop keys that the runtime sampler reproduces.
     """
     quaternions = _one_sign(quaternions)
-    words = encode_shown(quaternions, encode_unit)
+    words = _settled_words(quaternions)
     same = (words[1:] == words[:-1]).all(axis=1) & (positions[1:] == positions[:-1]).all(axis=1)
     changing = np.flatnonzero(~same)
     if not changing.size:
@@ -60,12 +60,24 @@ def make_run(
     for _ in range(_MOST_PASSES):  # until its own samples give the same keys
         samples = _sampled(run, full.frames.astype(np.float32))
         shown = normalise(samples.quaternion[0], (1, 0, 0, 0))
-        words = encode_shown(shown, encode_unit)
+        words = _settled_words(shown)
         again = _shown_keys(Run(full.frames, samples.position[0], words), shown)
         if again is None or np.array_equal(again.frames, run.frames):
             break
         run = again
     return run
+
+
+def _settled_words(unit: NDArray[np.float64]) -> NDArray[np.int16]:
+    """Return words of unit quaternions that a file, which shows them normalised in float32, leads back to."""
+    words: NDArray[np.int16] = encode_shown(unit, encode_unit)
+    for _ in range(_MOST_PASSES):
+        shown = normalise(decode_unit(words), (1, 0, 0, 0)).astype(np.float32)
+        again: NDArray[np.int16] = encode_shown(shown.astype(np.float64), encode_unit)
+        if np.array_equal(again, words):
+            break
+        words = again
+    return words
 
 
 def _one_sign(quaternions: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -236,6 +236,24 @@ def test_in_a_game_and_undone(tmp_path: Path) -> None:
     assert place.differing() == set()
 
 
+@pytest.mark.parametrize(("text", "everywhere"), [("MIC_NEW", True), ("MIC_NEW", False), ("x" * 40, True)])
+def test_a_microtexture_is_renamed_by_the_extras_of_all_its_materials(edit: Edit, text: str, everywhere: bool) -> None:
+    for material in edit.document.json["materials"]:
+        extras = material["extras"]["msh"]
+        for key, name in (("first", "microtexture"), ("second", "microtexture2")):
+            if extras[key] == 6 and (everywhere or "+" not in material["name"]):
+                extras[name] = text
+    back = edit.back()
+    if everywhere and len(text) < 36:
+        assert lists(back) == (FIRST, SECOND.replace(b"6 " + micro(6), b"6 MIC_NEW", 1))
+        assert said(back) == []
+        assert [str(one) for one in back.changes] == [f"row 6 of Land2.wea: {micro(6).decode()!r} became 'MIC_NEW'"]
+    else:
+        (line,) = said(back)
+        assert f"microtexture {micro(6).decode()!r} became {text!r}" in line
+        assert lists(back) == (FIRST, SECOND)
+
+
 def test_custom_properties_beyond_a_byte(edit: Edit) -> None:
     edit.document.json["materials"][2]["extras"]["msh"]["first"] = 300
     with pytest.raises(ConversionError, match=r"has a material that Land1\.wea does not have"):

@@ -397,11 +397,24 @@ def test_a_single_file_gives_files_of_what_is_new(edit: NewEdit, tmp_path: Path)
     assert (tmp_path / "two/rust.mat0").read_bytes() == (one / "rust.mat0").read_bytes()
 
 
-def test_a_recolour_of_two_grounds_is_of_the_first_and_says_so(edit: NewEdit) -> None:
+@pytest.mark.parametrize("also", ["", "the second", "extras"])
+def test_a_recolour_of_two_grounds_is_of_the_one_that_was_changed_and_says_so(edit: NewEdit, also: str) -> None:
+    """The second one, where it is recoloured alike or the extras name it; else the first one."""
     land = "DATA/MAPS/Tut_1/Land.glb"
     names = [m["name"] for m in Editable(edit.out / land).json["materials"]]
-    both = next(name for name in names if "+" in name)
+    both = next(n for n in names if "+" in n and {*n.split("+")} <= {*names})
     edit.material(land, both, colour(0.2140411, 0, 1, 1))
+    if also:
+        first, _, second = both.partition("+")
+        if also == "extras":
+            edit.material(land, both, lambda material: material["extras"]["msh"].update(material=second))
+        else:
+            edit.material(land, second, colour(0.2140411, 0, 1, 1))
+        report = edit.out.parent / "report.json"
+        edit.back("--report", str(report))
+        assert edit.differing("Material.lib") == [second]
+        assert f"(of {second}, the second of the two)" in report.read_text("utf-8")
+        return
     report = edit.out.parent / "report.json"
     text, files = edit.back("--report", str(report), "--own-materials")
     assert files == {"Material.lib"}, text
@@ -409,6 +422,7 @@ def test_a_recolour_of_two_grounds_is_of_the_first_and_says_so(edit: NewEdit) ->
     first = both.partition("+")[0]
     assert edit.differing("Material.lib") == [first]
     assert f"(of {first}, the first of the two)" in report.read_text("utf-8")
+    assert f"{first} changes everywhere, and the file shows it as it was in {first}" in report.read_text("utf-8")
 
 
 def test_a_recolour_of_two_grounds_is_of_the_one_that_is_new(edit: NewEdit) -> None:

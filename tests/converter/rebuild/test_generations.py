@@ -12,6 +12,7 @@ from msh_gltf import import_gltf
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import load_file
 from msh_gltf.converter.options import ExportOptions, ImportOptions
+from msh_gltf.converter.rebuild.keys import make_run
 from tests.support.corpus import sample_called
 from tests.support.foreign import Builder, quaternion
 from tests.support.gltf_edit import Editable
@@ -75,6 +76,18 @@ def test_one_slow_turn_settles_at_once(tmp_path: Path) -> None:
     b.node(name="n", mesh=b.mesh())
     b.clip(0, "rotation", np.arange(161) / 24, [quaternion((1, 2, 3), 0.004 * k + 1e-5 * k * k) for k in range(161)])
     stays(b.save(tmp_path), tmp_path)
+
+
+def test_words_of_small_turns_are_those_that_they_lead_back_to() -> None:
+    """Of words that show nearly the same pose the same ones are written again."""
+    turns = np.random.default_rng(1).uniform(-0.01, 0.01, (20_000, 4))
+    turns[:, 0] = 1
+    places = np.zeros((len(turns), 3), np.float32)
+    words = make_run(turns / np.linalg.norm(turns, axis=1)[:, None], places, 0, reduce=False).words
+    stored = (words.astype(np.float32) * (np.float32(1) / np.float32(32767))).astype(float)
+    shown = stored / np.linalg.norm(stored, axis=1)[:, None]
+    again = make_run(shown.astype(np.float32).astype(float), places, 0, reduce=False).words
+    assert np.array_equal(again, words)
 
 
 @pytest.mark.parametrize("name", ["retail__static__i_room_006", "spec__system__R_H_002"])
