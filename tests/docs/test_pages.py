@@ -10,7 +10,6 @@ import pytest
 from tests.docs.materials import ROOT
 from tests.docs.runner import ANY, Page, Shell, Step, fits, steps_of
 
-#: A Russian page has the blocks of the English one, which a test of its own compares.
 PAGES = [
     path
     for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -22,9 +21,21 @@ NAMES = [path.relative_to(ROOT).as_posix() for path in PAGES]
 MAKES = "python examples/make_"
 FENCE = re.compile(r"^ *```(.*)$", re.MULTILINE)
 RUN = [path for path in PAGES if {"console", "python"} & set(FENCE.findall(path.read_text("utf-8")))]
+#: What the runner looks at: blocks, and where one is skipped, whose reason is in the page's language.
+BLOCK = re.compile(r"^ *(?:```(?:console|python|output)\n.*?^ *```|<!-- skip: \w+)", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("path", RUN, ids=lambda path: path.relative_to(ROOT).as_posix())
+def differs(russian: Path) -> bool:
+    """Whether a block of a Russian page is not, byte for byte, that of the English page, which is run."""
+    english = russian.with_name(russian.name.replace(".ru.md", ".md"))
+    return BLOCK.findall(russian.read_text("utf-8")) != BLOCK.findall(english.read_text("utf-8"))
+
+
+#: Running the others would run the same twice.
+RUSSIAN = [page for path in RUN if (page := path.with_suffix(".ru.md")).is_file() and differs(page)]
+
+
+@pytest.mark.parametrize("path", [*RUN, *RUSSIAN], ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_page(path: Path, tmp_path: Path) -> None:
     if re.search(r"^\$ msh2gltf .*--thumbnails", path.read_text("utf-8"), re.MULTILINE):
         pytest.importorskip("vtkmodules", reason="no VTK (the preview extra)")
@@ -37,6 +48,19 @@ def test_page(path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", READERS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_pages_to_follow_leave_no_block_out(path: Path) -> None:
     assert "<!-- skip:" not in path.read_text("utf-8")
+
+
+def test_a_russian_page_is_run_unless_its_blocks_are_those_of_a_page_that_is(tmp_path: Path) -> None:
+    """A comment in Russian is a difference; every Russian page with blocks belongs to an English one that is run."""
+    pages = [
+        path
+        for path in [*ROOT.glob("*.ru.md"), *(ROOT / "docs").rglob("*.ru.md")]
+        if BLOCK.search(path.read_text("utf-8"))
+    ]
+    assert {path.name.replace(".ru.md", ".md") for path in pages} <= {path.name for path in RUN}
+    for name, comment in (("a.md", "same"), ("a.ru.md", "то же"), ("b.md", "one"), ("b.ru.md", "one")):
+        (tmp_path / name).write_text(f"text\n\n```python\nx = 1  # {comment}\n```\n", "utf-8")
+    assert [differs(tmp_path / f"{name}.ru.md") for name in "ab"] == [True, False]
 
 
 def test_what_a_page_starts_with_is_its_first_block() -> None:
