@@ -26,6 +26,9 @@ _NORMAL = float(np.cos(np.radians(1.2)))
 #: How far editors turn a part, in radians, and move it, of the model's size.
 _PART_TURN, _PART_MOVE = 1e-5, 2e-6
 
+#: What a difference of triangles is called, where its kind says less.
+_WORDS: dict[Kind, str] = {"fact": "tri_flags"}
+
 #: What the exporter calls a material of a row without a name.
 _ROW = re.compile(r"material_\d+")
 
@@ -329,7 +332,7 @@ class Comparison:
             rows = np.unique(i[best & wrong])
             for owner in np.unique(a.owner[rows]).tolist():
                 own = rows[a.owner[rows] == owner]
-                text = f"has other {kind} on {plural(len(own), 'triangle')} in the game"
+                text = f"has other {_WORDS.get(kind, kind)} on {plural(len(own), 'triangle')} in the game"
                 thing, title = self.file.things[owner], cell_title(*cell, self.result.dialect)
                 names = {*thing.named_by(kind)}
                 if kind in ("materials", "flags of materials"):
@@ -368,6 +371,8 @@ class Comparison:
             theirs = np.full((len(i), 3, 4), 255, np.uint8) if b.colours is None else corners(b.colours)
             other: Bools = np.abs(a.colours[i].astype(np.int16) - theirs) > _COLOUR
             out["vertex colours"] = np.asarray((other & a.known[i][:, None]).any(axis=(1, 2)))
+        if a.flags is not None and b.flags is not None:
+            out["fact"] = (a.flags[i] >= 0) & (a.flags[i] != b.flags[j])
         out["materials"], out["flags of materials"] = self._materials(a.material[i], b.material[j])
         looks: Bools = np.zeros(len(i), np.bool_)
         if self.file.looks and self.result.looks:
@@ -402,7 +407,10 @@ class Comparison:
             )
             named.append(bool(names - {""}) and not names & others and not by_row)
             had = self.result.facts_of_materials[k]
-            facts.append(any(had.get(n) != v for n, v in self.file.facts_of_materials[m].items()))
+            mine_of = self.file.facts_of_materials[m]
+            behind = None if "portal" not in mine_of else self.partner.get(mine_of["portal"])
+            stated = {**mine_of, "portal": had.get("portal", -1) if behind is None else behind}
+            facts.append(any(had.get(n, -1) != v for n, v in stated.items()))
         of = of.reshape(-1)
         return np.array(named, np.bool_)[of], np.array(facts, np.bool_)[of]
 

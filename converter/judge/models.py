@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -12,12 +12,14 @@ from ..edits.frame_rate import Timing
 from ..edits.node_roles import NodeRoles, Role
 from ..edits.nodes import POSE_NOISE, model_size
 from ..findings import Report
+from ..formats.model import BATCH_PORTAL
 from ..numeric.pose import parents_first
 from ..scene.dialect import Dialect
 from ..scene.part_names import part_key, part_name
-from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Node, Scene, Track
+from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Material, Node, Scene, Track
 from .shown import (
     F64,
+    I64,
     MOST_FRAMES,
     MOST_POSES,
     MOVE,
@@ -83,9 +85,9 @@ def shown_by_scene(scene: Scene, frames: F64 | None = None) -> Shown:
         node = scene.nodes[part.node]
         name = part_name(node.name, part.lod, part.group, scene.dialect)
         names = (part_key(node.name, part.lod, part.group), node.name, name, *out.things[part.node].names)
-        lists.setdefault((part.lod, part.group), []).append(
-            triangles_of(scene.streams, scene.meshes[part.mesh], len(out.things))
-        )
+        found = triangles_of(scene.streams, mesh := scene.meshes[part.mesh], len(out.things))
+        found.flags = np.zeros(len(found), np.int64) if mesh.tri_flags is None else mesh.tri_flags.astype(np.int64)
+        lists.setdefault((part.lod, part.group), []).append(found)
         below = out.things[part.node]
         at = (below.turn, below.move, below.moving)
         out.things.append(Thing(name, part.node, below.world, {}, names, *at, own=3))
@@ -97,7 +99,9 @@ def scene_materials(out: Shown, scene: Scene) -> Shown:
     """Add the materials of a model to what is shown, and return it."""
     out.materials = [{material.name.casefold()} for material in scene.materials]
     out.rows = [material.row for material in scene.materials]
-    out.facts_of_materials = [{name: getattr(material, name) for name in _FACTS} for material in scene.materials]
+    out.facts_of_materials = [
+        {name: getattr(material, name) for name in _FACTS} | {"portal": material.w6} for material in scene.materials
+    ]
     return out
 
 
@@ -265,16 +269,43 @@ class FileOfModel:
             thing.moving = i in moving or (above >= 0 and out.things[above].moving)
             mesh = self.given.meshes[item.mesh]
             found = triangles_of(self.given.streams, mesh, len(out.things), poses[0, :3, :3])
+            found.flags = self._flags(i, role, found)
             lists.setdefault(cell, []).append(found)
             out.things.append(thing)
         out.cells = {cell: joined(found) for cell, found in lists.items()}
         out.materials = [ways(material.name) for material in self.given.materials]
         out.rows = [material.row for material in self.given.materials]
+        thing_of = {role.stored: place[i] for i in place if (role := self.roles[i]) and role.stored is not None}
         out.facts_of_materials = [
             {name: value for name in _FACTS if (value := getattr(material, name)) >= 0}
+            | ({"portal": thing_of[material.w6]} if self._is_portal(material) and material.w6 in thing_of else {})
             for material in self.given.materials
         ]
         return out
+
+    def _is_portal(self, material: Material) -> bool:
+        """Whether triangles of a material show that a node is behind them (docs/reference/model.md)."""
+        is_retail = self.stored is not None and self.stored.dialect is Dialect.RETAIL
+        return is_retail and material.batch_flags > 0 and bool(material.batch_flags & BATCH_PORTAL)
+
+    def _flags(self, i: int, role: Role | None, found: Triangles) -> I64:
+        """The flags that were edited: those of a material, else of an object that are not as exported. (T,)."""
+        of_materials = np.array([*(-1 if v is None else v for v in self.given.material_flags), -1], np.int64)
+        own, exported = self.given.nodes[i].tri_flags
+        cell = (-1, 0, 0) if role is None else (role.stored, *self.cell)
+        if role is not None and role.is_part:
+            cell = (role.owner, role.lod, role.group)  # type: ignore[assignment]
+        before = self._flags_before.get(cell)
+        value = exported if own is None or (exported is not None and own == before) else own
+        stated = -1 if value is None or value == before else value
+        flags = of_materials[np.minimum(found.material, len(of_materials) - 1)]
+        return np.asarray(np.where(flags < 0, stated, flags))
+
+    @cached_property
+    def _flags_before(self) -> dict[tuple[int | None, int, int], int | None]:
+        """What was exported for each stored cell."""
+        parts = [] if self.stored is None else self.stored.parts
+        return {p[:3]: self.stored.meshes[p.mesh].common_flags for p in parts if self.stored is not None}
 
     def _add_nodes(self, out: Shown, world: F64, moving: set[int]) -> dict[int, int]:
         """Add the nodes; return the thing of each item that is one."""

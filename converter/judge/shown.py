@@ -79,6 +79,7 @@ class Triangles:
         uv0, uv1: (N, 3, 2) float32, or ``None``.
         colours: (N, 3, 4) uint8, or ``None``.
         known: (N, 4) which channels of the colour mean something.
+        flags: (N,) ``tri_flags``, -1 = not stated, or ``None``.
     """
 
     local: F64
@@ -89,6 +90,7 @@ class Triangles:
     uv1: F32 | None = None
     colours: NDArray[np.uint8] | None = None
     known: Bools | None = None
+    flags: I64 | None = None
 
     def __len__(self) -> int:
         return len(self.owner)
@@ -109,7 +111,7 @@ class Triangles:
 
     def select(self, chosen: Bools) -> Triangles:
         """Return some of them."""
-        optional = (self.normals, self.uv0, self.uv1, self.colours, self.known)
+        optional = (self.normals, self.uv0, self.uv1, self.colours, self.known, self.flags)
         rest = [None if array is None else array[chosen] for array in optional]
         return Triangles(self.local[chosen], self.owner[chosen], self.material[chosen], *rest)  # type: ignore[arg-type]
 
@@ -246,7 +248,7 @@ def joined(lists: Sequence[Triangles]) -> Triangles:
         arrays = [getattr(one, name) for one in lists]
         return None if arrays[0] is None else np.concatenate(arrays)
 
-    names = ("local", "owner", "material", "normals", "uv0", "uv1", "colours", "known")
+    names = ("local", "owner", "material", "normals", "uv0", "uv1", "colours", "known", "flags")
     return Triangles(*(column(name) for name in names))  # type: ignore[arg-type]
 
 

@@ -32,6 +32,8 @@ MODELS: list[tuple[str, object, tuple[str, ...]]] = [
     (f"{EDITS}.triangles.normals_apart", _alike, ("change normals",)),
     (f"{EDITS}.triangles.colours_apart", _alike, ("change colours",)),
     (f"{EDITS}.triangles.Match.compare_materials", nothing, ("assign material",)),
+    (f"{EDITS}.triangles.Match.compare_flags", nothing, ("set tri flags of an object",)),
+    ("msh_gltf.converter.rebuild.model.renumber", nothing, ("delete node but not its children",)),
     (f"{EDITS}.model._name_changes", nothing, ("rename node",)),
     (f"{EDITS}.model._label_changes", nothing, ("change label",)),
     (f"{EDITS}.model._node_changes", nothing, ("change flags",)),
@@ -39,6 +41,10 @@ MODELS: list[tuple[str, object, tuple[str, ...]]] = [
     (f"{EDITS}.plan._missing_parts", nothing, ("delete part", "delete shown part")),
     ("msh_gltf.converter.kinds.import_model.place_parts", nothing, ("move part object", "scale part object")),
     (f"{EDITS}.nodes.rigid_part", lambda name, world, above: _rigid(world), ("mirror node", "scale node")),
+]
+#: The same, of edits that the export of a result does not show: a reader of it cannot see them.
+UNSEEN: list[tuple[str, object, tuple[str, ...]]] = [
+    (f"{EDITS}.triangles.Match.compare_flags", nothing, ("set tri flags of a material",))
 ]
 
 

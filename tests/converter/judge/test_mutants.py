@@ -44,9 +44,10 @@ def judged(back: ImportResult) -> list[str]:
     return [one.where for one in back.not_applied if one.why == JUDGED]
 
 
-@pytest.mark.parametrize(
-    ("target", "instead", "kinds"), mutants.MODELS, ids=[f"{m[0].rpartition('.')[2]} {m[2][0]}" for m in mutants.MODELS]
-)
+ALL = [*mutants.MODELS, *mutants.UNSEEN]
+
+
+@pytest.mark.parametrize(("target", "instead", "kinds"), ALL, ids=[f"{m[0].rpartition('.')[2]} {m[2][0]}" for m in ALL])
 def test_an_ignored_edit_is_named(
     target: str, instead: object, kinds: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
