@@ -45,6 +45,7 @@ class Difference:
         amount: how much: a distance, or a number of triangles.
         moving: whether it is about where something is that a clip moves.
         cell: that of a part, as reports call it.
+        reason: why the result cannot show it, and what to do, where that is known.
     """
 
     where: str
@@ -54,6 +55,7 @@ class Difference:
     amount: float = 0.0
     moving: bool = False
     cell: str = ""
+    reason: tuple[str, str] | None = None
 
 
 @dataclass

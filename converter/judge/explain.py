@@ -65,15 +65,15 @@ def tell(report: Report, differences: Sequence[Difference]) -> None:
     report.judged += [Explained("", str(one)) for one in report.not_applied if str(one) not in why]
     left = [one for one, line in zip(differences, why, strict=True) if line is None]
     left.sort(key=lambda one: -one.amount)
-    lines: dict[str, list[Difference]] = {}
+    lines: dict[tuple[str, tuple[str, str]], list[Difference]] = {}
     for one in left:
-        lines.setdefault(one.where, []).append(one)
+        lines.setdefault((one.where, one.reason or (JUDGED, _INSTEAD)), []).append(one)
     shown = [*lines.items()]
     if len(shown) > MOST_LINES:
         shown = shown[: MOST_LINES - 1]
-    for where, found in shown:
+    for (where, reason), found in shown:
         what = ", ".join(dict.fromkeys(one.what for one in found))
-        report.skipped(where, what, JUDGED, _INSTEAD)
+        report.skipped(where, what, *reason)
     if len(lines) > len(shown):
         rest = plural(len(lines) - len(shown), "other place")
         report.skipped(rest, "show something else in the game than in the file", JUDGED, _INSTEAD)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ..checks.recover import checked_model
 from ..edits.frame_rate import Timing
 from ..edits.nodes import POSE_NOISE, ROTATION_NOISE, model_size
@@ -22,7 +24,11 @@ from .levels import take_levels
 from .looks import WrittenLooks, looks_of_file
 from .models import FileOfModel, frames_of, shown_by_scene
 from .points import differences_of_points
-from .shown import ways
+from .shown import ways, world_poses
+
+#: How far a node may be away between frames, of the model's size.
+_BETWEEN = 1e-3
+_EVENLY = ("the game moves evenly from one frame to the next", "make keys where it should be, on whole frames")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +112,7 @@ def differences_of_model(
     comparison = Comparison(shown, result, absent)
     found += comparison.run()
     found += _at_rest(file, scene, comparison.partner)
+    found += _between(file, scene, comparison, count)
     if written.points is not None:
         node_of = {i: comparison.partner[k] for i, k in file.place.items() if k in comparison.partner}
         found += differences_of_points(seen.nodes, node_of, scene, points_in(scene, written.points)[0])
@@ -127,6 +134,28 @@ def _at_rest(file: FileOfModel, written: Scene, partner: Mapping[int, int]) -> l
             names = frozenset(name.casefold() for name in (item.name, *ways(item.name)) if name)
             found.append(Difference(f"node {printable(item.name)!r}", "place", what, names, moving=True))
     return found
+
+
+def _between(file: FileOfModel, written: Scene, comparison: Comparison, count: int) -> list[Difference]:
+    """How far nodes are from where the file shows them between frames at most: one difference for the clip."""
+    frames = file.halves(count)
+    if not len(frames) or not comparison.partner:
+        return []
+    items = {k: i for i, k in file.place.items()}
+    mine, theirs = ([items[i] for i in comparison.partner], [*comparison.partner.values()])
+    ends = np.concatenate([frames, frames - 0.5, frames + 0.5])
+    a = world_poses(file.items, file.tracks, ends)[mine]
+    b = world_poses(written.nodes, written.tracks, ends)[theirs]
+    apart = np.linalg.norm(a[..., :3, 3] - b[..., :3, 3], axis=-1).reshape(len(mine), 3, -1)
+    away = apart[:, 0] - apart[:, 1:].max(axis=1)  # what whole frames show is told of them
+    if not len(away) or (most := float(away.max())) <= _BETWEEN * comparison.result.size:
+        return []
+    node, at = np.unravel_index(int(away.argmax()), away.shape)
+    name = next((n for n in (*comparison.file.clip, written.name) if n), "")
+    what = f"is up to {most:.3g} away between frames (node {printable(file.items[mine[node]].name)!r}, {frames[at]:g})"
+    names = frozenset({name.casefold(), "clip", "animation"} - {""})
+    where = f"animation {printable(name)!r}"
+    return [Difference(where, "clip", what, names, most, moving=True, reason=_EVENLY)]
 
 
 def judge_model(report: Report, *args: object, **more: object) -> None:

@@ -232,12 +232,22 @@ class FileOfModel:
         if self.held > 1 and self.stored is not None and self.stored.tracks:
             common = reduce(np.intersect1d, [c.frames for c in _channels(self.stored.tracks)])
             return np.union1d(common[common <= count - 1], [0.0])
-        keys = np.concatenate([np.zeros(1), *(c.frames for c in _channels(self.tracks))])
+        keys = self._keys()
         if np.mean(keys % 1 == 0) > _ON_WHOLE:
             most = max(MOST_FRAMES, MOST_POSES // max(len(self.items), 1))
             return some_of(count, most).astype(np.float64)
         whole = np.unique(keys[(keys % 1 == 0) & (keys >= 0) & (keys <= count - 1)])
         return whole[some_of(len(whole))]
+
+    def _keys(self) -> F64:
+        """The times of all keys, and 0."""
+        return np.concatenate([np.zeros(1), *(c.frames for c in _channels(self.tracks))])
+
+    def halves(self, count: int) -> F64:
+        """Return frames to look at that are halfway between whole ones; none where those are not what has keys."""
+        if self.held > 1 or not self.tracks or np.mean(self._keys() % 1 == 0) <= _ON_WHOLE:
+            return np.empty(0)
+        return some_of(count - 1).astype(np.float64) + 0.5 if count > 1 else np.empty(0)
 
     # -------------------------------------------------------------- what is shown
 

@@ -69,3 +69,12 @@ def _is_named(place: tuple[Path, int], kind: str, folder: Path) -> bool:
         return bool(judged(imported(*_one(place, kind), folder)))
     except ConversionError:
         return False
+
+
+def test_motion_between_frames_is_named_once(tmp_path: Path) -> None:
+    """A clip whose keys hold until the next is where the game is on whole frames alone."""
+    for place in places("step interpolation", 4):
+        back = imported(*_one(place, "step interpolation"), tmp_path)
+        assert len(back.not_applied) == 1
+        assert "away between frames (node" in back.not_applied[0].what
+        assert back.data == place[0].read_bytes()

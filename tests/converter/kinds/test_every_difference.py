@@ -107,7 +107,8 @@ def outcomes(
         lines = [str(one) for one in back.not_applied if one.why == JUDGED]
         if set(kinds) <= set(HARMLESS) and mode != "alone":
             assert back.changes == []
-            assert messages(back) == []
+            steps = "step interpolation" in kinds  # what is shown between whole frames is another thing
+            assert [text for text in messages(back) if not (steps and "away between frames" in text)] == []
             assert back.data == model.read_bytes()
         second = again(model, back, folder)
         before = Shown(Editable(first))
