@@ -49,7 +49,6 @@ def _run_of(given: ToMsh, options: ImportOptions, saved: set[str] | None = None)
     """Put a directory back, or what was saved there; the run, and the line that ends it."""
     from collections import Counter
 
-    from ..formats.kinds import Kind
     from ..formats.library import MATERIALS
     from ..game.import_run import import_run
     from ..game.outcome import progress_bar
@@ -69,17 +68,17 @@ def _run_of(given: ToMsh, options: ImportOptions, saved: set[str] | None = None)
         dry_run=given.dry_run,
         saved=saved,
     )
-    changed = Counter(outcome.kind for outcome in run.outcomes if outcome.status in ("changed", "added"))
+    changed = [outcome for outcome in run.outcomes if outcome.status in ("changed", "added")]
     painted = [outcome for outcome in run.textures if outcome.status in ("changed", "added")]
-    materials = sum(outcome.id.startswith(f"{MATERIALS}::") for outcome in painted)
-    what = " and ".join(plural(count, kind) for kind, count in changed.items()) or plural(0, Kind.MODEL)
-    for count, noun in ((len(painted) - materials, "texture"), (materials, "material")):
-        what += f" and {plural(count, noun)}" if count else ""
-    keys = sum("key" in o.facts and o.status in ("changed", "added") for o in run.outcomes)
-    what += f" and {plural(keys, 'object key')}" if keys else ""
-    wrote = changed or painted or any(o.status == "restored" for o in run.everything)
-    undo = f"; msh-mod undo {quoted(game)} takes it back" if output is None and wrote else ""
-    return run, f"{what} went into {game if output is None else output}{undo}"
+    nouns = Counter(outcome.kind for outcome in changed)
+    nouns += Counter("material" if o.id.startswith(f"{MATERIALS}::") else "texture" for o in painted)
+    nouns["object key"] = sum("key" in outcome.facts for outcome in changed)
+    parts = [plural(count, noun) for noun, count in nouns.items() if count]
+    what = f"{' and '.join(parts) or 'nothing'} went into {game if output is None else output}"
+    if back := sum(outcome.status == "restored" for outcome in run.everything):
+        what += f"; taken back: {plural(back, 'earlier change')}"
+    undo = f"; msh-mod undo {quoted(game)} takes it back" if output is None and (parts or back) else ""
+    return run, what + undo
 
 
 def _watch(given: ToMsh, options: ImportOptions) -> NoReturn:
