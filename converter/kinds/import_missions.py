@@ -17,7 +17,9 @@ from ..edits.unit import edit_unit
 from ..errors import ConversionError
 from ..formats.mission import BUILDING, UNIT, VEGETATION, Mission, kind_of_unit, read_mission, write_mission
 from ..formats.names import readable, stem, without_number
+from ..formats.nres import read_nres
 from ..formats.sidecar import Description, Sidecar
+from ..formats.terrain import read_terrain
 from ..formats.unit import UNIT_ENDING, UNITS, read_unit, write_unit
 from ..judge.assemblies import PlacedModel, differences_of_mission
 from ..judge.explain import tell
@@ -32,6 +34,7 @@ from .import_placed import ShownFiles, import_ground, import_placed
 from .import_result import ImportResult, written_looks
 from .library_edits import add_surface_edits
 from .registry import Game, find_game
+from .seats import seat_warnings
 
 
 def import_mission(kept: Sidecar, imported: ImportedScene, options: ImportOptions, gltf: Path) -> ImportResult:
@@ -63,6 +66,7 @@ def import_mission(kept: Sidecar, imported: ImportedScene, options: ImportOption
     placements = Placements(imported, edit.world, files.shown, edit.new_items, edit.exchanged)
     changed = _add_placed(out, imported, about, files, placements, game, options)
     import_ground(out, files, placements, mission, game, options)
+    _tell_seats(out, mission, edit.mission, files, game)
     out.kept_all = not changed
     if not changed:
         return out
@@ -70,6 +74,16 @@ def import_mission(kept: Sidecar, imported: ImportedScene, options: ImportOption
     if write_mission(read_mission(out.data, about.source)) != out.data:
         raise ConversionError("the written mission does not read back", value=about.source)
     return out
+
+
+def _tell_seats(out: ImportResult, stored: Mission, edited: Mission, files: ShownFiles, game: Game | None) -> None:
+    """Name the height at which moved buildings will stand, on the level as it is now."""
+    if files.level is None or game is None:
+        return
+    level = files.level.description
+    edits = [one.result.data for one in out.placed if one.sha256 == level.source_sha256]
+    ground = read_terrain(read_nres(edits[0] if edits else files.level.source, level.source), level.source)
+    out.differences.warnings += seat_warnings(stored, edited, ground, game)
 
 
 def _prepare(imported: ImportedScene) -> None:

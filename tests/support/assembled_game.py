@@ -58,6 +58,8 @@ class GameParts:
     routes: list[tuple[int, list[tuple[float, float, float]]]] = field(
         default_factory=lambda: [(7, [(1, 1, 0), (9, 1, 0), (9, 9, 0)])]
     )
+    #: Further entries of ``static.rlb``: type, name, bytes.
+    more: list[tuple[int, bytes, bytes]] = field(default_factory=list)
     map: str = "DATA\\MAPS\\M1\\land"
 
     @property
@@ -70,7 +72,7 @@ class GameParts:
         """Write the game below a directory; returns its mission."""
         room, rock = model(ROOM), model(ROCK)
         wear = (DATA / f"{ROOM}.wea").read_bytes()
-        rows = [(MESH, b"room.msh", room), (WEAR, b"room.wea", wear), (MESH, b"rock.msh", rock)]
+        rows = [(MESH, b"room.msh", room), (WEAR, b"room.wea", wear), (MESH, b"rock.msh", rock), *self.more]
         write(root / "static.rlb", archive([entry(*row) for row in rows]))
         write(root / "objects.rlb", make.registry(self.objects))
         for path, parts in self.units.items():

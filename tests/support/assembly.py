@@ -69,6 +69,7 @@ def placed(
     turn: float = 0.0,
     scale: float = 1.0,
     name: str = "",
+    start: int = 0,
     host: tuple[int, int] = (-1, -1),
     properties: Sequence[tuple[int, float, str]] = (),
 ) -> bytes:
@@ -84,7 +85,7 @@ def placed(
     if version >= 7:
         out += text(name)
     if version >= 8:
-        out += struct.pack("<I", 0)
+        out += struct.pack("<I", start)
     if version >= 9:
         out += struct.pack("<2i", *host)
     if version >= 6:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tests.converter.kinds.test_export_units import exported
 from tests.support.assembled_game import BASE, ROBOT, GameParts
 from tests.support.gltf_edit import Editable
 from tests.support.runs import call
+from tests.support.terrain_twin import Tables
 
 Node = dict[str, Any]
 
@@ -99,6 +101,41 @@ def test_a_moved_and_turned_building_changes_its_record_alone(edited: Edited) ->
     np.testing.assert_allclose(record["position"], (110, 120, 7))
     np.testing.assert_allclose(record["turns"], (0, 0, 0.5), atol=1e-6)
     assert [one.record.tobytes() for one in now.objects[1:]] == [one.record.tobytes() for one in before.objects[1:]]
+
+
+@pytest.mark.parametrize("start", [0, 1])
+def test_a_moved_building_says_at_which_height_it_will_likely_stand(start: int, tmp_path: Path) -> None:
+    """The mean height of the ground below the corners of its outline, unless its start flag is set."""
+    outline = np.float32([[-30, -20, 5], [40, -20, 6], [40, 25, 5], [-30, 25, 7], [-30, -20, 5]])
+    ring = struct.pack("<2i", 1, 4) + outline.tobytes()
+    parts = GameParts(more=[(int.from_bytes(b"BASE", "little"), b"base.bas", ring + bytes(32) + ring)])
+    parts.objects["fr_base"][1].append(("static.rlb", "base.bas"))
+    parts.placed[0]["start"] = start
+    edited = Edited(tmp_path, parts)
+    edited.object(0)["translation"] = [130.0, 2.0, -140.0]
+    edited.object(0)["rotation"] = [0.0, float(np.sin(0.25)), 0.0, float(np.cos(0.25))]
+    edited.object(2)["translation"] = [130.0, 2.0, -140.0]  # a unit
+    out, _, _ = edited.back(game=str(tmp_path / "GAME"))
+    lines = [line for line in out.warnings if "stands likely" in line]
+    turn = np.array([[np.cos(0.5), -np.sin(0.5)], [np.sin(0.5), np.cos(0.5)]])
+    level = Tables((tmp_path / "GAME/DATA/MAPS/M1/Land.msh").read_bytes())
+    heights = [height(level, point) for point in outline[:4, :2] @ turn.T + [130, 140]]
+    said = f"object 'Base': stands likely at z {np.mean(heights):.2f} in the game, not at 2.00: without its start flag"
+    assert len(lines) == (not start)
+    assert all(line.startswith(said) for line in lines)
+
+
+def height(level: Tables, point: np.ndarray) -> float:
+    """The height of the only face of the fine level above or below a point."""
+    corners = level.positions[np.array(level.vertex[: len(level.vertex) // 2])].astype(float)
+    a, b, c = corners.transpose(1, 0, 2)
+    weights = np.linalg.solve(
+        np.stack([b - a, c - a, np.broadcast_to([0, 0, 1.0], a.shape)], axis=2) + 1e-12 * np.eye(3),
+        np.concatenate([point - a[:, :2], -a[:, 2:]], axis=1)[..., None],
+    )[..., 0]
+    inside = (weights[:, 0] >= 0) & (weights[:, 1] >= 0) & (weights[:, 0] + weights[:, 1] <= 1)
+    (face,) = np.flatnonzero(inside)
+    return float(a[face, 2] + weights[face, 0] * (b - a)[face, 2] + weights[face, 1] * (c - a)[face, 2])
 
 
 def test_scenery_is_scaled_and_units_are_not(edited: Edited) -> None:
