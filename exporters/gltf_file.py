@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import struct
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from io import BytesIO
 from itertools import chain
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_type_hints
@@ -317,18 +318,28 @@ def row_colour(row: int) -> Json:
 def png_bytes(rgba: NDArray[np.uint8]) -> bytes:
     """A PNG of some pixels; without alpha where every pixel is opaque.
 
-    Compressed fast (level 1): see docs/performance.md.
+    Rows are stored as what they differ from the row above, in runs: 0.4 of the time of Pillow's fastest level, and no
+    larger where pictures are noisy (docs/performance.md).
 
     Args:
         rgba: (H, W, 4) uint8.
     """
-    from PIL import Image
-
     opaque = bool((rgba[..., 3] == 255).all())
-    pixels = np.ascontiguousarray(rgba[..., :3] if opaque else rgba)
-    out = BytesIO()
-    Image.fromarray(pixels).save(out, "PNG", compress_level=1)
-    return out.getvalue()
+    height, width, channels = *rgba.shape[:2], 3 if opaque else 4
+    pixels = rgba[..., :channels].reshape(height, -1)
+    rows = np.full((height, 1 + pixels.shape[1]), 2, np.uint8)  # how each row is stored: as a difference
+    rows[:1, 1:] = pixels[:1]
+    np.subtract(pixels[1:], pixels[:-1], out=rows[1:, 1:])
+    packer = zlib.compressobj(1, zlib.DEFLATED, zlib.MAX_WBITS, 9, zlib.Z_RLE)
+    chunks = {
+        b"IHDR": struct.pack(">2I5B", width, height, 8, 2 if opaque else 6, 0, 0, 0),
+        b"IDAT": packer.compress(rows) + packer.flush(),
+        b"IEND": b"",
+    }
+    out = [b"\x89PNG\r\n\x1a\n"]
+    for kind, data in chunks.items():
+        out += [struct.pack(">I", len(data)), kind, data, struct.pack(">I", zlib.crc32(kind + data))]
+    return b"".join(out)
 
 
 #: Where the JSON of a ``.glb`` starts: after its header and that of the chunk.

@@ -22,6 +22,7 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.files import only_run, read_file
 from msh_gltf.converter.formats.nres import Archive, read_nres, write_nres
 from msh_gltf.converter.formats.texture import PAGE_DTYPE, new_texm, read_texm, with_pages_of
+from msh_gltf.exporters.gltf_file import png_bytes
 from tests.converter.formats.test_texture import every_library
 from tests.support.corpus import LIBS, sample_called
 from tests.support.game import archive as archive_bytes
@@ -376,3 +377,16 @@ def test_what_else_is_refused(library: Path, tmp_path: Path) -> None:
     assert "letters that CP1251 lacks" in out.stderr
     assert library.read_bytes() == bytes(read_file(LIBS / "Textures.lib"))
     assert not (library.parent / VAULT).exists()
+
+
+@pytest.mark.parametrize("alpha", [True, False])
+@pytest.mark.parametrize("size", [(1, 1), (1, 7), (5, 1), (33, 64)])
+def test_a_png_has_the_pixels(size: tuple[int, int], alpha: bool) -> None:
+    pixels = np.random.default_rng(3).integers(0, 256, (*size, 4), np.uint8)
+    if not alpha:
+        pixels[..., 3] = 255
+    picture = Image.open(io.BytesIO(png_bytes(pixels)))
+    picture.verify()  # the check sums
+    picture = Image.open(io.BytesIO(png_bytes(pixels)))
+    assert picture.mode == ("RGBA" if alpha else "RGB")
+    assert np.array_equal(np.asarray(picture.convert("RGBA")), pixels)
