@@ -17,16 +17,36 @@ system's Python.
 tests that need them are skipped and say so.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import environments
-from environments import HERE, scripts
+#: The oldest Python that runs the project; an older one gets as far as the advice below.
+OLDEST = (3, 11)
+
+
+def advice():
+    """Return what to do where this Python is too old: take one that is there, or get one."""
+    text = f"dev.py needs Python 3.11 or newer; this is {sys.version.split()[0]}"
+    arguments = " ".join(sys.argv[1:] or ["demo"])
+    for number in range(OLDEST[1] + 3, OLDEST[1] - 1, -1):
+        found = shutil.which(f"python3.{number}")
+        if found and not subprocess.call([found, "-c", ""], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
+            return f"{text}\nThis computer has a newer one: {found} dev.py {arguments}"
+    return text + (
+        "\nGet one from https://www.python.org/downloads, or let uv (https://docs.astral.sh/uv) bring it:"
+        f"\n  uv run --no-project --python 3.13 dev.py {arguments}"
+    )
+
+
+if sys.version_info < OLDEST:
+    print(advice())
+    sys.exit(2)
+
+import environments  # noqa: E402
+from environments import HERE, scripts  # noqa: E402
 
 #: Where mypy finds the packages as they are installed, below one name.
 TYPES = HERE / "build" / "types" / "msh_gltf"
@@ -40,9 +60,6 @@ LIBRARY_TESTS = ["tests/msh_gltf", "tests/converter", "tests/importers", "tests/
 
 
 def main() -> int:
-    if sys.version_info < (3, 11):
-        print(f"dev.py needs Python 3.11 or newer; this is {sys.version.split()[0]}")
-        return 2
     command, *more = sys.argv[1:] or ["help"]
     if command == "demo":
         return demo()
@@ -92,7 +109,8 @@ def test(arguments: list[str]) -> int:
     blenders = environments.blenders(every=everything)
     if "5.0" in blenders:
         settings["MSH_GLTF_BLENDER_PYTHON"] = str(blenders["5.0"])
-    if found := environments.windows_python(install_it=windows or everything):
+    found = environments.windows_python(install_it=windows or everything)
+    if found:
         settings["MSH_GLTF_WINDOWS_PYTHON"] = str(found)
     install_node_packages()
     link_packages()
@@ -104,18 +122,21 @@ def test(arguments: list[str]) -> int:
         [*(PYTEST if not arguments or "-m" in arguments else PYTEST[:2]), *arguments],
     ]
     for step in steps:
-        if code := run(python, step, settings):
+        code = run(python, step, settings)
+        if code:
             return code
     for version, blender in blenders.items() if not arguments else ():
         if version != "5.0":
             print(f"\nBlender {version}", end="")
-            if code := run(python, PYTEST + BLENDER_TESTS, settings | {"MSH_GLTF_BLENDER_PYTHON": str(blender)}):
+            code = run(python, PYTEST + BLENDER_TESTS, settings | {"MSH_GLTF_BLENDER_PYTHON": str(blender)})
+            if code:
                 return code
     if everything:
         environments.newest_blender_is_tested()
         for version, other in environments.other_pythons():
             print(f"\nPython {version}", end="")
-            if code := run(other, PYTEST + LIBRARY_TESTS, settings):
+            code = run(other, PYTEST + LIBRARY_TESTS, settings)
+            if code:
                 return code
     return 0
 

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,7 @@ def install(venv: Path, requirements: list[str], recipe: str, base: Path | None 
         known, _, had = stamp.read_text().partition("\n")
         if known == recipe and had.startswith(wanted):
             return python
+    _require_place(venv)
     print(f"Setting up {venv.name} (once) ...", flush=True)
     shutil.rmtree(venv, ignore_errors=True)
     pip = _new_environment(venv, python, base or Path(sys.executable))
@@ -164,9 +166,30 @@ def install(venv: Path, requirements: list[str], recipe: str, base: Path | None 
         [*pip, "install", "--quiet", "--disable-pip-version-check", *requirements], check=False
     ).returncode
     if code:
-        raise SystemExit(f"pip could not install {' '.join(requirements)} into {venv.name}")
+        raise SystemExit(
+            f"\npip could not install {' '.join(requirements)} into {venv.name}; the reason is above.\n"
+            "It needs the internet once; behind a proxy, set HTTPS_PROXY=http://HOST:PORT. Without one, fetch\n"
+            "the packages elsewhere, with the same system and Python: pip download setuptools wheel . -d FOLDER\n"
+            "Copy the folder here, set PIP_NO_INDEX=1 and PIP_FIND_LINKS=FOLDER, and repeat the command."
+        )
     stamp.write_text(f"{recipe}\n{wanted}")
     return python
+
+
+def _require_place(venv: Path) -> None:
+    """Stop where an environment cannot be made because nothing can be written there.
+
+    Raises:
+        SystemExit: with what to do.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=venv.parent):
+            pass
+    except OSError as error:
+        raise SystemExit(
+            f"{venv.parent} cannot be written ({error.strerror}), and the environment has its place there.\n"
+            "Copy the project to a folder of your own, and run it there."
+        ) from None
 
 
 def _new_environment(venv: Path, python: Path, base: Path) -> list[str | Path]:
@@ -180,8 +203,14 @@ def _new_environment(venv: Path, python: Path, base: Path) -> list[str | Path]:
     if bare.returncode == 0 and outer.returncode == 0:
         return [sys.executable, "-m", "pip", "--python", python]
     raise SystemExit(
-        "This Python cannot make virtual environments. On Debian and Ubuntu: sudo apt install python3-venv"
+        f"This Python cannot make virtual environments: {_last_line(bare)}\n"
+        "On Debian and Ubuntu: sudo apt install python3-venv. Elsewhere take a Python of https://www.python.org/downloads"
     )
+
+
+def _last_line(done: subprocess.CompletedProcess[bytes]) -> str:
+    lines = (done.stderr or done.stdout).decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else f"exit code {done.returncode}"
 
 
 def scripts(where: Path) -> Path:
