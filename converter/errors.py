@@ -131,9 +131,11 @@ def _in_words(value: object) -> str:
     return printable(value.decode("latin-1")) if isinstance(value, bytes) else str(value)
 
 
+#: What the user can do about a path that leads nowhere.
+CHECK_PATH = "check the path"
 #: What the user can do where the system refuses a file; the rest of its reasons say so themselves.
 _TO_DO = {
-    errno.ENOENT: "check the path",
+    errno.ENOENT: CHECK_PATH,
     errno.ENOTDIR: "check the path: a part of it is a file",
     errno.EEXIST: "check the path: a part of it is a file",
     errno.EISDIR: "name a file in it",

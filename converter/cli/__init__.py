@@ -19,7 +19,7 @@ from types import FrameType
 import click
 
 from .. import GARBAGE, STOPPING
-from ..errors import MACHINE, ConversionError, fault_of, internal_error
+from ..errors import CHECK_PATH, MACHINE, ConversionError, fault_of, internal_error
 from ..language import use_language
 from .common import EXIT_INTERRUPTED, EXIT_SIGNAL, EXIT_USAGE, say
 
@@ -66,6 +66,10 @@ def _guarded(command: click.Command, arguments: Sequence[str] | None) -> None:
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
+        if isinstance(error, click.UsageError):
+            from .usage import in_full
+
+            error = in_full(error, sys.argv[1:] if arguments is None else arguments, command)
         text = io.StringIO()
         error.show(file=text)
         _say(*text.getvalue().rstrip("\n").split("\n"))
@@ -76,6 +80,10 @@ def _guarded(command: click.Command, arguments: Sequence[str] | None) -> None:
     except ConversionError as error:
         if os.environ.get("MSH_GLTF_TRACEBACK") and error.__cause__ is not None:
             raise
+        if error.hint == CHECK_PATH:
+            from .usage import as_typed
+
+            error.hint = as_typed(sys.argv[1:] if arguments is None else arguments, command) or error.hint
         error.hint = error.hint or _TO_DO[name.partition(" ")[0]]
         _say(f"{name}: error: {error}")
         sys.exit(EXIT_USAGE)

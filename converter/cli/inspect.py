@@ -56,7 +56,7 @@ def command(context: click.Context, /, **_: object) -> None:
         explain(given.explain)
         return
     if not given.sources:
-        raise click.UsageError("Missing argument 'FILE...'.")
+        raise click.MissingParameter(ctx=context, param=context.command.params[0])
     options = given_options(context)
     if given.uses is not None:
         if given.diff or given.check or given.roundtrip or len(given.sources) != 1:
