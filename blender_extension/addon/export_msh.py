@@ -29,11 +29,12 @@ from .converter.kinds.registry import find_game, model_archives
 from .converter.options import ImportOptions
 from .converter.scene.scene import ImportedScene
 from .converter.storage import write_outputs
-from .from_blender import needs_gltf, read_scene
+from .from_blender import everything, needs_gltf, read_scene
 from .game import find_again, refresh, require_file
 from .importers.gltf import read_gltf
 from .landscapes import game_of_file, named_game, numbered
 from .language import say, shown
+from .materials import as_shown, split
 from .seen import clans_of_collections, report_left_out
 from .state import DIALECTS, MshState, commit, game_folders, guarded, put_back, recorded, show_report, sidecar_bytes
 from .to_blender import FPS, SWITCHED_OFF
@@ -101,9 +102,11 @@ def _scene_of(context: bpy.types.Context, target: Path) -> ImportedScene:
         if not needs_gltf(scene):
             given = read_scene(context, lines=lines)
         else:
-            with _game_time(scene):
+            meshes = {one.data: None for one in everything(scene) if one.type == "MESH"}
+            with _game_time(scene), split(meshes):
                 bpy.ops.export_scene.gltf(filepath=str(target), use_mesh_edges=lines, **GLTF_OPTIONS)
-            given = read_gltf(target, all_scenes=bool(scene.msh_gltf.source))
+                given = read_gltf(target, all_scenes=bool(scene.msh_gltf.source))
+                as_shown(given)
         report_left_out(scene, given)
     return given
 
@@ -146,6 +149,9 @@ def _all_evaluated(context: bpy.types.Context) -> Iterator[None]:
             thing.hide_viewport = False
         window.view_layer = whole
         whole.update()
+        scene.frame_set(
+            scene.frame_current, subframe=scene.frame_subframe
+        )  # keys count, not what was moved beside them
         yield
     finally:
         window.view_layer = before

@@ -6,7 +6,7 @@ and whatever else moves objects or makes their shapes besides keys and modifiers
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -23,9 +23,10 @@ from .converter.scene.scene import Channel, Clip, ImportedNode, ImportedScene, M
 from .importers.gltf import read_flags
 from .importers.gltf_mesh import StreamBuilder
 from .importers.gltf_types import require_finite
-from .materials import Looks, looks
+from .materials import fill_in, looks
 from .placed import free_constraints, socket_of
-from .to_blender import FPS, NEAR, NORMAL, SHOWN_NORMAL, ids
+from .stages import plain_items
+from .to_blender import BATCH, FPS, NEAR, NORMAL, SHOWN_NORMAL, ids
 
 #: Attributes of our own, and what other meshes have in their place.
 _OWN = ("_MSH_BLEND", "_MSH_AREAL", "_MSH_LOGIC")
@@ -121,6 +122,7 @@ class _Reader:
         self.meshes: list[Mesh] = []
         self.mesh_of: dict[tuple[Any, ...], int] = {}
         self.rows: dict[bpy.types.Material, int] = {}
+        self.kinds: dict[tuple[int, int], int] = {}  # a look and the number of a batch: material of the scene
 
     def read(self) -> ImportedScene:
         self._add(self.scene.objects, -1, None)
@@ -136,10 +138,10 @@ class _Reader:
         self.rows = {material: row for row, material in enumerate(dict.fromkeys(used))}
         self.looks = looks(self.context, [*self.rows], layers, self.report)
         self.graph = self.context.evaluated_depsgraph_get()
-        out = ImportedScene(self.scene.name, read_extras(FileInfo, _extras(self.scene)), report=self.report)
+        out = ImportedScene(self.scene.name, read_extras(FileInfo, plain_items(self.scene)), report=self.report)
         out.nodes = [self._node(*item) for item in self.items]
         out.meshes, out.streams = self.meshes, self.vertices.streams()
-        _fill_in(out, self.looks)
+        fill_in(out, self.looks, self.kinds)
         out.fps = float(FPS)
         out.clips = self._clips()
         require_finite(out, f"scene {self.scene.name!r}")
@@ -178,7 +180,7 @@ class _Reader:
         return replace(self.nodes[one], parent=parent)
 
     def _read_node(self, one: bpy.types.Object, parent: int, place: Matrix | None) -> ImportedNode:
-        extras = _extras(one)
+        extras = plain_items(one)
         out = ImportedNode(one.name, parent, np.zeros(3, np.float32), np.array([1.0, 0, 0, 0]), None, -1, NodeExtras())
         exact = place is None and one.rotation_mode == "QUATERNION" and _is_identity(one)
         if exact and max(abs(value - 1) for value in one.scale) <= _SCALE_NOISE:
@@ -204,7 +206,7 @@ class _Reader:
         key = one.data, own, *slots
         if key not in self.mesh_of:
             self.mesh_of[key] = len(self.meshes)
-            extras = read_extras(MeshExtras, _extras(one.data))
+            extras = read_extras(MeshExtras, plain_items(one.data))
             cell = extras.get("slot"), extras.get("lod"), extras.get("group")
             self.meshes.append(Mesh(one.data.name, [], *cell))
             evaluated = one.evaluated_get(self.graph) if own else one
@@ -217,7 +219,7 @@ class _Reader:
     def _read_mesh(self, one: bpy.types.Object, mesh: bpy.types.Mesh, rows: list[int]) -> None:
         out = self.meshes[-1]
         if self.lines and (edges := _loose_edges(mesh)) is not None:
-            if _extras(one).get("msh", {}).get("kind") == "route":
+            if plain_items(one).get("msh", {}).get("kind") == "route":
                 out.lines.append(edges)
             elif not one.name.startswith(("paths", "borders")):
                 self.report.skipped(
@@ -256,14 +258,31 @@ class _Reader:
                 at = {"POINT": vertex, "FACE": np.repeat(face, 3), "CORNER": loops}[found.domain]
                 attributes[name] = values[at].reshape(-1, 1)
         slot = np.clip(slot, 0, max(0, len(rows) - 1))
-        for number in np.unique(slot).tolist():
-            material = rows[number] if rows else -1
-            chosen = np.flatnonzero(np.repeat(slot == number, 3))
+        for material, batch, faces in self._kinds(mesh, rows, slot, face):
+            chosen = np.flatnonzero(np.repeat(faces, 3))
             own = {name: values[chosen] for name, values in attributes.items()}
-            layer = self.looks.layers[material] if material >= 0 else None
+            layer = self.looks[material].layer if material >= 0 else None
             if uv:
                 own["TEXCOORD_0"] = uv.get(layer or "", next(iter(uv.values())))[chosen]
-            out.primitives.append(self.vertices.add(material, *_shared(own)))
+            kind = -1 if material < 0 else self.kinds.setdefault((material, batch), len(self.kinds))
+            out.primitives.append(self.vertices.add(kind, *_shared(own)))
+
+    def _kinds(
+        self, mesh: bpy.types.Mesh, rows: list[int], slot: NDArray[np.int32], face: NDArray[np.int32]
+    ) -> Iterator[tuple[int, int, NDArray[np.bool_]]]:
+        """The triangles of each material and batch: look, number, (T,) whether it is one. New ones are as the first."""
+        stated = mesh.attributes.get(BATCH)
+        known = stated is not None and stated.domain == "FACE" and stated.data_type == "INT"
+        numbers = _values(stated.data, "value", len(stated.data), np.int32)[face] if known else np.zeros_like(slot)
+        for number in np.unique(slot).tolist():
+            material, here = rows[number] if rows else -1, slot == number
+            batches = [
+                one for one in np.unique(numbers[here]).tolist() if material >= 0 and self.looks[material].has(one)
+            ]
+            for batch in batches[1:]:
+                yield material, batch, here & (numbers == batch)
+            first = batches[0] if batches else 0
+            yield material, first, here & ~np.isin(numbers, batches[1:])
 
     # -------------------------------------------------------------- the clip
 
@@ -314,11 +333,6 @@ class _Reader:
         """Note a scale that is animated, or a constant one that is not the node's own."""
         if not np.abs(values - values[:1]).max() <= _MAX_SCALE_CHANGE:
             clip.scaled.append(one.name)
-
-
-def _fill_in(out: ImportedScene, shown: Looks) -> None:
-    out.materials, out.surfaces = shown.materials, shown.surfaces
-    out.material_extras, out.material_flags = shown.extras, shown.flags
 
 
 # ------------------------------------------------------------------ places
@@ -440,17 +454,3 @@ def _loose_edges(mesh: bpy.types.Mesh) -> NDArray[np.float32] | None:
     loose = np.setdiff1d(np.arange(count), used)
     points = _values(mesh.vertices, "co", 3 * len(mesh.vertices), np.float32).reshape(-1, 3)
     return points[ends[loose]] if len(loose) else None
-
-
-# ------------------------------------------------------------------ custom properties
-
-
-def _extras(thing) -> dict[str, Any]:
-    """What a thing says of itself, as plain values."""
-    return {key: _plain(value) for key, value in thing.items()}
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "to_dict"):
-        return value.to_dict()
-    return value.to_list() if hasattr(value, "to_list") else value

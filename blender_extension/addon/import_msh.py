@@ -96,11 +96,11 @@ def import_model(context: bpy.types.Context, path: Path, entry: str | None, opti
     document = GltfInMemory(data[target.suffix])
     given = read_gltf(target, document, all_scenes=True)
     scene = _scene(context, name)
-    materials = bring_in(context, open_gltf(target, document), given)
+    materials, batches = bring_in(open_gltf(target, document))
     if kind is Kind.AREAL_MAP:
         show_areals(scene, given, materials, loaded.areals)
     else:
-        Builder(scene, given, materials).build()
+        Builder(scene, given, materials, batches).build()
     if given.info:
         scene["msh"] = to_extras(given.info)["msh"]
     if kind is Kind.MISSION:

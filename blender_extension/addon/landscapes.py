@@ -118,7 +118,7 @@ def show_areals(
         areals: the map.
     """
     borders = [item for item in given.nodes if item.extras.get("kind") == "borders"]
-    Builder(scene, replace(given, nodes=borders), materials).build()
+    Builder(scene, replace(given, nodes=borders), materials, [0] * len(materials)).build()
     if not len(areals.records):
         return
     of_class = {class_of(material.name, {}): material for material in materials}

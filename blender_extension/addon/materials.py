@@ -1,28 +1,37 @@
-"""What materials show, through Blender's glTF add-on, which knows every way to build them of nodes.
+"""What materials show: those of the game's group by its sockets, others through Blender's glTF add-on.
 
-A probe goes that way: one object, with a triangle for each material and nothing else. All the rest of a scene
-takes the bridge (``to_blender``, ``from_blender``), so that a model's size does not count here.
+The add-on knows every way to build materials of nodes. A probe goes that way: one object, with a triangle for each
+such material and nothing else. All the rest of a scene takes the bridge (``to_blender``, ``from_blender``).
+
+The game tells batches of one material apart by words that nobody sees, and a glTF has a material for each. In Blender
+all that look alike are one material; which batch a face is of says the face attribute ``msh_batch``.
 """
 
 from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import bpy
 import numpy as np
 
+from . import game_material
 from .converter.findings import Report
-from .converter.formats.gltf import TEXTURE_TRANSFORM, FilePicture, Surface
+from .converter.formats.gltf import TEXTURE_TRANSFORM, FilePicture, Surface, surface_of
+from .converter.formats.names import without_number
 from .converter.scene.extras import MaterialExtras, read_extras
-from .converter.scene.scene import ImportedScene, Material
-from .exporters.gltf_file import Builder, glb_bytes
+from .converter.scene.scene import ImportedScene
 from .importers.gltf import read_flags
 from .importers.gltf_file import GltfFile, GltfInMemory, open_gltf
-from .importers.materials import read_material, read_surfaces
+from .importers.gltf_types import GltfMaterial
+from .importers.materials import file_picture, read_material, read_surfaces
+from .stages import about, plain_items
+from .to_blender import BATCH
 
 _CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], np.float32)
 #: What goes into the probe's file; the sampling of its animation is none.
@@ -36,7 +45,7 @@ _OPTIONS = {
 
 
 @contextlib.contextmanager
-def _apart(context: bpy.types.Context) -> Iterator[bpy.types.Scene]:
+def apart(context: bpy.types.Context) -> Iterator[bpy.types.Scene]:
     """A scene of its own; what is put into it is taken out again, but for materials and pictures."""
     window = context.window
     before = window.scene, window.view_layer
@@ -52,59 +61,81 @@ def _apart(context: bpy.types.Context) -> Iterator[bpy.types.Scene]:
                 things.remove(thing)
 
 
-def bring_in(context: bpy.types.Context, file: GltfFile, given: ImportedScene) -> list[bpy.types.Material]:
-    """Make the materials of a document, and its pictures.
+#: What tells the batches of one material apart: nothing that anybody sees.
+_BATCH = ("row", "lightmap", "batch_flags", "w2", "w4", "w6", "first", "second", "microtexture", "microtexture2")
+#: On a material whose faces are of several batches: what the number of a face means.
+BATCHES = "msh_batches"
+#: Between a material's name and that of the lightmap that it is shown with.
+_LIT = " + "
+
+
+def bring_in(file: GltfFile) -> tuple[list[bpy.types.Material], list[int]]:
+    """Make the materials of a document that the exporter made, and its pictures: one for all that look alike.
 
     Args:
-        context: Blender's.
         file: the document.
-        given: what was read of it.
+
+    Returns:
+        For each material of the document the one of Blender, and the number of its batch there, from 1; 0: there is
+        no other.
     """
-    count = len(given.materials)
-    if not count:
-        return []
-    probe = Builder()
-    attributes = {"POSITION": probe.add_vertices(_CORNERS, bounds=True)}
-    for name, there in (("TEXCOORD_0", given.streams.uv0), ("TEXCOORD_1", given.streams.uv1)):
-        if there is not None:
-            attributes[name] = probe.add_vertices(_CORNERS[:, :2])
-    for image in file.root.get("images", []):
-        data = np.frombuffer(file.view(image["bufferView"]), np.uint8)
-        probe.add_texture({**image, "bufferView": probe.add_buffer_view(data)}, "")
-    for name in file.root.get("extensionsUsed", []):
-        probe.use_extension(name)
-    for material in file.root["materials"]:
-        probe.add_material(material)
-    primitives = [{"attributes": attributes, "material": i} for i in range(count)]
-    probe.add_node({"mesh": probe.add_mesh({"primitives": primitives})})
-    probe.scenes.append({"nodes": [0]})
-    with tempfile.TemporaryDirectory() as folder, _apart(context) as scene:
-        path = Path(folder) / "materials.glb"
-        path.write_bytes(glb_bytes(probe.document()))
-        bpy.ops.import_scene.gltf(filepath=str(path))
-        return list(scene.objects[0].data.materials)
+    root = file.root
+    images = [
+        game_material.image_of(image.get("name", "image"), bytes(file.view(image["bufferView"])))
+        for image in root.get("images", [])
+    ]
+    textures = [images[texture["source"]] for texture in root.get("textures", [])]
+    alike: dict[str, list[int]] = {}
+    for i, entry in enumerate(root.get("materials", [])):
+        said = {key: value for key, value in entry["extras"]["msh"].items() if key not in _BATCH}
+        alike.setdefault(repr((sorted(said.items()), {**entry, "extras": None})), []).append(i)
+    made: dict[int, bpy.types.Material] = {}
+    numbers: dict[int, int] = {}
+    for rows in alike.values():
+        entry = root["materials"][rows[0]]
+        said = entry["extras"]["msh"]
+        light = f"{_LIT}{said['light']}" if "light" in said else ""
+        one = game_material.make(entry, f"{entry['name']}{light}", textures)
+        batches = {i + 1: {k: v for k, v in root["materials"][i]["extras"]["msh"].items() if k in _BATCH} for i in rows}
+        if len(rows) > 1:
+            said = {key: value for key, value in said.items() if key not in _BATCH}
+            one[BATCHES] = {str(number): words for number, words in batches.items()}
+        one["msh"] = said
+        made |= dict.fromkeys(rows, one)
+        numbers |= {i: i + 1 if len(rows) > 1 else 0 for i in rows}
+    return [made[i] for i in range(len(made))], [numbers[i] for i in range(len(made))]
 
 
 @dataclass
-class Looks:
-    """What materials show.
+class Look:
+    """What a material shows.
 
     Attributes:
-        materials, surfaces, extras, flags: as an ``ImportedScene`` has them.
-        layers: the UV map that the picture of each goes through; ``None``: by the first.
+        name: its name.
+        extras: its custom properties.
+        surface: as an ``ImportedScene`` has it.
+        layer: the UV map that its picture goes through; ``None``: by the first.
     """
 
-    materials: list[Material]
-    surfaces: list[Surface[FilePicture]]
-    extras: list[MaterialExtras]
-    flags: list[int | None]
-    layers: list[str | None]
+    name: str
+    extras: dict[str, Any]
+    surface: Surface[FilePicture]
+    layer: str | None
+
+    def batch(self, number: int) -> dict[str, Any]:
+        """The custom properties of it on faces of a batch."""
+        words = self.extras.get(BATCHES, {}).get(str(number), {})
+        return {**self.extras, "msh": {**self.extras["msh"], **words}} if words else self.extras
+
+    def has(self, number: int) -> bool:
+        """Whether faces of it may be of a batch."""
+        return str(number) in self.extras.get(BATCHES, {})
 
 
 def looks(
     context: bpy.types.Context, used: Sequence[bpy.types.Material], layers: Sequence[str], report: Report
-) -> Looks:
-    """Return what materials show.
+) -> list[Look]:
+    """Return what materials show; those that are not made of the game's group through Blender's glTF add-on.
 
     Args:
         context: Blender's.
@@ -112,9 +143,93 @@ def looks(
         layers: names of all UV maps, in the order in which meshes have them.
         report: of the export.
     """
+    found = {one: _look(one) for one in used}
+    others = [one for one in used if found[one] is None]
+    found |= dict(zip(others, _probe(context, others, layers, report), strict=True))
+    return [look for look in found.values() if look is not None]
+
+
+def _look(material: bpy.types.Material) -> Look | None:
+    seen = game_material.read(material)
+    if seen is None:
+        return None
+    extras = plain_items(material)
+    light = f"{_LIT}{about(material).get('light', '')}"
+    pictures = [file_picture(one.name, "", partial(game_material.bytes_of, one)) for one in seen.images]
+    name = without_number(material.name).removesuffix(light)
+    entry = {**seen.entry, "name": name, "extras": extras}
+    surface = surface_of(entry, [{"source": i} for i in range(len(pictures))], pictures.__getitem__)
+    return Look(name if name != without_number(material.name) else material.name, extras, surface, seen.layer)
+
+
+@contextlib.contextmanager
+def split(meshes: Iterable[bpy.types.Mesh]) -> Iterator[None]:
+    """Give faces of each batch a material of their own, as Blender's glTF add-on needs it, for a while."""
+    copies: dict[tuple[bpy.types.Material, int], bpy.types.Material] = {}
+    before = []
+    for mesh in meshes:
+        stated = mesh.attributes.get(BATCH)
+        if stated is None or stated.domain != "FACE" or stated.data_type != "INT":
+            continue
+        numbers, slots = np.empty(len(mesh.polygons), np.int32), np.empty(len(mesh.polygons), np.int32)
+        stated.data.foreach_get("value", numbers)
+        mesh.polygons.foreach_get("material_index", slots)
+        before.append((mesh, slots.copy(), len(mesh.materials)))
+        for slot, number in np.unique(np.stack([slots, numbers], axis=1), axis=0).tolist():
+            one = mesh.materials[slot] if slot < len(mesh.materials) else None
+            if one is None or str(number) not in one.get(BATCHES, {}):
+                continue
+            if (one, number) not in copies:
+                copy = copies[one, number] = one.copy()
+                words = plain_items(one)[BATCHES][str(number)]
+                copy["msh"] = {**plain_items(one)["msh"], **words}
+                del copy[BATCHES]
+            slots[(slots == slot) & (numbers == number)] = len(mesh.materials)
+            mesh.materials.append(copies[one, number])
+        mesh.polygons.foreach_set("material_index", slots)
+    try:
+        yield
+    finally:
+        for mesh, slots, count in before:
+            mesh.polygons.foreach_set("material_index", slots)
+            while len(mesh.materials) > count:
+                mesh.materials.pop()
+        for copy in copies.values():
+            bpy.data.materials.remove(copy)
+
+
+def as_shown(given: ImportedScene) -> None:
+    """Replace what Blender's glTF add-on made of materials of the game's group, which it does not know."""
+    for i, material in enumerate(given.materials):
+        look = _look(bpy.data.materials[material.name]) if material.name in bpy.data.materials else None
+        if look is not None:
+            given.materials[i], given.surfaces[i] = material._replace(name=look.name), look.surface
+
+
+def fill_in(out: ImportedScene, shown: Sequence[Look], kinds: Iterable[tuple[int, int]]) -> None:
+    """Give a scene its materials.
+
+    Args:
+        out: the scene.
+        shown: the looks.
+        kinds: per material of the scene its look, and the number of its batch.
+    """
+    for row, number in kinds:
+        look = shown[row]
+        extras = look.batch(number)
+        stated = read_flags(extras, f"material {look.name!r}", out.report)
+        out.materials.append(read_material(GltfMaterial({"name": look.name, "extras": extras})))
+        out.surfaces.append(look.surface)
+        out.material_extras.append(read_extras(MaterialExtras, extras))
+        out.material_flags.append(stated.exported if stated.own is None else stated.own)
+
+
+def _probe(
+    context: bpy.types.Context, used: Sequence[bpy.types.Material], layers: Sequence[str], report: Report
+) -> list[Look]:
     if not used:
-        return Looks([], [], [], [], [])
-    with tempfile.TemporaryDirectory() as folder, _apart(context) as scene:
+        return []
+    with tempfile.TemporaryDirectory() as folder, apart(context) as scene:
         mesh = bpy.data.meshes.new("materials")
         mesh.from_pydata(np.tile(_CORNERS, (len(used), 1)), [], np.arange(3 * len(used)).reshape(-1, 3).tolist())
         for material in used:
@@ -128,19 +243,16 @@ def looks(
         data = path.read_bytes()
     file = open_gltf(path, GltfInMemory(data))
     report.warnings += file.report.warnings
-    order = [primitive.get("material") for primitive in file.meshes[0].primitives]
     surfaces = read_surfaces(file)
-    flags = []
-    for material in file.materials:
-        stated = read_flags(material.extras, f"material {material.name!r}", report)
-        flags.append(stated.exported if stated.own is None else stated.own)
-    return Looks(
-        [read_material(file.materials[i]) for i in order],
-        [surfaces[i] for i in order],
-        [read_extras(MaterialExtras, file.materials[i].extras) for i in order],
-        [flags[i] for i in order],
-        [_layer(file.root["materials"][i], layers) for i in order],
-    )
+    return [
+        Look(
+            file.materials[i].name or "",
+            dict(file.materials[i].extras or {}),
+            surfaces[i],
+            _layer(file.root["materials"][i], layers),
+        )
+        for i in (primitive.get("material") for primitive in file.meshes[0].primitives)
+    ]
 
 
 def _layer(material: dict, layers: Sequence[str]) -> str | None:

@@ -71,6 +71,39 @@ TEXTS = {
     "Let the object be one thing again; every place of it shows what was edited": (
         "Снова сделать объект одним целым; правку покажут все его места"
     ),
+    "Make one picture of what nodes make of the material's picture: the game can show that": (
+        "Сделать одну картинку из того, что ноды делают с картинкой материала: её игра показать может"
+    ),
+    # materials
+    "Bake to Texture": "Запечь в текстуру",
+    "Material": "Материал",
+    "Parkan material": "Материал Parkan",
+    "Texture": "Текстура",
+    "Texture Alpha": "Альфа текстуры",
+    "Colour": "Цвет",
+    "Alpha": "Альфа",
+    "Own Light": "Собственный свет",
+    "Light Texture": "Текстура света",
+    "Draw Mode": "Способ рисования",
+    "Phases": "Фазы",
+    "The picture, a texture of Textures.lib": "Картинка, текстура из Textures.lib",
+    "The alpha of the picture; it counts where the draw mode is not 0": (
+        "Альфа картинки; учитывается, если способ рисования не 0"
+    ),
+    "The diffuse colour, which the picture is multiplied by": "Диффузный цвет, на который умножается картинка",
+    "How opaque the material is": "Насколько материал непрозрачен",
+    "The light of its own (ambient), which goes through the picture": (
+        "Собственный свет (ambient), он идёт через картинку"
+    ),
+    "The picture again, or the lightmap": "Снова картинка или карта освещения",
+    "0: opaque, 1: with holes, 2: blended, 3: added to what is behind": (
+        "0: непрозрачный, 1: с дырами, 2: смешивается, 3: прибавляется к тому, что сзади"
+    ),
+    "How many phases an animated material has; the first one is shown": (
+        "Сколько фаз у анимированного материала; видна первая"
+    ),
+    "the game has no node {}": "в игре нет ноды {}",
+    "material {} has no picture, and nothing to bake": "у материала {} нет картинки, запекать нечего",
     # settings
     "Game Folder": "Папка игры",
     "Textures are looked for here, before the model's own folder": (
@@ -286,10 +319,15 @@ TEXTS = {
     "a model has one look": "у модели один вид",
     "delete its keys and drivers": "удалите его ключи и драйверы",
     "has a node {} between its picture and its shader": "между картинкой и шейдером стоит нода {}",
-    "the game has no such thing, and Blender's glTF add-on leaves out what it does": (
-        "в игре такого нет, и аддон glTF в Blender пропускает то, что она делает"
+    "the game has no such thing, and it is left out": "в игре такого нет, и она пропускается",
+    "bake it into the picture (Bake to Texture), or take it out": (
+        "запеките её в картинку («Запечь в текстуру») или уберите"
     ),
-    "bake it into the picture, or take it out": "запеките её в картинку или уберите",
+    "has another Draw Mode or Phases": "другой способ рисования или другие фазы",
+    "whether a material is added to what is behind it, and its phases, are not changed from here": (
+        "прибавляется ли материал к тому, что сзади, и его фазы отсюда не меняются"
+    ),
+    "put the old value back": "верните прежнее значение",
     "has keys of {}": "есть ключи {}",
     "models of the game move, and nothing else of them changes": (
         "модели игры движутся, и больше ничего в них не меняется"

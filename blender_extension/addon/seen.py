@@ -17,6 +17,8 @@ from .converter.formats.names import without_number
 from .converter.judge.shown import some_of, world_poses
 from .converter.scene.scene import Channel, ImportedScene, Track
 from .from_blender import curves_of, everything
+from .game_material import ADDED, mark
+from .game_material import read as read_material
 from .placed import free_constraints
 from .stages import about
 from .to_blender import FPS
@@ -96,12 +98,21 @@ def _report_material(given: ImportedScene, material: bpy.types.Material) -> None
     tree, where = material.node_tree, f"material {material.name!r}"
     if tree is None:
         return
-    shaders = [node for node in tree.nodes if node.type == "BSDF_PRINCIPLED"]
-    between = [node.label or node.name for one in shaders for node in _between(one.inputs["Base Color"])]
-    for name in dict.fromkeys(between):
-        why = "the game has no such thing, and Blender's glTF add-on leaves out what it does"
+    seen = read_material(material)
+    if seen is None:
+        shaders = [node for node in tree.nodes if node.type == "BSDF_PRINCIPLED"]
+        between = [node for one in shaders for node in _between(one.inputs["Base Color"])]
+    else:
+        between = seen.foreign
+        mark(between)
+        said = about(material)
+        if (seen.mode == ADDED) != bool(said.get("additive")) or seen.phases != max(1, said.get("phases", 1)):
+            why = "whether a material is added to what is behind it, and its phases, are not changed from here"
+            given.report.skipped(where, "has another Draw Mode or Phases", why, "put the old value back")
+    for name in dict.fromkeys(node.label or node.name for node in between):
+        why = "the game has no such thing, and it is left out"
         what = f"has a node {name!r} between its picture and its shader"
-        given.report.skipped(where, what, why, "bake it into the picture, or take it out")
+        given.report.skipped(where, what, why, "bake it into the picture (Bake to Texture), or take it out")
     if tree.animation_data is not None and (tree.animation_data.action or tree.animation_data.drivers):
         given.report.skipped(where, "is animated", "a model has one look", "delete its keys and drivers")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import bpy
 
@@ -14,6 +15,17 @@ def about(thing: bpy.types.ID) -> Mapping:
     """What a thing says of itself; empty where it says nothing."""
     found = thing.get("msh")
     return found if hasattr(found, "get") else {}
+
+
+def plain_items(thing: bpy.types.ID) -> dict[str, Any]:
+    """The custom properties of a thing, as plain values."""
+    return {key: _plain(value) for key, value in thing.items()}
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    return value.to_list() if hasattr(value, "to_list") else value
 
 
 def cell_of(one: bpy.types.Object, shown: tuple[int, int]) -> tuple[int, int] | None:

@@ -45,6 +45,8 @@ from .wording import in_blender
 
 #: The outcome where an error stopped the export; the warning below it has the message.
 FAILED = "the last export failed"
+#: How many states of a model a scene remembers.
+_MOST_WRITTEN = 200
 _HEAD = "The sidecar of {name}: what glTF cannot hold. Leave it as it is; exporting needs it."
 
 
@@ -86,7 +88,7 @@ class MshState(bpy.types.PropertyGroup):
     dialect: StringProperty()
     digest: StringProperty(description="SHA-256 of the model")
     owner: StringProperty(description="What the history of a game calls this model")
-    written: StringProperty(description="SHA-256 of what this .blend has put into the game")
+    written: StringProperty(description="SHA-256 of all that this .blend has put into the game")
     archive: StringProperty(description="The archive that a new model was put into")
     model: StringProperty(description="What it is called there")
     tag: StringProperty(description="What its object key says it is; NONE: it has no key")
@@ -203,7 +205,9 @@ def commit(state: MshState, games: Games) -> tuple[list[Path], list[str]]:
             f"replaced change {numbers} of the game, which another copy of this .blend put there, "
             "or this one before it was opened again; Undo in the panel brings it back"
         )
-    state.written = " ".join(sorted({layer.after for layer in games.in_force()}))
+    # all of them: an undo in the game brings older ones back into force
+    now = sorted({layer.after for layer in games.in_force()})
+    state.written = " ".join([*dict.fromkeys([*state.written.split(), *now])][-_MOST_WRITTEN:])
     return wrote, messages
 
 

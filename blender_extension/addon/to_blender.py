@@ -11,6 +11,8 @@ A part that is not shown first is an object below its node, which it follows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import bpy
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +25,11 @@ from .converter.numeric.pose import rotation_matrix
 from .converter.scene.assembly import object_key
 from .converter.scene.extras import MeshExtras, to_extras
 from .converter.scene.scene import Channel, Clip, ImportedNode, ImportedScene, Mesh, Streams
+from .game_material import UV_NAMES
 from .placed import Things, mount, placed_things, show_thing
 
 F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
-#: Names of UV maps, as Blender's glTF add-on gives them; materials name the second one.
-UV_NAMES = ("UVMap", "UVMap.001")
 COLOUR = "Color"
 #: Frames of a scene in a second: one of Blender is one of the game.
 FPS = 24
@@ -37,13 +38,18 @@ NEAR = 1e-3
 #: On collections that the import switched off.
 SWITCHED_OFF = "msh_off"
 BLEND = "_MSH_BLEND"
+#: The number of a face's batch, where its material has several.
+BATCH = "msh_batch"
 
 
 class Builder:
     """Makes the objects of one scene."""
 
-    def __init__(self, scene: bpy.types.Scene, given: ImportedScene, materials: list[bpy.types.Material]) -> None:
+    def __init__(
+        self, scene: bpy.types.Scene, given: ImportedScene, materials: list[bpy.types.Material], batches: Sequence[int]
+    ) -> None:
         self.scene, self.given, self.materials = scene, given, materials
+        self.batches = np.array(batches, np.int32)
         self._homes: dict[str, bpy.types.Collection] = {}
         self._home("")
         self._meshes: dict[int, bpy.types.Mesh | None] = {}
@@ -131,19 +137,21 @@ class Builder:
         if not mesh.drawn:
             return out
         streams = self.given.streams
-        used = sorted({p.material for p in mesh.primitives})
+        own = [self.materials[p.material] if p.material >= 0 else None for p in mesh.primitives]
+        used = [*dict.fromkeys(own)]
         for material in used:
-            out.materials.append(self.materials[material] if material >= 0 else None)
+            out.materials.append(material)
         corner = np.concatenate(
             [
                 streams.indices[p.index_start : p.index_start + p.index_count].astype(np.int64) + p.vertex_start
                 for p in mesh.primitives
             ]
         )
-        slots = np.repeat(
-            [used.index(p.material) for p in mesh.primitives], [p.index_count // 3 for p in mesh.primitives]
-        )
-        fill(out, streams, corner, slots)
+        counts = [p.index_count // 3 for p in mesh.primitives]
+        fill(out, streams, corner, np.repeat([used.index(material) for material in own], counts))
+        numbers = np.repeat([self.batches[p.material] if p.material >= 0 else 0 for p in mesh.primitives], counts)
+        if numbers.any():
+            out.attributes.new(BATCH, "INT", "FACE").data.foreach_set("value", numbers.astype(np.int32))
         return out
 
 

@@ -106,7 +106,8 @@ def merged(edits: Iterable[LibraryEdit]) -> tuple[list[LibraryEdit], list[NotApp
             values |= edit.values
         if all(values[name] == value for edit in group for name, value in edit.values.items()):
             what = ", ".join(dict.fromkeys(edit.what for edit in group))
-            out.append(replace(group[0], what=what, values=values))
+            picture = next((edit.picture for edit in group if edit.picture is not None), None)
+            out.append(replace(group[0], what=what, values=values, picture=picture))
         else:
             conflicts += [_conflict(edit, group) for edit in group]
     return out, conflicts

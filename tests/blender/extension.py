@@ -60,7 +60,8 @@ def error_of(operator, **options):
 
 def gltf(path):
     """The scene as the extension hands it to the converter, for the command line to convert."""
-    with module("export_msh")._all_evaluated(bpy.context):
+    meshes = {one.data: None for one in bpy.context.scene.objects if one.type == "MESH"}
+    with module("export_msh")._all_evaluated(bpy.context), module("materials").split(meshes):
         bpy.ops.export_scene.gltf(filepath=str(path), **module("export_msh").GLTF_OPTIONS)
 
 
@@ -442,7 +443,7 @@ from extension_bridge import beyond, cells, corner, turned  # noqa: E402, F401
 from extension_clips import clips, marked  # noqa: E402, F401
 from extension_game import exported_over, given_away, moved_game, on_save, panel_of_game, unsaved  # noqa: E402, F401
 from extension_maps import areals, ground, maps  # noqa: E402, F401
-from extension_materials import libraries, materials, namesakes  # noqa: E402, F401
+from extension_materials import grouped, libraries, materials, namesakes  # noqa: E402, F401
 from extension_missions import assets, missions, placing, units  # noqa: E402, F401
 from extension_new import adding  # noqa: E402, F401
 from extension_placed import by_gltf, carried, fielded, opened, things  # noqa: E402, F401

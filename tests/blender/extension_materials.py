@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import bpy
+import numpy as np
 
-from __main__ import FILES, read, report, write
+from __main__ import FILES, module, read, report, write
 
 
 def materials(out):
@@ -44,17 +45,14 @@ def libraries(out):
             (out / name / file).write_bytes((folder / file).read_bytes())
         return report()
 
-    def shader(material):
-        return next(n for n in material.node_tree.nodes if n.type == "BSDF_PRINCIPLED")
-
     def images(material):
         return [n for n in material.node_tree.nodes if n.type == "TEX_IMAGE"]
 
     facts = {"same": put("same")}
     glow = next(m for m in bpy.data.materials if m.name.partition(".")[0] == "glow")
-    emission = shader(glow).inputs["Emission Strength"]
-    before = emission.default_value
-    emission.default_value = 0.0
+    emission = sockets(glow)["Own Light"]
+    before = [*emission.default_value]
+    emission.default_value = (0, 0, 0, 1)
     facts["recoloured"] = put("recoloured")
     emission.default_value = before
     joint = [m for m in bpy.data.materials if m.name.partition(".")[0] == "joint"]
@@ -81,6 +79,49 @@ def libraries(out):
     mesh.materials[0] = old
     facts["removed"] = put("removed")
     return facts
+
+
+def grouped(out):
+    """One material for all batches that look alike; a node that the game has not, baked; a draw mode."""
+    read("spec")
+    batches = {m.name: len(m["msh_batches"]) for m in bpy.data.materials if "msh_batches" in m}
+    facts = {"batches": batches, "materials": [m.name for m in bpy.data.materials]}
+    bpy.ops.wm.read_homefile(use_empty=True)
+    read("painted", entry="e_tur_01.msh")
+    path, materials = Path(FILES["painted"]), module("game_material")
+    armour = bpy.data.materials["armour"]
+    bpy.context.view_layer.objects.active = one = next(
+        o for o in bpy.context.scene.objects if o.active_material == armour
+    )
+    tree, socket = armour.node_tree, sockets(armour)["Texture"]
+    node = tree.nodes.new("ShaderNodeInvert")
+    tree.links.new(socket.links[0].from_socket, node.inputs["Color"])
+    tree.links.new(node.outputs[0], socket)
+    sockets(armour)["Draw Mode"].default_value = 3
+    before = pixels(materials.read(armour).images[0])
+    facts["foreign"] = put_back(path, out / "foreign.rlb")["warnings"]
+    facts["marked"] = node.use_custom_color
+    sockets(armour)["Draw Mode"].default_value = 0
+    assert bpy.ops.object.msh_bake() == {"FINISHED"}
+    facts["baked"] = put_back(path, out / "baked.rlb")
+    (out / "Textures.lib").write_bytes(path.with_name("Textures.lib").read_bytes())
+    (image,) = materials.read(armour).images
+    change = pixels(image) - before
+    facts["pixels"] = [image.name, [*image.size], float(abs(change[:, :3]).min()), float(abs(change[:, 3]).max())]
+    assert bpy.ops.object.msh_bake() == {"FINISHED"}
+    (again,) = materials.read(armour).images
+    facts["again"] = float(abs(pixels(again) - pixels(image)).max())
+    sockets(armour)["Colour"].default_value = (1, 0, 0, 1)
+    one.modifiers.new("nodes", "NODES")
+    facts["by_gltf"] = put_back(path, out / "by_gltf.rlb")["warnings"]
+    (out / "Material.lib").write_bytes(path.with_name("Material.lib").read_bytes())
+    return facts
+
+
+def pixels(image):
+    values = np.empty(len(image.pixels), np.float32)
+    image.pixels.foreach_get(values)
+    return values.reshape(-1, 4)
 
 
 def namesakes(out):
@@ -120,6 +161,11 @@ def new_look(name, image_name, size):
     shader = next(n for n in material.node_tree.nodes if n.type == "BSDF_PRINCIPLED")
     material.node_tree.links.new(node.outputs["Color"], shader.inputs["Base Color"])
     return material
+
+
+def sockets(material):
+    """Those of the game's group."""
+    return module("game_material").node_of(material).inputs
 
 
 def put_back(path, copy):

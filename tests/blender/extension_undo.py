@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import bpy
+from extension_materials import sockets
 from extension_new import cube
 
 from __main__ import ADDON, FILES, error_of, read, report
@@ -83,6 +84,13 @@ def undone(out):
     put("edited later")
     undo()
     put("undone later")
+    move(0.25)
+    put("before undo in the game")
+    move(0.5)
+    put("undo in the game")
+    assert bpy.ops.wm.msh_game_undo() == {"FINISHED"}
+    undo()
+    put("after undo in the game")
     return facts
 
 
@@ -165,8 +173,7 @@ def failing(out):
     opened(path, "e_tur_01.msh")
     move(0.5)
     glow = next(m for m in bpy.data.materials if m.name.partition(".")[0] == "glow")
-    shader = next(n for n in glow.node_tree.nodes if n.type == "BSDF_PRINCIPLED")
-    shader.inputs["Emission Strength"].default_value = 0.0
+    sockets(glow)["Own Light"].default_value = (0, 0, 0, 1)
     lock = os.open(out / "libraries", os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
     facts["locked"] = error_of(put_back)

@@ -21,7 +21,7 @@ __all__ = ["pytestmark", "zip_file"]
 
 @pytest.fixture(scope="module")
 def seen(zip_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
-    return see(zip_file, tmp_path_factory.mktemp("extension"), ("materials", "libraries", "namesakes"))
+    return see(zip_file, tmp_path_factory.mktemp("extension"), ("materials", "libraries", "namesakes", "grouped"))
 
 
 def entries_of(path: Path) -> Sequence[Entry]:
@@ -108,3 +108,23 @@ def test_a_new_material_called_like_another_models_is_reported(seen: Seen) -> No
     assert diffuse("e_tur_02.msh") == [(0, 1, 0)]
     (line,) = reported["e_tur_02.msh"]
     assert "its colour #0000ff; the game has a material 'namesake', which is meant" in line
+
+
+def test_materials_are_those_of_the_game(seen: Seen) -> None:
+    """One for all batches of a look, without ``.001``; what the game cannot show is marked, and can be baked."""
+    facts, out = seen.facts["grouped"], seen.out / "grouped"
+    assert facts["materials"] == ["DEFAULT", "Metal_008", "MTL_009", "MTL_012"]
+    assert sum(facts["batches"].values()) == 32
+    lines = [line for line in facts["foreign"] if "not applied" in line]
+    assert any("'Invert" in line and "Bake to Texture" in line for line in lines), lines
+    assert any("Draw Mode" in line for line in lines)
+    assert facts["marked"]
+    assert not [line for line in [*facts["baked"]["warnings"], *facts["by_gltf"]] if "not applied" in line]
+    name, size, least, alpha = facts["pixels"]
+    assert (name, size, alpha, facts["again"]) == ("armour_baked", [64, 64], 0, 0)
+    assert least > 0
+    assert "armour_baked.0" in [entry.name for entry in entries_of(out / "Textures.lib")]
+    # by the group's sockets, though Blender's glTF add-on does not know them
+    assert [read_material(e, "x").diffuse for e in entries_of(out / "Material.lib") if e.name == "armour"] == [
+        (1, 0, 0)
+    ]

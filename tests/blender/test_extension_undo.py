@@ -50,6 +50,13 @@ def test_what_was_put_back_is_saved_after_undo(seen: Seen) -> None:
     assert same(seen, "undone", "edited later", "first")
 
 
+def test_after_an_undo_in_the_game_no_other_copy_is_suspected(seen: Seen) -> None:
+    """It brought back what this very .blend had put there before."""
+    facts = seen.facts["undone"]
+    assert not any("another copy" in line for line in facts["after undo in the game"]["warnings"])
+    assert same(seen, "undone", "before undo in the game", "after undo in the game")
+
+
 def test_the_panel_shows_what_was_written_last(seen: Seen) -> None:
     facts = seen.facts["undone"]
     assert facts["first"]["outcome"] == "1 change"

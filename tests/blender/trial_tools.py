@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import ClassVar
 
 import bpy
 import numpy as np
@@ -51,7 +52,34 @@ def materials(name):
     return [m for m in bpy.data.materials if m.name.partition(".")[0] == name]
 
 
+class GameShader:
+    """The extension's node group, with the names that Blender's shader has for its sockets."""
+
+    NAMES: ClassVar = {"Base Color": "Texture", "Emission Color": "Own Light", "Alpha": "Alpha"}
+
+    def __init__(self, material, node):
+        self.material, self.node = material, node
+
+    @property
+    def inputs(self):
+        return self
+
+    def __getitem__(self, name):
+        if name == "Emission Strength":  # there is none: without light it is dark
+            self.node.inputs["Own Light"].default_value = (0, 0, 0, 1)
+        if name not in self.NAMES:  # the game has no such socket: an artist finds none
+            return self.material.node_tree.nodes.new("ShaderNodeBsdfPrincipled").inputs[name]
+        return self.node.inputs[self.NAMES[name]]
+
+
+def group_of(material):
+    return next((n for n in material.node_tree.nodes if n.type == "GROUP"), None)
+
+
 def shader(material):
+    group = group_of(material)
+    if group is not None:
+        return GameShader(material, group)
     return next(n for n in material.node_tree.nodes if n.type == "BSDF_PRINCIPLED")
 
 
@@ -336,7 +364,8 @@ def _scale_of(name):
 
 def look(material):
     """The base colour that a material shows: a factor and a picture; ``None``: something else."""
-    if not material.use_nodes or not any(n.type == "BSDF_PRINCIPLED" for n in material.node_tree.nodes):
+    group = group_of(material)
+    if group is None and not any(n.type == "BSDF_PRINCIPLED" for n in material.node_tree.nodes):
         return None
     inputs = shader(material).inputs
     factor, image, node = [1.0, 1.0, 1.0], None, None
@@ -358,6 +387,9 @@ def look(material):
         pixels = np.empty(len(node.image.pixels), np.float32)
         node.image.pixels.foreach_get(pixels)
         image = pixels.reshape(-1, 4).mean(axis=0).tolist()[:3] + list(node.image.size)
-    glow, strength = inputs["Emission Color"], inputs["Emission Strength"].default_value
+    if group is not None:
+        factor = [a * b for a, b in zip(factor, group.inputs["Colour"].default_value, strict=False)]
+    glow = inputs["Emission Color"]
+    strength = inputs["Emission Strength"].default_value if group is None else 1.0
     emission = [float(strength > 0)] if glow.is_linked else [strength * v for v in glow.default_value[:3]]
     return {"factor": factor, "image": image, "emission": emission, "alpha": inputs["Alpha"].default_value}
