@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.resources import files
+
 import bpy
 
+from .converter.language import Catalogue
 from .russian import TEXTS, in_russian
 
 #: A text that is translated where Blender translates its interface.
@@ -13,7 +17,13 @@ _PROBE = "Put Back Into the Game"
 def shown(text: str) -> str:
     """Return a message in the language of Blender's interface; Blender itself translates what is fixed."""
     translated = bpy.app.translations.pgettext_iface(_PROBE) != _PROBE
-    return in_russian(text) if translated else text
+    return _catalogue().translated(in_russian(text)) if translated else text
+
+
+@cache
+def _catalogue() -> Catalogue:
+    """The converter's messages in Russian."""
+    return Catalogue(files(Catalogue.__module__.rpartition(".")[0]).joinpath("ru.po").read_text("utf-8"))
 
 
 def say(operator: bpy.types.Operator, kind: str, text: str) -> None:

@@ -391,5 +391,8 @@ def look(material):
         factor = [a * b for a, b in zip(factor, group.inputs["Colour"].default_value, strict=False)]
     glow = inputs["Emission Color"]
     strength = inputs["Emission Strength"].default_value if group is None else 1.0
-    emission = [float(strength > 0)] if glow.is_linked else [strength * v for v in glow.default_value[:3]]
+    through = (
+        glow.is_linked if group is None else any(glow.default_value[:3]) and group.inputs["Light Texture"].is_linked
+    )
+    emission = [float(strength > 0)] if through else [strength * v for v in glow.default_value[:3]]
     return {"factor": factor, "image": image, "emission": emission, "alpha": inputs["Alpha"].default_value}
