@@ -65,6 +65,8 @@ class Placed:
     found: list[Difference] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        if self.looks is not None:
+            self.given = self.looks.in_rectangles(self.given)
         items = self.given.nodes
         self.order = parents_first([item.parent for item in items], root=-1)
         self.world = np.tile(np.eye(4), (len(items), 1, 1))

@@ -94,6 +94,8 @@ def differences_of_model(
         absent: whether cells that the file does not have were never in it.
         held: frames that the clip has at least: stored keys do not show a hold at the end.
     """
+    if written.looks is not None:
+        seen = written.looks.in_rectangles(seen)
     file = FileOfModel(seen, stored, timing, clip, cell, held, Dialect(written.dialect))
     scene = written.scene()
     if scene.legacy:

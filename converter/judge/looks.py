@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
+import numpy as np
+
+from ..edits.coordinates import cell_of
 from ..edits.new_materials import NewMaterial
-from ..formats.gltf import FilePicture, ShownPicture, Surface, same_picture
-from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, entry_key, first_phase, with_values
+from ..formats.gltf import WHOLE, FilePicture, ShownPicture, Surface, TextureTransform, is_image, same_picture
+from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, entry_key, first_phase, with_values
 from ..formats.material import MaterialKind
-from ..formats.names import decode_text
+from ..formats.names import decode_text, without_number
 from ..numeric.quantize import to_bytes
-from ..scene.scene import Material
+from ..scene.scene import ImportedScene, Material
 
 
 @dataclass(frozen=True)
@@ -90,12 +93,49 @@ class WrittenLooks:
         shown: what they showed; empty: not recorded.
         edits: entries of the game's libraries that change.
         new: materials that are made.
+        entries: what of the game's libraries the stored materials showed.
     """
 
     stored: Sequence[Material] = ()
     shown: Sequence[Surface[ShownPicture]] = ()
     edits: Sequence[LibraryEdit] = ()
     new: Sequence[NewMaterial] = field(default=())
+    entries: Sequence[LibraryEntry] = field(default=())
+
+    def in_rectangles(self, seen: ImportedScene) -> ImportedScene:
+        """Return a file with coordinates that show in the game's rectangles what its texture transforms show.
+
+        One without any transform is as programs write it that leave them out.
+        """
+        uv = seen.streams.uv0
+        if uv is None or all(one.transform == WHOLE for one in seen.surfaces):
+            return seen
+        uv = uv.astype(np.float32)
+        for i, surface in enumerate(seen.surfaces):
+            before = self._rectangle(seen.materials[i].name, surface)
+            if before is None or surface.transform.near(before):
+                continue
+            rows = [
+                np.arange(p.vertex_start, p.vertex_start + p.vertex_count)
+                for mesh in seen.meshes
+                for p in mesh.primitives
+                if p.material == i
+            ]
+            at = np.unique(np.concatenate([np.empty(0, np.int64), *rows]))
+            uv[at] = before.undo(surface.transform.apply(uv[at]))
+        return replace(seen, streams=replace(seen.streams, uv0=uv))
+
+    def _rectangle(self, name: str, surface: Surface[FilePicture]) -> TextureTransform | None:
+        """What the game shows of a material's texture; ``None``: not known, or that is what was edited."""
+        known = zip(self.stored, self.shown, strict=False)
+        found = [shown for one, shown in known if one.name.casefold() == without_number(name).casefold()]
+        if len({one.transform for one in found}) != 1 or surface.picture is None:
+            return None
+        picture = found[0].picture
+        same = picture is None or is_image(surface.picture.name, picture.name) or same_picture(surface.picture, picture)
+        if not same or cell_of(surface.transform, picture, self.entries) is not None:
+            return None
+        return found[0].transform
 
     def of(self, materials: Sequence[Material]) -> list[Look]:
         """Return the looks of the materials of the result, by their names in the ``.wea``."""

@@ -31,7 +31,7 @@ def differences_of_terrain(
         absent: whether a level that the file does not have was never in it.
         looks: what its materials look like; ``None``: not known.
     """
-    file, result = _file(seen), _result(written)
+    file, result = _file(seen if looks is None else looks.in_rectangles(seen)), _result(written)
     if looks is not None:
         file.looks = looks_of_file(seen.surfaces)
         result.looks = looks.of(named([pair.name for pair in written.material_pairs]))

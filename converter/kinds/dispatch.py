@@ -199,8 +199,10 @@ def import_scene(
     try:
         kept = None if found is None else open_sidecar(found, gltf, given.info, options, data=kept_in_memory)
         about = None if kept is None else kept.description
-        settle_coordinates(given, about.shown if about else [], about.library if about else [])
         seen = snapshot(given) if options.verify else None
+        settle_coordinates(given, about.shown if about else [], about.library if about else [])
+        if seen is not None and about is None:
+            seen = snapshot(given)  # nothing else knows what rectangles the game shows
         if found is None or kept is None:
             if (made_of := given.info.get("kind")) in ASSEMBLY_KINDS:
                 raise ConversionError(

@@ -154,7 +154,7 @@ class ImportResult:
 
 def written_looks(out: ImportResult, about: Description, stored: Sequence[Material]) -> WrittenLooks | None:
     """What decides the looks of the materials of a result; ``None``: what the stored ones showed was not recorded."""
-    return WrittenLooks(stored, about.shown, out.library, out.new_materials) if about.shown else None
+    return WrittenLooks(stored, about.shown, out.library, out.new_materials, about.library) if about.shown else None
 
 
 def unapplied(differences: Sequence[NotApplied]) -> ConversionError:

@@ -22,6 +22,8 @@ from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import replace_entry
 from msh_gltf.converter.formats.texture import PAGE_DTYPE, read_texm, write_texm
+from msh_gltf.converter.judge.explain import JUDGED
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.exporters.gltf_file import png_bytes
 from tests.support.game import snapshot
 from tests.support.gltf_edit import Editable
@@ -152,6 +154,17 @@ def test_a_transform_that_no_cell_has_goes_into_the_coordinates(edit: Edit) -> N
     assert files == {"turrets.rlb"}, text
     moved = np.unique(edit.uv(edit.new).astype(int) - edit.uv(edit.game), axis=0)
     assert moved.tolist() == [[0, 0], [512, 0]]
+
+
+def test_a_transform_that_is_not_carried_out_is_named(edit: Edit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The judge looks at the file before its coordinates are settled."""
+    edit.transform(offset=[0.625, 0.25])
+    path = edit.document.save(edit.out / MODEL)
+    assert import_gltf(path).not_applied == []
+    monkeypatch.setattr("msh_gltf.converter.edits.coordinates._move", lambda *_: None)
+    found = import_gltf(path).not_applied
+    assert found
+    assert all(one.why == JUDGED and "has other texture coordinates" in one.what for one in found)
 
 
 def test_a_file_that_lost_all_transforms_is_reported_and_keeps_its_cells(edit: Edit) -> None:
