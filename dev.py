@@ -93,7 +93,12 @@ def demo() -> int:
     same = (HERE / model).read_bytes() == (HERE / back).read_bytes()
     print(f"\n{back} is {'byte-identical to' if same else 'NOT the same as'} {model}")
     print(f"Open {gltf} in Blender (File > Import > glTF) or any glTF viewer.")
-    activate = r".venv\Scripts\Activate.ps1" if os.name == "nt" else ". .venv/bin/activate"
+    activate = ". .venv/bin/activate"
+    if os.name == "nt":
+        activate = (
+            ".venv\\Scripts\\Activate.ps1 (PowerShell; where it refuses scripts, first "
+            "Set-ExecutionPolicy -Scope Process Bypass), or .venv\\Scripts\\activate.bat (cmd)"
+        )
     print(f"To use the commands in this terminal: {activate}")
     return 0 if same else 1
 

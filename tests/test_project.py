@@ -303,6 +303,7 @@ def test_no_compiled_files_are_tracked() -> None:
 
 #: What may use an exception that is not ours: it says in words what is wrong.
 _WORDING = {
+    "in_full",
     "reason_of",
     "to_do",
     "fault_of",

@@ -22,10 +22,13 @@ from .. import GARBAGE, STOPPING
 from ..errors import CHECK_PATH, MACHINE, ConversionError, fault_of, internal_error
 from ..language import use_language
 from .common import EXIT_INTERRUPTED, EXIT_SIGNAL, EXIT_USAGE, say
+from .dropped import as_typed_there, is_dropped, wait_for_enter
 
 
 def _run(command: click.Command, arguments: Sequence[str] | None) -> None:
     """Run a command and exit: 0, 2 for what the user can fix, 128 + the signal that stopped it."""
+    typed = sys.argv[1:] if arguments is None else arguments
+    use_language(typed, os.environ)
     gc.set_threshold(GARBAGE)
     atexit.register(gc.freeze)  # nobody looks for garbage in what is given up as a whole
     # NumPy's matrix library starts a thread per core for products that nobody here asks of it
@@ -33,7 +36,6 @@ def _run(command: click.Command, arguments: Sequence[str] | None) -> None:
     # a worker on Linux keeps the memory of arrays that it frees: the next landscape needs as much
     os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", f"{4 << 20}")
     os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", f"{16 << 20}")
-    use_language(sys.argv[1:] if arguments is None else arguments, os.environ)
     _plug_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -41,13 +43,26 @@ def _run(command: click.Command, arguments: Sequence[str] | None) -> None:
             piped = sys.platform == "win32" and not stream.isatty()
             own = "utf-8" if piped and not os.environ.get("PYTHONIOENCODING") else None
             stream.reconfigure(encoding=own, errors="backslashreplace")
-    with _stoppable() as stopped:
+    with _stoppable() as stopped, _window(typed) as dropped:
+        if dropped:
+            typed = arguments = as_typed_there(command.name or "", typed)
         try:
-            _guarded(command, arguments)
+            _guarded(command, typed, patterns=arguments is None)
         except SystemExit as end:
             if end.code == EXIT_INTERRUPTED and stopped:
                 sys.exit(EXIT_SIGNAL + stopped[0])
             raise
+
+
+@contextlib.contextmanager
+def _window(arguments: Sequence[str]) -> Iterator[bool]:
+    """Whether files were dropped on the command; the window stays until they are read about."""
+    dropped = is_dropped(arguments)
+    try:
+        yield dropped
+    finally:
+        if dropped:
+            wait_for_enter()
 
 
 #: What to do about an error whose place does not know better.
@@ -59,17 +74,17 @@ _TO_DO = {
 }
 
 
-def _guarded(command: click.Command, arguments: Sequence[str] | None) -> None:
+def _guarded(command: click.Command, arguments: Sequence[str], *, patterns: bool) -> None:
+    """Run a command; ``patterns``: let click fill in ``*.msh``, which no shell of Windows does."""
     name = command.name or ""
     try:
-        command.main(arguments, prog_name=name, standalone_mode=False)
+        command.main(None if patterns else [*arguments], prog_name=name, standalone_mode=False)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
-    except click.ClickException as error:
-        if isinstance(error, click.UsageError):
-            from .usage import in_full
+    except click.ClickException as refused:
+        from .usage import in_full
 
-            error = in_full(error, sys.argv[1:] if arguments is None else arguments, command)
+        error = in_full(refused, arguments, command)
         text = io.StringIO()
         error.show(file=text)
         _say(*text.getvalue().rstrip("\n").split("\n"))
@@ -83,7 +98,7 @@ def _guarded(command: click.Command, arguments: Sequence[str] | None) -> None:
         if error.hint == CHECK_PATH:
             from .usage import as_typed
 
-            error.hint = as_typed(sys.argv[1:] if arguments is None else arguments, command) or error.hint
+            error.hint = as_typed(arguments, command) or error.hint
         error.hint = error.hint or _TO_DO[name.partition(" ")[0]]
         _say(f"{name}: error: {error}")
         sys.exit(EXIT_USAGE)

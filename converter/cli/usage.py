@@ -17,7 +17,7 @@ _ONE_DASH = re.compile(r"-([a-z]{2,})")
 _EXAMPLE = re.compile(r"^  (\S+ .*?)(?:  .*)?$", re.MULTILINE)
 
 
-def in_full(error: click.UsageError, arguments: Sequence[str], command: click.Command) -> click.UsageError:
+def in_full(error: click.ClickException, arguments: Sequence[str], command: click.Command) -> click.ClickException:
     """Return an error of click whose message says what to do.
 
     Args:
@@ -25,6 +25,8 @@ def in_full(error: click.UsageError, arguments: Sequence[str], command: click.Co
         arguments: what was typed after the command.
         command: the command.
     """
+    if not isinstance(error, click.UsageError):
+        return error
     context = error.ctx or click.Context(command, info_name=command.name)
     message = error.format_message()
     found = as_typed(arguments, context.command)

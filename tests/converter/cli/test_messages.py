@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from msh_gltf.converter import cli
+from msh_gltf.converter.cli.dropped import as_typed_there, is_dropped
 from msh_gltf.converter.errors import LONGEST_LINE, ConversionError, quoted, shortened
 from msh_gltf.converter.storage import walk_files
 from tests.docs.materials import example_game
@@ -81,3 +83,25 @@ def test_a_folder_of_1800_levels(tmp_path: Path) -> None:
             os.chdir("..")
             os.rmdir("d")
         os.chdir(here)
+
+
+def test_outputs_of_dropped_files_go_beside_them(tmp_path: Path) -> None:
+    """tests/windows/test_dropped.py drops them; here is where each goes."""
+    for name in ("a.msh", "b.rlb", "c.glb", "d.zip"):
+        (tmp_path / name).touch()
+    (tmp_path / "GAME").mkdir()
+    here = f"{tmp_path}{os.sep}"
+    for command, names, added in (
+        ("msh2gltf", ["a.msh"], ["-o", here]),
+        ("msh2gltf", ["b.rlb"], ["-o", f"{here}b_gltf"]),
+        ("msh2gltf", ["GAME"], ["-o", f"{here}GAME_gltf"]),
+        ("msh2gltf", ["a.msh", "b.rlb"], ["-o", f"{here}a_gltf"]),
+        ("gltf2msh", ["c.glb"], ["-o", here]),
+        ("gltf2msh", ["GAME"], []),
+        ("msh-inspect", ["a.msh"], []),
+    ):
+        paths = [f"{here}{name}" for name in names]
+        assert as_typed_there(command, paths) == [*paths, *added]
+    assert as_typed_there("msh-mod", [f"{here}GAME"]) == ["status", f"{here}GAME"]
+    assert as_typed_there("msh-mod", [f"{here}d.zip"]) == ["show", f"{here}d.zip"]
+    assert not is_dropped([f"{here}a.msh"]) or sys.platform == "win32"
