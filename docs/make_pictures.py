@@ -18,14 +18,16 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 from PIL import Image, ImageChops
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -198,6 +200,40 @@ def textured_picture(work: Work, target: Path) -> None:
         *("--size", "1000x480", "--turn", "150", "--pitch", "13", "--near", "0.8"),
     )
     save(opened(shown), target)
+
+
+@recipe("docs/pictures/cells.png", *GAME)
+def cells_picture(work: Work, target: Path) -> None:
+    """Four materials of one texture of four rectangles: the whole of it for each, and as the game shows them."""
+    from msh_gltf.converter.formats.nres import read_nres, write_nres
+    from msh_gltf.converter.formats.nres_edits import replace_entry
+    from msh_gltf.converter.formats.texture import PAGE_DTYPE
+    from msh_gltf.converter.kinds.texture import add_or_replace_texture, texm_of
+
+    game, names, side = work.folder / "PAGE", ("armour", "wall", "floor", "joint"), 128
+    shutil.copytree(work.game, game)
+    sheet, places = Image.new("RGBA", (2 * side, 2 * side)), [(x, y) for y in (0, side) for x in (0, side)]
+    for name, place in zip(names, places, strict=True):
+        sheet.paste(opened(work.out / f"textures/{name}.0.png").resize((side, side)), place)
+    sheet.save(work.folder / "sheet.png")
+    rectangles = np.array([(x, side, y, side) for x, y in places], PAGE_DTYPE)
+    texture = replace(texm_of(work.folder / "sheet.png"), rects=rectangles)
+    (game / "Textures.lib").write_bytes(add_or_replace_texture(game / "Textures.lib", "sheet.0", texture).data)
+    library = read_nres((game / "Material.lib").read_bytes(), "Material.lib")
+    shown = []
+    for whole in (True, False):
+        for cell, name in enumerate(names):
+            index = library.find(name)
+            data = bytearray(library.entries[index].payload)
+            data[31:48] = struct.pack("<b16s", -1 if whole else cell, b"sheet.0")
+            library = replace_entry(library, index, bytes(data))
+        (game / "Material.lib").write_bytes(write_nres(library))
+        out = work.to_gltf(f"page{whole}", game, "--thumbnails")
+        (picture,) = out.rglob("f_hangar*.png")
+        backdrop = Image.new("RGBA", Image.open(picture).size, (128, 128, 132, 255))
+        shown.append(work.folder / f"page{whole}.png")
+        Image.alpha_composite(backdrop, Image.open(picture).convert("RGBA")).save(shown[-1])
+    save(beside(shown), target)
 
 
 @recipe("docs/pictures/level.png", *GAME, f"{BLENDER}/preview.py")

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError, printable
+from ..converter.formats.gltf import TextureTransform
 from ..converter.numeric.axes import game_to_gltf
 from ..converter.numeric.pose import rotation_matrix
 from ..converter.numeric.quantize import normalise
@@ -43,6 +44,7 @@ def export_obj(
     info: Mapping[str, int | float | str] | None = None,
     appearances: Mapping[int, MaterialAppearance] | None = None,
     pictures: Mapping[str, str] | None = None,
+    rectangles: Mapping[int, TextureTransform] | None = None,
 ) -> tuple[bytes, bytes]:
     """A scene as OBJ and MTL text; the same scene gives the same bytes.
 
@@ -55,6 +57,8 @@ def export_obj(
         info: for the header comment, ``key=value`` with escaped values.
         appearances: of the materials, by row; without one a row has the colour it has in glTF.
         pictures: file name of each texture that lies beside the MTL.
+        rectangles: what materials show of their textures, by index; in the scene's coordinates already, and
+            a comment of the MTL.
 
     Raises:
         ConversionError: a vertex that float32 cannot hold once it is posed.
@@ -75,6 +79,8 @@ def export_obj(
     for i in sorted(used):
         row = scene.materials[i].row
         mtl.append(_material(names[i], row, (appearances or {}).get(row), pictures or {}))
+        if (shown := (rectangles or {}).get(i)) is not None:
+            mtl.append(f"{HEADER} rectangle {' '.join(f'{value:.9g}' for value in shown[:4])}\n")
     return _encoded(pieces), _encoded(mtl)
 
 

@@ -17,7 +17,17 @@ from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError, reason_of
 from ..converter.files import read_file
-from ..converter.formats.gltf import FilePicture, Json, Surface, pixel_digest, short_digest, surface_of
+from ..converter.formats.gltf import (
+    TEXTURE_TRANSFORM,
+    WHOLE,
+    FilePicture,
+    Json,
+    Surface,
+    pixel_digest,
+    read_rectangle,
+    short_digest,
+    surface_of,
+)
 from ..converter.formats.names import decode_text
 from ..converter.numeric.quantize import to_linear
 from ..converter.scene.extras import MaterialExtras, read_extras
@@ -165,8 +175,15 @@ def surfaces_of(data: bytes, picture: Callable[[str], P]) -> dict[str, Surface[P
     return {name: surface_of(one, textures, lambda i: picture(places[i])) for name, one in found.items()}
 
 
+#: A comment of ``msh2gltf``: what a material shows of its texture, which is in the coordinates.
+_RECTANGLE = "# msh-gltf rectangle "
+
+
 def _statements(text: str) -> Iterator[tuple[str, str]]:
     for line in filter(str.strip, text.splitlines()):
+        if line.startswith(_RECTANGLE):
+            yield "rectangle", line.removeprefix(_RECTANGLE)
+            continue
         word, *rest = line.split(None, 1)
         if not word.startswith("#"):
             yield word, rest[0].strip() if rest else ""
@@ -176,6 +193,11 @@ def _fill(material: Json, word: str, rest: str, places: list[str]) -> None:
     """Add what a statement says to a material; what cannot be understood says nothing."""
     surface = material["pbrMetallicRoughness"]
     colour = surface.setdefault("baseColorFactor", [1.0, 1.0, 1.0, 1.0])
+    if word == "rectangle":
+        transform = read_rectangle(rest)
+        if transform != WHOLE and "baseColorTexture" in surface:
+            surface["baseColorTexture"]["extensions"] = {TEXTURE_TRANSFORM: transform.json}
+        return
     if word in ("map_Kd", "map_d"):
         place = _OPTION.sub("", f"{rest} ").strip()
         if word == "map_d":

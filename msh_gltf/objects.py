@@ -199,6 +199,8 @@ def to_trimesh(
         >>> import_gltf(scene).unchanged
         True
     """
+    from .converter.scene.appearance import Appearance
+    from .converter.scene.coordinates import as_shown, rectangles_of
     from .converter.scene.decode import local_poses
     from .exporters.trimesh_scene import trimesh_scene
     from .importers.gltf_file import GltfInMemory, open_gltf
@@ -211,7 +213,8 @@ def to_trimesh(
     file = open_gltf(target, GltfInMemory(made[target]))
     poses = local_poses(loaded.model, loaded.scene, loaded.decision.dialect, frame)
     buffer = file.buffers[0] if file.buffers else memoryview(b"")
-    out = trimesh_scene(loaded.scene, poses, file.root, buffer, lod=stage, group=level)
+    shown = as_shown(loaded.scene, rectangles_of(loaded.scene, loaded.appearance or Appearance()))
+    out = trimesh_scene(shown, poses, file.root, buffer, lod=stage, group=level)
     extras: dict[str, Any] = file.root["scenes"][0]["extras"]["msh"]
     beside = sidecar_path(target)
     extras |= {"frame": float(frame), "sidecar": named_sidecar(readable(beside.name), made[beside])}

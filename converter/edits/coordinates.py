@@ -8,16 +8,17 @@ still shows it changes nothing, one that shows another rectangle of the ``Page``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from ..errors import ConversionError, printable
-from ..formats.gltf import WHOLE, ShownPicture, Surface, TextureTransform, is_image, same_picture
+from ..formats.gltf import WHOLE, ShownPicture, Surface, TextureTransform, is_image, read_rectangle, same_picture
 from ..formats.library import TEXTURES, LibraryEntry, blank_texture, entry_key
 from ..formats.names import without_number
 from ..formats.texture import read_texm
 from ..scene.appearance import rectangle_transform
+from ..scene.coordinates import Change, with_coordinates
 from ..scene.scene import ImportedScene
 
 #: A material's cell is an int8.
@@ -63,6 +64,25 @@ def settle_coordinates(
             given.report.changed(f"material {printable(given.materials[i].name)!r}", text)
 
 
+def settle_rectangles(given: ImportedScene, shown: Mapping[str, Surface[ShownPicture]]) -> None:
+    """Make coordinates that show a rectangle of a texture, as an OBJ has them, those that the game stores.
+
+    Args:
+        given: the file; its surfaces have the transforms of the stored materials afterwards.
+        shown: what the stored materials showed, by name; of others the file may state the transform.
+    """
+    changes: dict[int, Change] = {}
+    for i, surface in enumerate(given.surfaces):
+        known = shown.get(given.materials[i].name)
+        transform, new = surface.transform if known is None else known.transform, surface.picture
+        old = None if known is None else known.picture
+        same = new is None or old is None or is_image(new.name, old.name) or same_picture(new, old)
+        given.surfaces[i] = surface._replace(transform=transform)
+        if transform != WHOLE and same:
+            changes[i] = transform.undo
+    given.streams, given.meshes = with_coordinates(given.streams, given.meshes, changes)
+
+
 def cell_of(transform: TextureTransform, picture: ShownPicture | None, entries: Iterable[LibraryEntry]) -> int | None:
     """Return the rectangle of a texture's ``Page`` that a transform shows; ``None``: none of them.
 
@@ -91,15 +111,6 @@ def _exported(
     if known is not None:
         return known.transform, known.picture
     return read_rectangle(extras.get("rectangle", "")), None
-
-
-def read_rectangle(text: str) -> TextureTransform:
-    """Return the transform that ``extras.msh.rectangle`` states; ``WHOLE`` where it states none."""
-    try:
-        u, v, wide, high = map(float, text.split())
-    except ValueError:
-        return WHOLE
-    return TextureTransform(u, v, wide, high) if np.isfinite([u, v]).all() and wide > 0 and high > 0 else WHOLE
 
 
 def _move(given: ImportedScene, material: int, transform: TextureTransform, before: TextureTransform) -> None:

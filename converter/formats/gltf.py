@@ -109,6 +109,15 @@ WHOLE = TextureTransform()
 _SAME_RECTANGLE = 1e-5
 
 
+def read_rectangle(text: str) -> TextureTransform:
+    """Return the transform that ``extras.msh.rectangle`` states; ``WHOLE`` where it states none."""
+    try:
+        u, v, wide, high = map(float, text.split())
+    except ValueError:
+        return WHOLE
+    return TextureTransform(u, v, wide, high) if np.isfinite([u, v]).all() and wide > 0 and high > 0 else WHOLE
+
+
 def transform_of(info: Json | None) -> TextureTransform:
     """Return the transform of a texture of a material.
 

@@ -20,6 +20,7 @@ from ...exporters.gltf_file import png_bytes
 from ...exporters.obj import export_obj, material_names, posed, shown_parts
 from ...importers.materials import surfaces_of
 from ...importers.obj import read_obj
+from ..edits.coordinates import settle_rectangles
 from ..edits.materials import listed, same_materials
 from ..edits.triangles import TriangleList, match, triangle_list
 from ..errors import ConversionError, needed_for, plural, printable
@@ -32,6 +33,7 @@ from ..judge.obj import differences_of_obj
 from ..numeric.pose import rotate, rotation_matrix
 from ..options import ExportOptions, ImportOptions
 from ..scene.appearance import Appearance
+from ..scene.coordinates import as_shown, rectangles_of
 from ..scene.decode import Poses, poses_at
 from ..scene.dialect import Dialect
 from ..scene.scene import ImportedNode, ImportedScene, Mesh, Part, Primitive, Scene, Streams
@@ -98,8 +100,9 @@ def obj_files(
     pictures = {t: target.with_name(f"{target.stem}.{escape(t)}.png") for t in textures}
     files = [(pictures[name], png_bytes(appearance.pictures[name].rgba())) for name in textures]
     mtl = target.with_suffix(".mtl")
+    rectangles = rectangles_of(scene, appearance)
     obj, materials = export_obj(
-        scene,
+        as_shown(scene, rectangles),
         poses_at(loaded.model, scene, loaded.decision.dialect, frame),
         lod=about.lod,
         group=about.group,
@@ -108,6 +111,7 @@ def obj_files(
         info=info,
         appearances=appearance.materials,
         pictures={name: path.name for name, path in pictures.items()},
+        rectangles=rectangles,
     )
     files += [(mtl, materials), (target, obj)]
     if not sidecar:
@@ -204,6 +208,7 @@ def import_obj(
                 given.report.warnings.append(f"OBJ does not hold what the model had: {lost} are lost")
             if "source" in given.info:
                 _join_materials(given)
+            settle_rectangles(given, {})
             seen = snapshot(given) if options.verify else None
             out = import_new(path, given, replace(options, new=options.new or alone))
             if seen is not None:
@@ -215,6 +220,7 @@ def import_obj(
                 _settle_surfaces(given, stored)
             else:
                 _settle_colours(given, stored)
+            settle_rectangles(given, dict(zip(material_names(stored.scene), stored.about.shown, strict=False)))
             seen = snapshot(given) if options.verify else None
             kind = "a trimesh.Scene" if alone else "an OBJ" if of_obj else f"a file of {path.suffix}"
             _into_nodes(given, stored, bare, kind)

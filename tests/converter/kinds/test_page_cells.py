@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import trimesh
 
+from msh_gltf import import_gltf, read_msh, to_trimesh
 from msh_gltf.converter import cli
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.material import read_material
@@ -23,7 +25,7 @@ from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import replace_entry
 from msh_gltf.converter.formats.texture import PAGE_DTYPE, read_texm, write_texm
 from msh_gltf.converter.judge.explain import JUDGED
-from msh_gltf.converter.kinds.dispatch import import_gltf
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.exporters.gltf_file import png_bytes
 from tests.support.game import snapshot
 from tests.support.gltf_edit import Editable
@@ -210,6 +212,41 @@ def test_a_model_without_its_sidecar_keeps_the_coordinates_of_the_cell(made: Pat
         for n in ("kept", "alone")
     ]
     assert rows[0] == rows[1]
+
+
+def test_an_obj_and_a_trimesh_scene_have_the_coordinates_that_are_shown(made: Path, tmp_path: Path) -> None:
+    """Neither has a place for a transform: judged by trimesh. They come back, with and without a sidecar."""
+    archive = read_nres(read_file(made / "GAME/turrets.rlb"), "x")
+    stored = bytes(archive.entries[archive.find("e_tur_01.msh") or 0].payload)
+    path = tmp_path / "tower.obj"
+    command = (made / "GAME/turrets.rlb", "--entry", "e_tur_01.msh", "-o", path, "-q")
+    assert call(cli.msh2gltf, *command) == 0
+    view = Editable(made / "out" / MODEL)
+    (joint,) = [i for i, m in enumerate(view.json["materials"]) if m["name"] == "joint"]
+    rows = [view.arrays[p["attributes"]["TEXCOORD_0"]] for p in view.primitives() if p["material"] == joint]
+    (x, wide, y, high), raw = CELLS[1], np.concatenate(rows)
+    wanted = {(round(x + wide * u, 4), round(y + high * v, 4)) for u, v in raw.tolist()}
+    model = read_msh(made / "GAME/turrets.rlb", "e_tur_01.msh")
+    for scene in (trimesh.load(path, process=False), to_trimesh(model)):
+        found = set()
+        for mesh in scene.geometry.values():
+            names = [m.name for m in getattr(mesh.visual.material, "materials", [mesh.visual.material])]
+            if "joint" in names:
+                of = mesh.face_attributes.get("material", np.zeros(len(mesh.faces), int))
+                corners = np.unique(mesh.faces[of == names.index("joint")])
+                found |= {(round(u, 4), round(1 - v, 4)) for u, v in mesh.visual.uv[corners].tolist()}
+        assert found == wanted
+    back = import_gltf(to_trimesh(model))
+    assert (back.data, back.unchanged) == (stored, True)
+    for sidecar in (True, False):
+        back = import_gltf(path, options=ImportOptions(use_sidecar=sidecar, dialect="retail"))
+        assert not [line for line in back.not_applied if "coordinates" in line.what]
+        words = {tuple(row) for row in read_model(read_nres(back.data, "x"), "x").uv0.tolist()}
+        shown = {tuple(row) for row in read_model(read_nres(stored, "x"), "x").uv0.tolist()}
+        assert words == shown if sidecar else words <= shown
+    bare = path.with_suffix(".mtl").read_text("utf-8").replace("# msh-gltf rectangle", "#")
+    path.with_suffix(".mtl").write_text(bare, "utf-8")
+    assert import_gltf(path).unchanged
 
 
 @pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
