@@ -11,7 +11,7 @@ from ..errors import ConversionError, plural, printable, quoted
 from ..files import read_file
 from ..game.archive_folder import Packed, pack_folder, unpacked_files
 from ..game.games import Games
-from ..game.walk import files_below, foreign, text_of
+from ..game.walk import RSLI, files_below, foreign, text_of
 from ..storage import write_outputs
 from .common import say
 
@@ -28,10 +28,11 @@ def unpack(sources: tuple[Path, ...], folder: Path, layout: str, *, force: bool,
 
     failed = count = 0
     for source, path, reason in files_below(sources, folder).opened:
-        if reason or foreign(path):
+        kind = foreign(path)
+        if reason or kind not in (None, RSLI):
             continue
         try:
-            if file_kind(open_nres(path, source)) is Kind.ARCHIVE:
+            if kind == RSLI or file_kind(open_nres(path, source)) is Kind.ARCHIVE:
                 _unpack(path, folder / text_of(Path(source)), layout, force, quiet)
                 count += 1
         except ConversionError as error:

@@ -1,12 +1,13 @@
 """RsLi libraries (``gamefont.rlb``, ``sprites.lib``): the game's other container.
 
 The table of entries is enciphered, the entries are packed in one of several ways
-(docs/reference/rsli.md). They are not written.
+(docs/reference/rsli.md). What is not replaced keeps its bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -242,6 +243,48 @@ def unpack(library: RsliLibrary, row: int) -> bytes:
     return content
 
 
+def with_contents(library: RsliLibrary, contents: Mapping[int, bytes]) -> bytes:
+    """Return a library with other contents in some entries, packed as the old ones were.
+
+    An entry stays in its place where the new one is not longer; else it goes to the end, before the trailer.
+
+    Args:
+        library: the library.
+        contents: what each row unpacks to.
+
+    Raises:
+        ConversionError: a method that cannot be written, or a content that is too large.
+    """
+    data, rows = bytearray(library.data), library.rows.copy()
+    trailer = bytes(data[-6:]) if library.overlay or data[-6:-4] == b"AO" else b""
+    del data[len(data) - len(trailer) :]
+    for row, content in contents.items():
+        packed, entry = _packed(library, row, content), rows[row]
+        start = int(entry["data_offset"]) + library.overlay
+        if len(packed) > int(entry["packed_size"]) or start + len(packed) > len(data):
+            start = len(data)
+            data += bytes(len(packed))
+        data[start : start + len(packed)] = packed
+        sizes = {"unpacked_size": len(content), "data_offset": start - library.overlay, "packed_size": len(packed)}
+        for name, value in sizes.items():
+            rows[name][row] = value
+    data[_HEADER : _HEADER + rows.nbytes] = decipher(rows.tobytes(), int(library.header["seed"]))
+    return bytes(data) + trailer
+
+
+def _packed(library: RsliLibrary, row: int, content: bytes) -> bytes:
+    """A content as the method of an entry stores it."""
+    method = library.method(row)
+    if method not in METHODS or method in NOT_UNPACKED or len(content) > MOST_UNPACKED:
+        problem = "entry is too large" if len(content) > MOST_UNPACKED else "entry cannot be packed"
+        raise _error(library, row, problem, library.method_name(row), "stored, XOR, LZSS or Deflate", RSLI_METHOD.code)
+    if method == DEFLATE:
+        deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
+        return deflate.compress(content) + deflate.flush()
+    packed = _to_lzss(content) if method in (LZSS, XOR_LZSS) else content
+    return decipher(packed, int(library.header["seed"])) if method in (XOR, XOR_LZSS) else packed
+
+
 def check_rsli(library: RsliLibrary) -> Iterator[Finding]:
     """Yield the entries that cannot be unpacked."""
     for row in range(len(library.rows)):
@@ -302,3 +345,30 @@ def _copied(window: bytearray, place: int, source: int, length: int) -> bytes:
     step = min(distance or _WINDOW, length)
     first = bytes(window[(source + i) % _WINDOW] for i in range(step))
     return (first * (length // step + 1))[:length]
+
+
+def _to_lzss(data: bytes) -> bytes:
+    """The reverse of :func:`_lzss`: each step takes the last place with the same three bytes."""
+    out, met, at = bytearray(), dict[bytes, int](), 0
+    while at < len(data):
+        flags, items = 0, bytearray()
+        for bit in range(8):
+            if at >= len(data):
+                break
+            before, length = met.get(data[at : at + 3], -1), 0
+            if before >= 0 and at - before < _WINDOW:
+                most = min(18, len(data) - at)
+                length = next((n for n in range(3, most) if data[before + n] != data[at + n]), most)
+            if length < 3:
+                flags |= 1 << bit
+                items.append(data[at])
+                length = 1
+            else:
+                source = (_START + before) % _WINDOW
+                items += bytes((source & 0xFF, (source >> 4) & 0xF0 | length - 3))
+            for step in range(at, at + length):
+                met[data[step : step + 3]] = step
+            at += length
+        out.append(flags)
+        out += items
+    return bytes(out)

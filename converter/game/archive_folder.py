@@ -22,10 +22,11 @@ from ..findings import NotApplied
 from ..formats.names import Names, decode_text, escape, stem
 from ..formats.nres import Archive, Entry, read_nres, write_nres
 from ..formats.nres_edits import add_entry, name_field, new_archive, replace_entry
-from ..formats.rsli import is_rsli
+from ..formats.rsli import is_rsli, read_rsli, unpack, with_contents
 from ..formats.sidecar import sha256
 from ..formats.texture import TEXM_TYPE, read_texm
 from ..kinds.unpacked import ENTRIES, LIST_INDEX, MANIFEST_INDEX, NO_ENDING, OWN_INDEX, Row, layout_of, rows_of
+from .library_folder import changed_since_unpacked, edited_entries, library_of, no_place, unpacked_library
 
 #: What an archive without its payloads may unpack to.
 _MOST = 1 << 29
@@ -76,7 +77,7 @@ def unpacked_files(data: bytes, label: str, layout: str) -> dict[str, bytes]:
         ConversionError: it is not an archive.
     """
     if is_rsli(data):
-        raise ConversionError("is an RsLi library, which is not unpacked", file=label, hint="msh-inspect lists it")
+        return unpacked_library(data, label)
     archive = read_nres(data, label)
     name, taken = LAYOUTS[layout], Names(OWN_INDEX, LIST_INDEX, MANIFEST_INDEX)
     files = [taken.take(name(row, entry) or "~", row) for row, entry in enumerate(archive.entries)]
@@ -198,6 +199,9 @@ def pack_folder(folder: Path, archive: Path, now: bytes | None, *, force: bool =
     """
     rows = rows_of(folder)
     files = list(_files(folder, rows))
+    library = now if now is not None else library_of(folder)
+    if library is not None and is_rsli(library):
+        return _put_into_library(folder, library, str(archive), as_new=now is None or force)
     if now is not None:
         return _put(read_nres(now, str(archive)), files, rows or [], force)
     if rows is None:
@@ -216,6 +220,27 @@ def pack_folder(folder: Path, archive: Path, now: bytes | None, *, force: bool =
         return _put(new_archive(entries, str(archive)), files, rows, force)
     whole = read_nres(_filled(frame, files), str(archive))
     return _put(whole, files, rows, force=True)
+
+
+def _put_into_library(folder: Path, now: bytes, label: str, *, as_new: bool) -> Packed:
+    """Put what differs into an RsLi library."""
+    library, found = read_rsli(now, label), edited_entries(folder)
+    out, contents = Packed(b""), dict[int, bytes]()
+    for file, (name, row, before) in found.items():
+        data = bytes(read_file(folder / file))
+        if sha256(data) == before:
+            continue
+        if (
+            row >= len(library.rows)
+            or library.name(row) != name
+            or (not as_new and sha256(unpack(library, row)) not in (before, sha256(data)))
+        ):
+            raise changed_since_unpacked(label, name)
+        contents[row] = data
+        out.changed.append(name)
+    out.not_applied += no_place(folder, found)
+    out.data = with_contents(library, contents)
+    return out
 
 
 def _files(folder: Path, rows: list[Row] | None) -> Iterator[_File]:
@@ -284,12 +309,7 @@ def _put(archive: Archive, files: list[_File], rows: list[Row], force: bool) -> 
             if entry.payload == data:
                 continue
             if not force and one.before is not None and sha256(entry.payload) != one.before:
-                raise ConversionError(
-                    "has changed since it was unpacked",
-                    file=archive.label,
-                    entry=printable(entry.name),
-                    hint="unpack it again, or let --force replace it",
-                )
+                raise changed_since_unpacked(archive.label, entry.name)
             _compare_sounds(entry, data, one.path, out)
             width, height = _size(entry, data, one.path)
             archive = replace_entry(archive, index, data, attr1=width, attr2=height)

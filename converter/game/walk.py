@@ -287,6 +287,10 @@ def _placed_item(kind: Kind, path: Path, source: str, targets: _Targets) -> Item
     return Item(str(path), source, index=None, name=name, kind=kind, size=size, target=target)
 
 
+#: Why the game's other container is no input of a run.
+RSLI = "RsLi, a container of another kind"
+
+
 def foreign(path: Path) -> str | None:
     """Why a file is no NRes file, by its first bytes; ``None``: it is one, or cannot be read."""
     try:
@@ -296,7 +300,7 @@ def foreign(path: Path) -> str | None:
         return None  # opening it says what is wrong
     if is_nres(head):
         return None
-    return "RsLi, a container of another kind" if head[:3] == b"NL\0" else "not an NRes file"
+    return RSLI if head[:3] == b"NL\0" else "not an NRes file"
 
 
 def _look_into(path: Path, source: str, targets: _Targets, found: Found, longer: bool) -> None:
