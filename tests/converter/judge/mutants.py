@@ -32,7 +32,6 @@ MODELS: list[tuple[str, object, tuple[str, ...]]] = [
     (f"{EDITS}.triangles.normals_apart", _alike, ("change normals",)),
     (f"{EDITS}.triangles.colours_apart", _alike, ("change colours",)),
     (f"{EDITS}.triangles.Match.compare_materials", nothing, ("assign material",)),
-    (f"{EDITS}.triangles.Match.compare_flags", nothing, ("set tri flags of an object",)),
     ("msh_gltf.converter.rebuild.model.renumber", nothing, ("delete node but not its children",)),
     (f"{EDITS}.model._name_changes", nothing, ("rename node",)),
     (f"{EDITS}.model._label_changes", nothing, ("change label",)),

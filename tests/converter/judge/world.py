@@ -137,12 +137,13 @@ _OF_ONE = ("ClanID", "LogicalID")
 def assembled(world: World) -> tuple[Facts, set[tuple[object, ...]]]:
     """What nodes of objects, components, zones and lodes state, and the places of all that is drawn."""
     places, placed, drawn = world.world(), [], set[tuple[object, ...]]()
-    listed = [i for scene in world.file.json["scenes"] for i in scene.get("nodes", [])]
+    listed = [(i, False) for scene in world.file.json["scenes"] for i in scene.get("nodes", [])]
     while listed:
-        i = listed.pop()
+        i, inside = listed.pop()
         node = world.nodes[i]
         about = world.msh(node)
-        listed += [] if "hosted" in about else node.get("children", [])  # in its building, wherever that is
+        inside |= "hosted" in about  # in its building, wherever that is
+        listed += [(child, inside) for child in node.get("children", [])]
         at = rounded(places[i][:3, 3], 2)
         if about.get("kind") in ("object", "component", "zone", "lode"):
             stated = [f"{v:.4g}" if isinstance(v := about.get(name), float) else str(v) for name in _STATED]
@@ -150,7 +151,7 @@ def assembled(world: World) -> tuple[Facts, set[tuple[object, ...]]]:
             stated.append(str(own))
             where = at if about["kind"] in ("zone", "lode") else ()
             placed.append((about["kind"], *stated, *where))
-        elif "mesh" in node and "node" in about:
+        elif "mesh" in node and "node" in about and not inside:
             drawn.add((about["node"], *at))
     return counted(placed), drawn
 
