@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ..edits.looks import UNRECORDED, compare_surfaces
@@ -15,6 +16,7 @@ from ..edits.placements import Placements
 from ..edits.transforms import refuse_draco, refuse_turned
 from ..edits.unit import edit_unit
 from ..errors import ConversionError
+from ..findings import Report
 from ..formats.mission import BUILDING, UNIT, VEGETATION, Mission, kind_of_unit, read_mission, write_mission
 from ..formats.names import readable, stem, without_number
 from ..formats.nres import read_nres
@@ -22,12 +24,13 @@ from ..formats.sidecar import Description, Sidecar
 from ..formats.terrain import read_terrain
 from ..formats.unit import UNIT_ENDING, UNITS, read_unit, write_unit
 from ..judge.assemblies import PlacedModel, differences_of_mission
+from ..judge.compare import Difference
 from ..judge.explain import tell
 from ..judge.looks import WrittenLooks, named
 from ..judge.units import differences_of_unit
 from ..options import ImportOptions
-from ..scene.assembly import hosted_places, material_names
-from ..scene.scene import ImportedScene
+from ..scene.assembly import TERRAIN, hosted_places, material_names
+from ..scene.scene import ImportedScene, Placed
 from ..storage import walk_files
 from .import_model import stored_model, written_model
 from .import_placed import ShownFiles, import_ground, import_placed
@@ -35,6 +38,7 @@ from .import_result import ImportResult, written_looks
 from .library_edits import add_surface_edits
 from .registry import Game, find_game
 from .seats import seat_warnings
+from .terrain import differences_of as differences_of_terrain
 
 
 def import_mission(kept: Sidecar, imported: ImportedScene, options: ImportOptions, gltf: Path) -> ImportResult:
@@ -251,7 +255,21 @@ def judge_mission(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None
     written = read_mission(out.data, out.name)
     hosted = hosted_places(about.inside)
     models, looks = _models(kept, out), _looks(out, about)
-    tell(out.differences, differences_of_mission(seen, stored, written, models, hosted, left_out, looks))
+    found = differences_of_mission(seen, stored, written, models, hosted, left_out, looks)
+    tell(out.differences, found + _differences_of_ground(out, seen, kept))
+
+
+def _differences_of_ground(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> list[Difference]:
+    """What the level will show otherwise than the file of a mission, as it will be, if it was edited there."""
+    if (number := kept.description.inside.get(TERRAIN)) is None:
+        return []
+    level = kept.attached[int(number)]
+    about = level.description
+    kept_as_is = ImportResult(about.source, bytes(level.source), "", Report(), kept_all=True)
+    edited = (one.result for one in out.placed if one.index is None and one.sha256 == about.source_sha256)
+    nodes = [node if "level" in node.extras else replace(node, mesh=-1) for node in seen.nodes]
+    own = replace(seen, nodes=nodes, placed=Placed(0.0, moves=False, points=False))
+    return differences_of_terrain(next(edited, kept_as_is), own, level, about.source)
 
 
 def judge_unit(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None:

@@ -32,6 +32,7 @@ from ..formats.nres import read_nres
 from ..formats.sidecar import Description, Sidecar
 from ..formats.terrain import COARSE, FINE, NO_MATERIAL, Terrain, read_terrain, write_terrain
 from ..formats.wear import LEVEL_ENDINGS, read_wear_names
+from ..judge.compare import Difference
 from ..judge.explain import tell
 from ..judge.looks import named
 from ..judge.terrains import differences_of_terrain
@@ -120,7 +121,7 @@ class LoadedTerrain(LoadedContainer):
         label = str(edited.sidecar)
         out = import_terrain(edited.kept, edited.given, edited.options, label)
         if edited.seen is not None:
-            _judge(out, edited.seen, edited.kept, label)
+            tell(out.differences, differences_of(out, edited.seen, edited.kept, label))
         return out
 
     def describe(self) -> Json:
@@ -303,11 +304,11 @@ def _verify(out: ImportResult, before: Terrain) -> None:
             )
 
 
-def _judge(out: ImportResult, seen: ImportedScene, kept: Sidecar, label: str) -> None:
-    """Compare an edited terrain with the file.
+def differences_of(out: ImportResult, seen: ImportedScene, kept: Sidecar, label: str) -> list[Difference]:
+    """Return what an edited terrain shows otherwise than the file.
 
     Args:
-        out: the result.
+        out: the result; its bytes and companions matter here.
         seen: the file as it was read.
         kept: the sidecar.
         label: what messages call it.
@@ -328,7 +329,7 @@ def _judge(out: ImportResult, seen: ImportedScene, kept: Sidecar, label: str) ->
         before = differences_of_terrain(seen, stored, absent=absent)
         if not any("coarse level" in one.names for one in before):
             found = [one for one in found if one not in coarse]
-    tell(out.differences, found)
+    return found
 
 
 @dataclass(frozen=True)

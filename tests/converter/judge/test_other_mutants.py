@@ -24,6 +24,7 @@ from tests.support.corpus import sample_called
 from tests.support.runs import call
 
 EDITS = "msh_gltf.converter.edits"
+PLACED = "msh_gltf.converter.kinds.import_missions"
 #: Both what carries a component's move to its object, and what names one that is not carried.
 ROOTS = f"{EDITS}.object_roots._Roots.run {EDITS}.placements.Placements._require_in_place"
 
@@ -52,6 +53,8 @@ MUTANTS: list[tuple[str, str, object, tuple[str, ...]]] = [
     ("mission", f"{EDITS}.mission._edit_routes", nothing, ("move route",)),
     ("mission", f"{EDITS}.mission._edit_zones", nothing, ("move zone", "resize zone")),
     ("mission", f"{EDITS}.mission._edit_lodes", nothing, ("move lode", "change amount")),
+    ("mission", f"{PLACED}.import_placed", nothing, ("sculpt model",)),
+    ("unit", f"{PLACED}.import_placed", nothing, ("sculpt model",)),
     ("unit", f"{EDITS}.unit._Parts._set_key", nothing, ("exchange part",)),
     ("unit", f"{EDITS}.unit._Parts._set_words", same_words, ("change class of part",)),
     ("unit", f"{EDITS}.unit._Parts._mount", same_words, ("mount part",)),

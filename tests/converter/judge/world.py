@@ -115,6 +115,13 @@ class Assembly(World):
         placed, self.drawn = assembled(self)
         return placed
 
+    def sculpt(self, chance: Chance) -> None:
+        """Move a vertex of a model, wherever it is shown."""
+        drawn = [node["mesh"] for node in self.nodes if "mesh" in node and "node" in self.msh(node)]
+        primitive = self.file.json["meshes"][drawn[int(chance.integers(len(drawn)))]]["primitives"][0]
+        first = int(self.file.arrays[primitive["indices"]].reshape(-1)[0])
+        self.file.arrays[primitive["attributes"]["POSITION"]][first] += np.float32(chance.uniform(0.3, 1))
+
     def arrived(self, back: ImportResult) -> Facts:
         source = type(self).make(self.path.parent / "again")
         source.write_bytes(back.data)

@@ -110,6 +110,7 @@ class Mission(Assembly):
         "move lode": move_lode,
         "change amount": change_amount,
         "change colour": World.change_colour,
+        "sculpt model": Assembly.sculpt,
     }
 
 
@@ -171,6 +172,7 @@ class Unit(Assembly):
         "mount part": mount_part,
         "move part": move_part,
         "change colour": World.change_colour,
+        "sculpt model": Assembly.sculpt,
     }
 
 

@@ -81,6 +81,18 @@ def test_an_edit_of_what_is_placed_is_carried_or_named(made: Path, tmp_path: Pat
     assert [placed.result.name for placed in out.placed] == ([] if name in NAMED else [own])
 
 
+@pytest.mark.parametrize("name", ["ground micro", "ground normals", "ground repainted"])
+def test_an_edit_of_the_level_that_is_ignored_is_named(
+    made: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("msh_gltf.converter.kinds.import_missions.import_ground", lambda *_: None)
+    file = opened(made, tmp_path)
+    EDITS[name][0](file)
+    lines = [one.line for one in file.back().not_applied]
+    assert lines
+    assert all("part 'terrain'" in line and "no line of this report" in line for line in lines)
+
+
 class Alone(Inside):
     """The glTF of a model alone, edited by what edits it inside a mission."""
 
