@@ -37,6 +37,16 @@ PRIVATE = {
         "converter.errors.plural"
     ),
 }
+#: The same for Russian pages: stems, and the words of the glossary.
+RUSSIAN = {
+    r"находк[аи]|находкой|находкам": "замечание",
+    r"з(?:вать|овут|овёт) узл?\w*": "обращаться к узлу по имени",
+    r"ни с кем не делит": "монопольно",
+    r"обходится без этого": "показывается без них",
+    r"ушёл тот, кто": "программа закрылась",
+    r"(?:кажд(?:ый|ого)|ни|такой|перечисляет) ключи? ?(?:с примером|команды|, ни|не нужен)": "параметр",
+    r"(?:мою|моих|ре[жш]ет|гнут|узнаётся по|другие|любой|его|её) сет(?:ку|ок|ке|ки)": "меш",
+}
 #: Where a word is a name that others gave, or has its plain sense.
 ALLOWED = {
     "roads": ["from tests.fuzz.roads", "tests/fuzz/roads", "ROADS", "road.svg"],
@@ -76,3 +86,17 @@ def test_no_private_words() -> None:
                 place = path.relative_to(ROOT).as_posix()
                 found.append(f"{place}:{number}: {match[0]!r}: write {better}")
     assert not found, "\n".join(found)
+
+
+def test_russian_pages_use_the_words_of_the_glossary() -> None:
+    words = re.compile("|".join(RUSSIAN), re.IGNORECASE)
+    pages = [*ROOT.glob("*.ru.md"), *(ROOT / "docs").rglob("*.ru.md"), *(ROOT / "docs").rglob("russian.toml")]
+    texts = {page: " ".join(page.read_text("utf-8").split()) for page in pages}
+    found = [
+        f"{page.name}: {match[0]}: {list(RUSSIAN.values())}"
+        for page, text in texts.items()
+        for match in words.finditer(text)
+    ]
+    assert len(pages) > 40
+    assert not found
+    assert words.search("По имени могут звать узел.")
