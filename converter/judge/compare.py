@@ -42,7 +42,7 @@ class Difference:
         kind: what of it.
         what: in the file and in the result, for the user.
         names: any of them in a line of the report names the thing.
-        amount: how much: a distance, or a number of triangles.
+        amount: how much: a distance beyond what rounding may move it, or a number of triangles.
         moving: whether it is about where something is that a clip moves.
         cell: that of a part, as reports call it.
         reason: why the result cannot show it, and what to do, where that is known.
@@ -170,7 +170,7 @@ class Comparison:
         loose = np.broadcast_to(theirs.move, len(theirs.world))[:count] + step
         if (apart > loose).any():
             at = int(np.argmax(apart - loose))
-            self._add(mine, "node", "place", f"stands {apart[at]:.3g} away{self._when(at)}", float(apart[at]))
+            self._add(mine, "node", "place", f"stands {apart[at]:.3g} away{self._when(at)}", float((apart - loose)[at]))
             return
         scaled = (
             np.abs(np.linalg.norm(a[:, :3, :3], axis=1) - 1).max() > 1e-4 or (np.linalg.det(a[:, :3, :3]) < 0).any()
@@ -216,7 +216,7 @@ class Comparison:
         i, j, turn, _ = pairs(x, y, tolerance, lambda: self._corners(a, b, float(tolerance.max())))
         mine, theirs = np.ones(len(a), np.bool_), np.ones(len(b), np.bool_)
         mine[i] = theirs[j] = False
-        self._unmatched(cell, (a, x, mine), (b, y, theirs))
+        self._unmatched(cell, (a, x, mine), (b, y, theirs), float(tolerance.max()))
         self._attributes(cell, a, b, (i, j, turn))
         self._later(cell, a, b, (i, j, turn), tolerance)
 
@@ -268,7 +268,11 @@ class Comparison:
         self._add_part(side.things[owner], cell, "triangles", text, count)
 
     def _unmatched(
-        self, cell: tuple[int, int], file: tuple[Triangles, F64, Bools], result: tuple[Triangles, F64, Bools]
+        self,
+        cell: tuple[int, int],
+        file: tuple[Triangles, F64, Bools],
+        result: tuple[Triangles, F64, Bools],
+        loose: float,
     ) -> None:
         (a, x, mine), (b, y, theirs) = file, result
         moved = set[int]()
@@ -282,7 +286,7 @@ class Comparison:
                 moved |= set(others)
                 away = float(np.linalg.norm(x[own].mean(axis=(0, 1)) - y[same].mean(axis=(0, 1))))
                 text = f"has {plural(count, 'triangle')} elsewhere in the game, {away:.3g} away on average"
-                self._add_part(thing, cell, "place", text, away)
+                self._add_part(thing, cell, "place", text, away - loose)
             else:
                 self._missing(self.file, owner, cell, count, "file")
         for owner in np.unique(b.owner[theirs]).tolist() if not self.file_only else ():

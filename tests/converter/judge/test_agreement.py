@@ -22,6 +22,8 @@ def test_two_judges_agree(what: str) -> None:
         ("mixed__odd__l_mast_058", ["delete node but not its children", "duplicate tree"], 579491963, "sidecar"),
         # three frames of six: at twice their rate, the clip would have its stored length
         ("spec__system__a_bird_007", ["shorten clip"], 3538099110, "no extras"),
+        # the report says how far parts are that follow their node, but for the rounding of its keys
+        ("spec__odd__B_PLANT_008", ["offset animation"], 1439477007, "sidecar"),
     ],
 )
 def test_what_arrives_is_not_named(model: str, kinds: list[str], seed: int, mode: str) -> None:
