@@ -190,15 +190,15 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
         say_written(files, written)
 
 
-def _show_explanations(result: ImportResult) -> None:
+def _show_explanations(given: ToMsh, result: ImportResult) -> None:
     """Print what differs from the file, and what explains it."""
-    judged = result.differences.judged
+    judged, aside = result.differences.judged, given.output == STDOUT
     if judged is None:
-        say("--explain: the result was not compared with the file (--no-verify)")
+        say("--explain: the result was not compared with the file (--no-verify)", error=aside)
     for one in judged or ():
-        say(f"  {one}")
+        say(f"  {one}", error=aside)
     if judged == []:
-        say("--explain: the result shows what the file shows")
+        say("--explain: the result shows what the file shows", error=aside)
 
 
 def _file_name(name: str) -> str:
@@ -329,7 +329,7 @@ def _show_problems(given: ToMsh, result: ImportResult) -> None:
     for difference in result.not_applied:
         say(difference.line, error=True)
     if given.explain:
-        _show_explanations(result)
+        _show_explanations(given, result)
     if given.require_all and result.not_applied:
         say(f"gltf2msh: {unapplied(result.not_applied).at(file=str(given.source))}", error=True)
         sys.exit(1)

@@ -142,7 +142,7 @@ class WrittenLooks:
         by_key = dict[Hashable, list[int]]()
         for k, one in enumerate(self.stored[: len(self.shown)]):
             name = one.name.casefold()
-            by_key[name, *one.key[1:]] = [k]
+            by_key.setdefault((name, *one.key[1:]), []).append(k)
             by_key.setdefault(name, []).append(k)
         made = {one.name.casefold(): one for one in self.new}
         out = []

@@ -11,7 +11,9 @@ import trimesh
 
 from msh_gltf.converter.cli import msh2gltf
 from msh_gltf.converter.edits.points import PointEdit
+from msh_gltf.converter.formats.gltf import surface_of
 from msh_gltf.converter.judge.explain import JUDGED
+from msh_gltf.converter.judge.looks import WrittenLooks, named
 from msh_gltf.converter.kinds.dispatch import import_file, import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions
@@ -100,6 +102,16 @@ def test_an_ignored_edit_is_named(
             for one in target.split():
                 patch.setattr(one, instead if callable(instead) else property(lambda _: instead))
             assert judged(imported(WORLDS[name], kind, tmp_path / str(number))), kind
+
+
+def test_of_materials_of_one_name_only_what_they_show_alike_counts() -> None:
+    """As pairs of grounds with other microtextures are."""
+    plain = surface_of({}, [], nothing)
+    shown = [plain._replace(colour=(red, 0.0, 0.0, 1.0)) for red in (0.0, 1.0)]
+    (look,) = WrittenLooks(named(["A+B", "A+B"]), shown).of(named(["a+b"]))
+    assert (look.colour, look.light) == (None, (0, 0, 0))
+    (look,) = WrittenLooks(named(["A", "A+B"]), shown).of(named(["a+b"]))
+    assert look.colour == (255, 0, 0)
 
 
 # ------------------------------------------------------------------ generated levels
