@@ -73,7 +73,9 @@ def _stated(placed: Placed, i: int, stored: Unit) -> dict[str, object]:
     while above >= 0 and nodes[above].extras.get("kind") != "component":
         socket = nodes[above].extras.get("node") if socket is None else socket
         above = nodes[above].parent
-    if row is not None and row < len(stored) and stored.attach(row) == socket:
+    known = row is not None and row < len(stored)
+    inside = known and row is not None and not stored.is_shown(row)  # seen in a file of all parts
+    if known and row is not None and stored.attach(row) == socket:
         socket = typed.get("attach", extras.get("attach"))  # the property may be edited where the node was not moved
     return {
         "key": str(typed.get("key", object_key(nodes[i].extras) or min(ways(nodes[i].name), key=len))).lower(),
@@ -81,7 +83,7 @@ def _stated(placed: Placed, i: int, stored: Unit) -> dict[str, object]:
         "label": typed.get("label", extras.get("label")),
         "above it": "" if above < 0 else object_key(nodes[above].extras),
         "attach": socket if placed.draws(i) else None,
-        "mesh": True if placed.draws(i) else None,
+        "mesh": True if placed.draws(i) and not inside else None,
     }
 
 

@@ -22,6 +22,7 @@ from msh_gltf.converter.rebuild.simplify import Simplifier
 from tests.converter.judge.mutants import nothing
 from tests.converter.judge.world import World
 from tests.converter.judge.worlds import WORLDS
+from tests.support.assembled_game import ROBOT, GameParts
 from tests.support.corpus import sample_called
 from tests.support.runs import call
 
@@ -81,6 +82,15 @@ def test_no_edit_is_named_as_it_is(name: str, tmp_path: Path) -> None:
         back = imported(WORLDS[name], kind, tmp_path / str(number))
         assert judged(back) == [], kind
         assert bool(kind) != back.unchanged, kind
+
+
+def test_internal_parts_that_a_file_shows_are_not_named(tmp_path: Path) -> None:
+    parts = GameParts()
+    parts.units[ROBOT][2] = ("e_gun_1", 3, 0, 0)
+    unit = parts.write(tmp_path / "GAME").parents[2] / ROBOT.replace("\\", "/")
+    target = tmp_path / "all.glb"
+    assert call(msh2gltf, unit, "-o", target, "--parts", "all", "--quiet") == 0
+    assert import_gltf(target).unchanged
 
 
 def imported(world: type[World], kind: str, folder: Path) -> ImportResult:
