@@ -47,7 +47,6 @@ NEVER = {
     "--sidecar PATH": "the extension hands the sidecar over, unless everything is rebuilt",
     ", or rebuild everything with --no-sidecar": "the same",
     "--require-all": "the extension has no such choice",
-    "msh-inspect lists it": "the extension unpacks nothing",
     "again with msh2gltf --unpack": "the same",
     "msh-mod status --json": "the extension restores no state by its digest",
     " --to ": "the same",

@@ -112,6 +112,8 @@ class Builder:
             out.scale = np.linalg.norm(rotation_matrix(item.rotation).T @ item.linear, axis=0).tolist()
         if out.data is None:
             out.empty_display_size = 0.25
+            if item.extras.get("kind") == "point":  # along its direction, which is the z axis
+                out.empty_display_type = "SINGLE_ARROW"
         for key, value in {**item.typed, **(to_extras(item.extras) if item.extras else {})}.items():
             out[key] = value
         return out

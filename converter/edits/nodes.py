@@ -298,7 +298,9 @@ class _Builder:
             mesh = None if meshes is None else meshes.of(self.imported.meshes[items[i].mesh])
             if (k, role.lod, role.group) in cells or (k, mesh) in shown:
                 self.out.exported.add(index)
-                self._report_parent(i, role, node)
+                # a copy of a node, called as a cell of it, lies beside it: where it is
+                if (k, role.lod, role.group) in cells or self._apart(i, node):
+                    self._report_parent(i, role, node)
             flags = self._flags(i, (-1 if k is None else k, role.lod, role.group))
             scene.parts.append(Part(node, role.lod, role.group, items[i].mesh, None, flags))
 
@@ -310,9 +312,7 @@ class _Builder:
         if found is None:
             return False
         index, part = found
-        owner = next(item for item, number in self.out.node_of.items() if number == node)
-        apart = np.abs(self.out.world[i] - self.out.world[owner]).max()
-        if part.matrix is None and apart <= POSE_NOISE * max(1.0, float(np.abs(self.out.world[owner]).max())):
+        if part.matrix is None and not self._apart(i, node):
             first, second = scene.meshes[part.mesh], scene.meshes[items[i].mesh]
             joined = [*first.primitives, *second.primitives]
             scene.meshes.append(replace(first, name="", primitives=joined, slot=None, tri_flags=None))
@@ -325,6 +325,12 @@ class _Builder:
                 "join the two objects, or move one of them to another cell",
             )
         return True
+
+    def _apart(self, i: int, node: int) -> bool:
+        """Whether an item stands elsewhere than a node."""
+        owner = next(item for item, number in self.out.node_of.items() if number == node)
+        apart = np.abs(self.out.world[i] - self.out.world[owner]).max()
+        return bool(apart > POSE_NOISE * max(1.0, float(np.abs(self.out.world[owner]).max())))
 
     def _report_parent(self, i: int, role: Role, node: int) -> None:
         """Report a part of a node that is below another one."""

@@ -38,6 +38,16 @@ def cells(out):
     scene.frame_set(7)
     gun, part = (bpy.data.objects[name].matrix_world for name in ("gun", "gun.stage1"))
     facts["follows"] = max(abs(a - b) for x, y in zip(gun, part, strict=True) for a, b in zip(x, y, strict=True))
+    scene.frame_set(0)
+    bpy.ops.wm.read_homefile(use_empty=True)
+    read("turrets", entry="e_tur_01.msh")
+    bpy.ops.object.select_all(action="DESELECT")
+    target = bpy.data.objects["gun"]
+    target.select_set(True)
+    bpy.context.view_layer.objects.active = target
+    bpy.ops.object.duplicate()
+    bpy.context.object.name = f"{target.name}.level1"
+    facts["copied"] = [target.name, target.parent.name, write(out / "copied.msh")]
     return facts
 
 

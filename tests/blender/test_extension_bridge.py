@@ -52,6 +52,10 @@ def test_the_sliders_show_one_stage_and_level(seen: Seen) -> None:
     assert facts["untouched"]["outcome"] == "unchanged, restored byte for byte"
     seen.same("cells", "same.msh", WALKER)
     assert facts["follows"] == 0
+    name, parent, report = facts["copied"]
+    assert parent
+    assert report["warnings"] == [], "a copy of a node lies beside it, under the same parent"
+    assert any(row[1] == f"{name}.level1" and "is new" in row[3] for row in report["rows"])
 
 
 @pytest.mark.parametrize("name", ["constraint", "driver", "bone", "instances"])
