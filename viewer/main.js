@@ -114,6 +114,7 @@ class Viewer {
       cockpit: [...this.layers].some((layer) => layer >= CELLS),
       frames: this.frames,
       fps: this.fps,
+      ranges: typeof info.ranges === "string" ? info.ranges : "", // a line each: first-last;seconds;m/s
       ...first,
     };
   }

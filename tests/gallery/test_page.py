@@ -24,6 +24,7 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.kinds.dispatch import load_file
 from msh_gltf.converter.options import ExportOptions
 from tests.gallery.test_thumbnails import listed
+from tests.support.controller import State, controller
 from tests.support.gallery import HOSTILE, HOSTILE_ARCHIVE, Camera, corners, make_gallery_game, ratio_inside
 from tests.support.gltf_view import GltfView
 from tests.support.runs import call
@@ -49,6 +50,8 @@ WIDE = {"width": 1400, "height": 900}
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("page")
     game = make_gallery_game(root / "game")
+    steps = [State((5, 5), True, 50), State((5, 13), length=500, speed=(2, 8)), State((13, 13), True, 50)]
+    (game / "walker.ctl").write_bytes(controller(steps, free=[(0, 1), (1, 2)]))
     assert call(cli.msh2gltf, game, "-o", root / "a game's pictures", "--thumbnails", "-q") == 0
     return root / "a game's pictures"
 
@@ -309,6 +312,29 @@ def test_play(either: Tab) -> None:
     assert (np.abs(first - second).max(axis=2) > 20).mean() > 0.005
     either.settle()
     assert page.input_value("#frame") == at
+
+
+def test_a_range_that_a_controller_plays_is_chosen(tab: Tab) -> None:
+    """It goes round between its frames, as fast as the controller says; the whole clip is one of the choices."""
+    page = tab.visit(hash_of("walker"))
+    tab.shown()
+    assert page.locator("#range option").all_inner_texts() == ["all", "5..13 in 0.5 s at 5 m/s"]
+    page.select_option("#range", "1")
+    assert page.inner_text("#play") == "Pause"
+    slider, seen = page.locator("#frame"), set()
+    while len(seen) < 12:
+        seen.add(float(slider.input_value()))
+        tab.settle()
+    assert 5 <= min(seen) < 8
+    assert 10 < max(seen) <= 13
+    page.click("#play")
+    page.select_option("#range", "0")
+    page.click("#play")
+    assert (slider.get_attribute("min"), slider.get_attribute("max")) == ("0", "24")
+    tab.visit()
+    tab.visit(hash_of("names.rlb/Ёж и кот"))
+    tab.shown()
+    assert page.locator("#range-control").is_hidden()
 
 
 def test_maps(tab: Tab, out: Path) -> None:

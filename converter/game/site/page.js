@@ -10,7 +10,7 @@ const MSH_GALLERY = (() => {
   let viewer = null; // made when the first model is opened
   let current = null; // target of the model that is open
   let waiting = null; // { target, done } of the script that is on its way
-  let clip = { frames: 1, fps: 24, playing: false, frame: 0, then: 0 };
+  let clip = { frames: 1, fps: 24, playing: false, frame: 0, then: 0, ranges: [], first: 0, last: 0, speed: 24 };
 
   const element = (tag, className, text) => {
     const out = document.createElement(tag);
@@ -204,6 +204,10 @@ const MSH_GALLERY = (() => {
     $("reset").addEventListener("click", () => viewer?.look());
     $("play").addEventListener("click", () => play(!clip.playing));
     for (const id of ["lod", "group", "cockpit"]) $(id).addEventListener("change", show);
+    $("range").addEventListener("change", () => {
+      choose(Number($("range").value));
+      play(true);
+    });
     $("frame").addEventListener("input", () => {
       play(false);
       seek(Number($("frame").value));
@@ -244,16 +248,36 @@ const MSH_GALLERY = (() => {
   }
 
   /** Set the controls to what a model has. */
-  function offer({ lods, groups, called, names, cockpit, frames, fps, lod, group }) {
+  function offer({ lods, groups, called, names, cockpit, frames, fps, ranges, lod, group }) {
     options("lod", called[0], lods, lod, []);
     options("group", called[1], groups, group, names);
     $("cockpit").checked = false;
     $("cockpit-control").hidden = !cockpit;
     $("clip-control").hidden = frames < 2;
-    $("frame").max = frames - 1;
-    clip = { frames, fps, playing: false, frame: 0, then: 0 };
-    seek(0);
+    clip = { frames, fps, playing: false, frame: 0, then: 0, ranges: [{ first: 0, last: frames - 1, speed: fps }] };
+    const titles = ["all"];
+    for (const line of ranges.split("\n")) {
+      const match = /^([\d.]+)-([\d.]+);([\d.]*);(-?[\d.]*)$/.exec(line);
+      if (!match) continue;
+      const [first, last] = [Number(match[1]), Number(match[2])];
+      if (!(first < last && last < frames)) continue;
+      const seconds = Number(match[3]);
+      clip.ranges.push({ first, last, speed: seconds ? (last - first) / seconds : fps });
+      const took = seconds ? ` in ${Number(seconds.toPrecision(3))} s` : "";
+      titles.push(`${first}..${last}${took}${Number(match[4]) ? ` at ${match[4]} m/s` : ""}`);
+    }
+    $("range").replaceChildren(...titles.map((title, i) => new Option(title, `${i}`)));
+    $("range-control").hidden = titles.length < 2;
+    choose(0);
     show();
+  }
+
+  /** Play one range of frames, as the unit's controller does; the first is the whole clip. */
+  function choose(number) {
+    Object.assign(clip, clip.ranges[number]);
+    $("frame").min = clip.first;
+    $("frame").max = clip.last;
+    seek(clip.first);
   }
 
   function options(id, called, values, chosen, names) {
@@ -294,9 +318,9 @@ const MSH_GALLERY = (() => {
     const mine = clip;
     const tick = (now) => {
       if (!clip.playing || clip !== mine) return;
-      const passed = (Math.max(0, now - clip.then) / 1000) * clip.fps;
+      const passed = (Math.max(0, now - clip.then) / 1000) * clip.speed;
       clip.then = now;
-      seek((clip.frame + passed) % (clip.frames - 1));
+      seek(clip.first + ((clip.frame - clip.first + passed) % (clip.last - clip.first)));
       requestAnimationFrame(tick);
     };
     requestAnimationFrame(tick);
