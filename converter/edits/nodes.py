@@ -1,4 +1,4 @@
-"""Make a scene of a file's nodes, whose roles are known (:mod:`.node_roles`): transforms, parts, flags.
+"""Make a scene of a file's nodes, whose roles are known (:mod:`converter.edits.node_roles`): transforms, parts, flags.
 
 Scale and shear, which MSH nodes do not have, go into the vertices below. Hidden nodes are left out before: a model
 has none.

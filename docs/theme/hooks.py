@@ -8,12 +8,14 @@
 - A copy button of a block of commands copies what one types.
 - Pages have edit links once ``[tool.msh-gltf]`` of ``pyproject.toml`` names the repository.
 - The contents of a long API page are its modules, not everything that is in them.
-- Russian pages (``NAME.ru.md`` beside ``NAME.md``) have a navigation of their own.
+- Russian pages (``NAME.ru.md`` beside ``NAME.md``) have a navigation and a search index of their own.
+- The search dialog has a name, for those who hear the page.
 """
 
 from __future__ import annotations
 
 import html
+import json
 import posixpath
 import re
 import shutil
@@ -39,6 +41,8 @@ PAGES = {
 #: Where mkdocstrings reads the packages: it does not follow links, nor run ``__init__.py``.
 API = ROOT / "build" / "api" / "msh_gltf"
 RUSSIAN = ".ru.md"
+#: Where the search index of Russian pages lies.
+RUSSIAN_SEARCH = "ru"
 #: Lines of contents that are too many to look through.
 LONG_CONTENTS = 60
 #: A Markdown link or picture that is no address and no anchor of the same page.
@@ -165,6 +169,7 @@ def on_page_content(content: str, /, *, page: Page, config: MkDocsConfig, files:
         if sum(map(_size, title.children)) > LONG_CONTENTS:
             for module in title.children:
                 module.children = []
+    content = content.replace("<th></th>", "<td></td>")  # a column without a title has no header
     content = OPTION.sub(r'<code class="option">\1</code>', content)
     return BLOCK.sub(_with_copy, content)
 
@@ -224,5 +229,28 @@ def on_page_context(context: dict[str, Any], *, page: Page, config: MkDocsConfig
 
 
 def on_post_page(output: str, *, page: Page, config: MkDocsConfig) -> str:
-    """Without what makes the theme ask for a site map, which a folder has not."""
+    """Without what makes the theme ask for a site map, which a folder has not; search in the page's language."""
+    if _russian(page):
+        base = posixpath.relpath(".", posixpath.dirname(page.url) or ".")
+        output = output.replace(f'"base": "{base}"', f'"base": "{base}/{RUSSIAN_SEARCH}/"', 1)
+    name = "Поиск" if _russian(page) else "Search"
+    output = output.replace(
+        'data-md-component="search" role="dialog"', f'data-md-component="search" role="dialog" aria-label="{name}"'
+    )
     return re.sub(r'\s*<link rel="alternate"[^>]*>', "", output)
+
+
+def on_post_build(*, config: MkDocsConfig) -> None:
+    """Part the search index by language: the theme's script takes the one below the base of a page."""
+    whole = Path(config.site_dir, "search", "search_index.json")
+    index = json.loads(whole.read_text("utf-8"))
+    russian = [row for row in index["docs"] if row["location"].partition("#")[0].endswith(".ru.html")]
+    english = [row for row in index["docs"] if row not in russian]
+    whole.write_text(json.dumps({**index, "docs": english}, ensure_ascii=False), "utf-8")
+    # places of results count from the base, which lies in a folder of its own
+    moved = [{**row, "location": f"../{row['location']}"} for row in russian]
+    data = json.dumps({**index, "docs": moved}, ensure_ascii=False)
+    place = Path(config.site_dir, RUSSIAN_SEARCH, "search")
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "search_index.json").write_text(data, "utf-8")
+    (place / "search_index.js").write_text(f"var __index = {data}", "utf-8")  # for file://, as the offline plugin does

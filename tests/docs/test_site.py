@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -195,6 +196,48 @@ def test_in_a_browser_from_a_folder(page: str, word: str, other: str, browser: A
     if "index" in other:
         assert tab.evaluate("document.querySelector('h1').textContent").startswith("msh-gltf")
     tab.close()
+
+
+AXE = ROOT / "tests/validator/node_modules/axe-core/axe.min.js"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_can_be_read_by_everybody(scheme: str, browser: Any, site: Path) -> None:
+    """No violation that axe knows: contrast, names of dialogs and landmarks, links without colour; both languages."""
+    if not AXE.is_file():
+        pytest.skip("no axe-core: npm ci in tests/validator installs it")
+    found = []
+    context = browser.new_context(color_scheme=scheme)
+    for name in (
+        "index",
+        "questions",
+        "tutorials/turret",
+        "commands/msh2gltf",
+        "reference/model",
+        "checks",
+        "api/index",
+    ):
+        for path in filter(Path.is_file, (site / f"{name}.html", site / f"{name}.ru.html")):
+            tab = context.new_page()
+            tab.goto(path.as_uri())
+            tab.wait_for_load_state("networkidle")
+            tab.evaluate(AXE.read_text("utf-8"))
+            violations = tab.evaluate("axe.run()")["violations"]
+            found += [f"{path.name}: {one['id']}: {one['nodes'][0]['html'][:90]}" for one in violations]
+            tab.close()
+    context.close()
+    assert found == []
+
+
+def test_each_language_has_a_search_index_of_its_own(site: Path) -> None:
+    """Half the size each, and the other language answers nothing; the search dialog has a name."""
+    for place, russian in (("search", False), ("ru/search", True)):
+        index = json.loads((site / place / "search_index.json").read_text("utf-8"))
+        pages = [(site / place).parent / row["location"].partition("#")[0] for row in index["docs"]]
+        assert {page.name.endswith(".ru.html") for page in pages} == {russian}
+        assert all(page.is_file() for page in pages)
+        assert (site / place / "search_index.js").stat().st_size < 2_200_000
+    assert 'role="dialog" aria-label="Поиск"' in (site / "tutorials/look.ru.html").read_text("utf-8")
 
 
 def sources(place: Path) -> Path:
