@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.numeric.distance import surface_distance
+from msh_gltf.converter.rebuild.lods import TRIES
 from msh_gltf.converter.rebuild.simplify import Simplifier
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect, decide
@@ -117,11 +118,21 @@ def meshoptimizer(points: F64, faces: I64, wanted: int) -> tuple[F64, I64]:
 
 
 def own(limit: float) -> Method:
-    """The converter's own: all materials of a part at once."""
+    """The converter's own: all materials of a part at once; again with half the room until each is within the bound."""
 
     def method(points: F64, faces: I64, material: I64, wanted: int) -> tuple[F64, I64]:
-        made = Simplifier(points, faces, material, limit * diagonal(points))
-        return points, faces_of(made, wanted)
+        bound = limit * diagonal(points)
+        room = bound
+        for _ in range(TRIES):
+            made = Simplifier(points, faces, material, room)
+            left, before = faces_of(made, wanted), points[faces]
+            of = material[made.alive]
+            if all(
+                surface_distance(before[material == i], points[left[of == i]]) <= bound for i in np.unique(material)
+            ):
+                return points, left
+            room /= 2
+        return points, faces
 
     return method
 

@@ -20,7 +20,7 @@ from .simplify import Simplifier
 
 _FEWEST = 4
 #: How often a part is simplified again, each time with half the room, until it is within the bound.
-_TRIES = 6
+TRIES = 6
 #: Parts that a warning names.
 _NAMED = 5
 #: A part with more triangles is announced: it takes seconds.
@@ -180,7 +180,7 @@ class _Levels:
         shown = [s[self.vertices] for s in (streams.uv0, streams.uv1, streams.colours) if s is not None]
         _, wedge = np.unique(np.column_stack([place.reshape(-1), *shown]), axis=0, return_inverse=True)
         self.wedge, self.wedges = wedge.reshape(-1), wedge.reshape(-1)[corner].reshape(-1, 3)
-        self._room, self._left = limit * self.diagonal, _TRIES
+        self._room, self._left = limit * self.diagonal, TRIES
         self._found = self._start()
 
     def _start(self) -> Simplifier:
