@@ -28,7 +28,7 @@ from ..formats.unit import Unit, read_unit
 from ..formats.wear import WEAR_ENDING
 from ..scene.dialect import Decision, decide, majority
 from ..storage import if_there, walk_files
-from .open_files import companion, folder_stamp, open_nres
+from .open_files import companion, folder_stamp, open_nres, open_unpacked
 
 #: How many models are kept: a mission uses few, in any order.
 _KEPT_MODELS = 64
@@ -194,7 +194,8 @@ class Game:
             ConversionError: it cannot be read, or is not an archive.
         """
         if path not in self._archives:
-            self._archives[path] = open_nres(path, str(path))
+            opened = open_unpacked if path.is_dir() else open_nres
+            self._archives[path] = opened(path, str(path))
         return self._archives[path]
 
     def open(self, member: Member) -> Opened:

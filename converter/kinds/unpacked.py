@@ -160,16 +160,24 @@ def _indexed(folder: Path) -> dict[str, str]:
     return {path.name: name for path, name in paths if (len(path.parts) == 2) is below}
 
 
-def _numbers(matches: Sequence[re.Match[str] | None], group: int) -> bool:
-    """Whether every file has a number of its own, as only an unpacker gives them."""
+def _numbers(matches: Sequence[re.Match[str] | None], group: int, archive: Path | None = None) -> bool:
+    """Whether every file has a number of its own, as only an unpacker gives them.
+
+    Args:
+        matches: of each file.
+        group: which group of a match is the number.
+        archive: a folder; where it is called like an archive, its only file may have number 0.
+    """
     numbers = {int(match[group]) for match in matches if match is not None}
+    if archive is not None and archive.suffix.lower() in (".lib", ".rlb") and len(matches) == 1:
+        return numbers == {0}
     return len(numbers) == len(matches) > 1 and max(numbers) < 2 * len(numbers)
 
 
-def _numbered_first(_: Path, files: Sequence[str]) -> dict[str, str] | None:
+def _numbered_first(folder: Path, files: Sequence[str]) -> dict[str, str] | None:
     """ParkanPlayground: ``INDEX_NAME.ext``, and ``INDEX_NAME.bin`` of a name without an ending."""
     matches = [_NUMBER_FIRST.fullmatch(file) for file in files]
-    if not all(matches) or not _numbers(matches, 1):
+    if not all(matches) or not _numbers(matches, 1, folder):
         return None
     return {match[0]: match[2].removesuffix(NO_ENDING) for match in matches if match is not None}
 

@@ -10,19 +10,19 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter import cli
+from msh_gltf.converter.kinds.unpacked import layout_of
 from tests.docs.materials import example_game
 from tests.support.game import snapshot
 from tests.support.gltf_edit import Editable
 from tests.support.runs import call
-from tests.support.unpackers import LAYOUTS, unpack_game
+from tests.support.unpackers import LAYOUTS, members, unpack_game
 
 every_layout = pytest.mark.parametrize("layout", LAYOUTS)
 
 
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    ignored = shutil.ignore_patterns("UNITS", "MISSIONS")
-    return Path(shutil.copytree(example_game(), tmp_path_factory.mktemp("packed") / "GAME", ignore=ignored))
+    return Path(shutil.copytree(example_game(), tmp_path_factory.mktemp("packed") / "GAME"))
 
 
 @pytest.fixture(scope="module")
@@ -88,3 +88,15 @@ def test_edits_go_into_the_files_that_were_there(packed: Path, tmp_path: Path, l
         ("Material",),
     ):
         assert any(all(word in name for word in words) for name in changed), (words, changed)
+
+
+@pytest.mark.parametrize("layout", ["playground", "playground-packer"])
+def test_an_archive_of_one_entry(packed: Path, tmp_path: Path, layout: str) -> None:
+    """Its only file has number 0, and the folder an archive's name: that says enough."""
+    folder = tmp_path / "lightmap.lib"
+    folder.mkdir()
+    found = members((packed / "Textures.lib").read_bytes())[:1]
+    LAYOUTS[layout](folder, found)
+    assert [*layout_of(folder).names.values()] == [found[0].text]
+    (tmp_path / "0_mine.0").write_bytes(found[0].payload)
+    assert [*layout_of(tmp_path).names.values()] == ["0_mine.0"]
