@@ -283,7 +283,7 @@ def _read_scene(path: Path, in_memory: trimesh.Scene | None, up: str | None) -> 
 
 
 def _settle_colours(given: ImportedScene, stored: StoredModel) -> None:
-    """Leave out what trimesh cannot tell of materials: it has 8 bits of a colour, and no lightmaps."""
+    """Leave out what trimesh cannot tell: it has 8 bits of a colour, no lightmaps, and no rectangles of light."""
     of_name = dict(zip(material_names(stored.scene), stored.about.shown, strict=False))
     for i, one in enumerate(given.surfaces):
         known = of_name.get(given.materials[i].name)
@@ -291,7 +291,8 @@ def _settle_colours(given: ImportedScene, stored: StoredModel) -> None:
             near = np.abs(np.subtract(one.colour, known.colour)).max() <= 1 / 255
             light = one.light if one.light or not known.light else _as_shown(known.light)
             colour = known.colour if near else one.colour
-            given.surfaces[i] = one._replace(colour=colour, light=light, definition=known.definition, own=known.own)
+            shown = one._replace(colour=colour, light=light, light_transform=known.light_transform)
+            given.surfaces[i] = shown._replace(definition=known.definition, own=known.own)
 
 
 def _as_shown(picture: ShownPicture) -> FilePicture:
