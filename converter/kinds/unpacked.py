@@ -19,6 +19,7 @@ from typing import Any
 from ..errors import ConversionError
 from ..files import Stamp, read_file, stamp
 from ..formats.names import decode_text, escape, stem
+from ..formats.registry import TAGS
 from ..formats.texture import TEXM_MAGIC
 from ..storage import if_there
 
@@ -38,7 +39,7 @@ _NUMBER_FIRST = re.compile(r"(\d+)_(.+)", re.DOTALL)
 _TYPE_THEN_NAME = re.compile(r"([0-9A-Za-z]{4}|[0-9A-F]{2}(?: [0-9A-F]{2}){3})_(.+)", re.DOTALL)
 _NUMBER_LAST = re.compile(r"(.+)\.(\d+)", re.DOTALL)
 #: Types of entries, as ParkanPlayground writes them into names.
-_TYPES = frozenset(("MESH", "WEAR", "MAT0", "Texm", "CTPT", "CTLD", "NDPR", "WAVE", "FXID"))
+_TYPES = frozenset(("MESH", "WEAR", "MAT0", "Texm", "CTPT", "CTLD", "NDPR", "BASE", "WAVE", "FXID", *TAGS))
 
 
 @dataclass(frozen=True)
