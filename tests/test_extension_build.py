@@ -19,7 +19,7 @@ from msh_gltf.converter import __version__
 OUR_NAMES = {"msh_gltf", *build.PACKAGES}
 OUR_MODULE = re.compile(rf"({'|'.join(sorted(OUR_NAMES))})(\.\w+)+")
 #: What modules of the zip may name: NumPy and bpy are Blender's, the rest is in the wheels.
-AT_ONCE = {"bpy", "bpy_extras", "mathutils", "numpy"}
+AT_ONCE = {"bmesh", "bpy", "bpy_extras", "mathutils", "numpy"}
 #: Imported inside functions that the extension does not call, but for scipy, which has a message.
 LATER = {"PIL", "scipy", "rich", "trimesh", "pygltflib", "DracoPy", "distributed"}
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, get_type_hints
 import bpy
 from bpy.props import FloatProperty, IntProperty, PointerProperty, StringProperty
 
+from .check import MSH_OT_check
 from .converter.scene.extras import NodeExtras
 from .placed import mount
 from .stages import about
@@ -127,6 +128,8 @@ class MSH_PT_fields(bpy.types.Panel):
         column = self.layout.column()
         for field in fields_of(context.object):
             column.prop(context.object.msh_fields, field.name)
+        if context.object.type == "MESH":
+            column.operator(MSH_OT_check.bl_idname, icon="VIEWZOOM")
 
 
 CLASSES = (MshFields, MSH_PT_fields)

@@ -9,6 +9,7 @@ from bpy.props import CollectionProperty, EnumProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 from mathutils import Vector
 
+from .check import remember_grid
 from .converter.errors import ConversionError, printable
 from .converter.files import read_file
 from .converter.findings import messages
@@ -107,6 +108,8 @@ def import_model(context: bpy.types.Context, path: Path, entry: str | None, opti
         clans = [clan.title for clan in loaded.mission.clans]
         sort_by_kind(scene, clans)
         remember_clans(scene, clans)
+    if kind is Kind.TERRAIN:
+        remember_grid(scene, loaded.terrain.grid)
     scene.frame_set(0)
     sidecar = data[SUFFIX]
     state = scene.msh_gltf

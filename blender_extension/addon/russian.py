@@ -74,6 +74,12 @@ TEXTS = {
     "Make one picture of what nodes make of the material's picture: the game can show that": (
         "Сделать одну картинку из того, что ноды делают с картинкой материала: её игра показать может"
     ),
+    "Check Faces": "Проверить грани",
+    "Select the faces that the game cannot hold: without area, or across the border of a landscape's square": (
+        "Выделить грани, которых игра не удержит: без площади или через границу квадрата ландшафта"
+    ),
+    "{} without area, {} across a square's border": "{} без площади, через границу квадрата: {}",
+    "{} vertices, the game holds {} at most": "вершин: {}, игра держит не больше {}",
     # materials
     "Bake to Texture": "Запечь в текстуру",
     "Material": "Материал",
@@ -371,6 +377,7 @@ COUNTS = {
     "areal": "ареалов",
     "fine": "подробных",
     "square": "квадратов",
+    "face": "граней",
 }
 _COUNT = re.compile(r"([\d,]+) (.+?)")
 #: Where a message is put together of several: ``FILE: problem (expected VALUE); what to do``.

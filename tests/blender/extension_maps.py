@@ -50,6 +50,16 @@ def ground(out):
     mesh.materials.append(bpy.data.materials.new("лава"))
     mesh.polygons[0].material_index = len(mesh.materials) - 1
     facts["lava"] = write(out / "lava.msh")
+    bpy.context.view_layer.objects.active = one = bpy.data.objects["terrain"]
+    facts["checked"] = []
+    for moved in (0, 1):
+        mesh.vertices[corner].co.x += 1.5 * bpy.context.scene["msh_grid"][2] * moved
+        assert bpy.ops.object.msh_check() == {"FINISHED"}
+        facts["checked"].append(one.mode)
+        bpy.ops.object.mode_set(mode="OBJECT")
+        selected = [corner in face.vertices for face in mesh.polygons if face.select]
+        facts["checked"].append([len(selected), all(selected)])
+    facts["crossing"] = error_of(bpy.ops.export_scene.msh, filepath=str(out / "crossing.msh"))
     return facts
 
 

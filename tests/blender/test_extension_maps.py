@@ -34,6 +34,15 @@ def test_maps(seen: Seen) -> None:
     assert facts["raised"]["rows"]
 
 
+def test_faces_that_cross_a_border_are_selected_by_one_click(seen: Seen) -> None:
+    """Those that Put Back refuses, and no others."""
+    facts = seen.facts["ground"]
+    before, none, after, (count, all_there) = facts["checked"]
+    assert (before, none, after, all_there) == ("EDIT", [0, True], "EDIT", True)
+    assert count > 0
+    assert "a face crosses its square's border" in facts["crossing"]
+
+
 # ------------------------------------------------------------------ edits
 
 
