@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -297,6 +298,9 @@ def _put(archive: Archive, files: list[_File], rows: list[Row], force: bool) -> 
     """Put what differs into an archive."""
     out = Packed(b"")
     seen: dict[bytes, int] = {}
+    by_unknown_tool = not rows and all(
+        not archive.namesakes(one.name) and _numbered_entry(archive, one.name) is not None for one in files
+    )
     for one in files:
         data = bytes(read_file(one.path))
         same = sorted(archive.namesakes(one.name))
@@ -315,6 +319,12 @@ def _put(archive: Archive, files: list[_File], rows: list[Row], force: bool) -> 
             archive = replace_entry(archive, index, data, attr1=width, attr2=height)
             out.changed.append(entry.name)
             continue
+        if by_unknown_tool and (meant := _numbered_entry(archive, one.name)) is not None:
+            entry_name = printable(decode_text(meant))
+            why = f"it looks like entry {entry_name!r} with the number and type of an unpacker that is not known"
+            where, instead = f"file {one.path.name!r}", f"call it {entry_name}"
+            out.not_applied.append(NotApplied(where=where, what="is new", why=why, instead=instead))
+            continue
         kind = one.row or _row_like(archive, one)
         if kind is None:
             why, instead = "no entry of the archive has its ending, so its type is not known", "give it such an ending"
@@ -330,6 +340,15 @@ def _put(archive: Archive, files: list[_File], rows: list[Row], force: bool) -> 
             out.not_applied.append(NotApplied(where=where, what="has no file any more", why=why, instead="it stays"))
     out.data = write_nres(archive)
     return out
+
+
+def _numbered_entry(archive: Archive, name: bytes) -> bytes | None:
+    """The entry that a file without an index seems to be: ``3_NAME``, ``3_TYPE_NAME`` with a type that is not known."""
+    for prefix in (rb"\d+_", rb"(?:\d+_)?[0-9A-Za-z]{4}_"):
+        match = re.fullmatch(prefix + rb"(.+?)(?:\.bin)?", name)
+        if match is not None and archive.namesakes(match[1]):
+            return match[1]
+    return None
 
 
 def _size(entry: Entry, data: bytes, path: Path) -> tuple[int | None, int | None]:

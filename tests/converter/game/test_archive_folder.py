@@ -177,3 +177,18 @@ def test_an_index_that_lies(tmp_path: Path, sounds: Path, damage: object, capsys
     assert call(cli.gltf2msh, folder, "--pack", tmp_path / "new.lib") == 2
     assert "internal error" not in capsys.readouterr().err
     assert call(cli.msh2gltf, folder, "-o", tmp_path / "out") in (0, 2)
+
+
+def test_a_numbered_file_is_not_a_second_entry(
+    tmp_path: Path, sounds: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a type that no tool is known to write, the names are not recognised: nothing is added, and each is named."""
+    folder, before = tmp_path / "files", sounds.read_bytes()
+    folder.mkdir()
+    for one in members(before):
+        (folder / f"{one.index}_ODD1_{one.text}").write_bytes(one.payload)
+    assert call(cli.gltf2msh, folder, "--pack", sounds, "-q") == 0
+    assert sounds.read_bytes() == before
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 2
+    assert "it looks like entry 'Exp_anl_06.wav' with the number and type of an unpacker" in said[0] + said[1]
