@@ -3,7 +3,7 @@
 This package imports nothing here, so that a quick command starts quickly.
 """
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 #: What a run over a game writes into its output directory: what came from where.
 MANIFEST = "manifest.json"
 #: New objects before Python looks for garbage that refers to itself, in commands and their workers.
