@@ -170,7 +170,10 @@ def move_part_by_properties(node):
 
 
 def hide_parts(node):
-    """What the importer leaves: the other collections are switched off."""
+    """What the importer leaves: the other collections are switched off. That of 4.2 makes none: by the eye."""
+    for one in bpy.context.view_layer.objects:
+        if ".level" in one.name or ".stage" in one.name or ".view" in one.name:
+            one.hide_set(True)
 
 
 def apply_modifier(node):
