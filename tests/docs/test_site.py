@@ -82,13 +82,13 @@ def test_languages(site: Path, pages: dict[str, HtmlPage]) -> None:
 def test_every_module_is_on_an_api_page(pages: dict[str, HtmlPage]) -> None:
     """But the commands, and packages that only have a purpose."""
     anchors = set().union(*(p.anchors for name, p in pages.items() if name.startswith("api/")))
-    for package in ("importers", "converter", "exporters"):
-        for path in (ROOT / package).rglob("*.py"):
-            place = path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
-            name = f"msh_gltf.{place}"
-            if path.stem != "__init__" and not name.startswith("msh_gltf.converter.cli."):
-                assert name in anchors, name
-    assert "msh_gltf.api" in anchors
+    places = [
+        path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
+        for package in ("importers", "converter", "exporters")
+        for path in (ROOT / package).rglob("*.py")
+        if path.stem != "__init__" and "converter/cli" not in path.as_posix()
+    ]
+    assert {f"msh_gltf.{place}" for place in [*places, "api"]} - anchors == set()
 
 
 def test_contents_of_api_pages_are_short(site: Path) -> None:
