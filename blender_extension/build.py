@@ -90,7 +90,7 @@ def build(folder: Path, cache: Path = WHEELS) -> Path:
     files = dict(sources())
     files[MANIFEST] = manifest(needed).encode()
     files["LICENSE"] = (ROOT / "LICENSE").read_bytes()
-    files |= {f"converter/{path.name}": path.read_bytes() for path in (ROOT / "converter").glob("*.po")}
+    files |= {"ru.po": (HERE / "addon/ru.po").read_bytes(), "converter/ru.po": (ROOT / "converter/ru.po").read_bytes()}
     for wheel in needed:
         files[f"wheels/{wheel.file}"] = (cache / wheel.file).read_bytes()
     folder.mkdir(parents=True, exist_ok=True)

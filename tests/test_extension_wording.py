@@ -11,6 +11,12 @@ from types import ModuleType
 import pytest
 
 from blender_extension import build
+from msh_gltf.converter.language import Catalogue
+
+PO = (build.HERE / "addon/ru.po").read_text("utf-8")
+#: What the extension has of its own, and that with the converter's messages, as it shows them.
+OWN, RUSSIAN = Catalogue(PO), Catalogue(f"{(build.ROOT / 'converter/ru.po').read_text('utf-8')}\n{PO}")
+PLACE = re.compile(r"\{\w+\}")
 
 #: What no user of the extension has: options, commands, pages of the documentation.
 OF_COMMANDS = re.compile(r"--[a-z]|\b(?:gltf2msh|msh2gltf|msh-inspect|msh-mod)\b|docs/\w")
@@ -73,12 +79,8 @@ NEVER = {
 
 @pytest.fixture(scope="module")
 def wording() -> ModuleType:
-    return loaded("wording")
-
-
-def loaded(name: str) -> ModuleType:
     """A module of the extension that does not import Blender."""
-    spec = importlib.util.spec_from_file_location(name, build.HERE / f"addon/{name}.py")
+    spec = importlib.util.spec_from_file_location("wording", build.HERE / "addon/wording.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -169,41 +171,37 @@ def texts_of(node: ast.expr) -> list[str]:
 
 def test_everything_that_is_shown_has_a_russian_text() -> None:
     """As a user of a Russian Blender sees it."""
-    russian, left = loaded("russian"), []
+    left = []
     for place, text in shown_texts():
         filled = text.replace("{}", "7")
         names_only = re.fullmatch(r"[a-z._*;7 ]*", filled) and " " not in filled.strip()
-        if not names_only and re.search("[A-Za-z]{2}", filled):
-            translated = russian.in_russian(filled)
-            if filled not in russian.TEXTS and not re.search("[а-я]", translated):
-                left.append(f"{place}: {text!r}")
-    assert not left, "translate them in addon/russian.py:\n" + "\n".join(left)
+        translated = (filled, "") in OWN.rows or re.search("[а-я]", RUSSIAN.translated(filled))
+        if not names_only and re.search("[A-Za-z]{2}", filled) and not translated:
+            left.append(f"{place}: {text!r}")
+    assert not left, "translate them in addon/ru.po:\n" + "\n".join(left)
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("x.rlb: is not where it was; choose the game's folder with Find the Game", "x.rlb: не там, где был; укажите"),
-        ("a.msh: 4 nodes, 1 part", "a.msh: узлов: 4, частей: 1"),
-        ("3 changes, 1 not applied", "изменений: 3, не применено: 1"),
-        ("2 changes in force", "в силе изменений: 2"),
+        ("a.msh: 4 nodes, 1 part", "a.msh: 4 узла, 1 часть"),
+        ("3 changes, 1 not applied", "3 изменения, не применено: 1"),
+        ("2 changes in force", "в силе 2 изменения"),
         ("something of the converter", "something of the converter"),
     ],
 )
 def test_messages_are_translated_part_by_part(text: str, expected: str) -> None:
-    assert loaded("russian").in_russian(text).startswith(expected)
+    assert RUSSIAN.translated(text).startswith(expected)
 
 
 def test_every_russian_text_is_of_a_text() -> None:
     """And has as many places to fill in; an operator's tooltip is one line, since Pythons indent others differently."""
-    russian = loaded("russian")
-    known = {
-        text for name, data in build.sources() if name.endswith(".py") and name != "russian.py" for text in all_of(data)
-    }
-    for text, there in russian.TEXTS.items():
-        parts = [part.strip(" ()") for part in text.lower().replace("the scene alone", "the file alone").split("{}")]
-        assert any(part in one for one in known for part in parts if part), text
-        assert text.count("{}") == there.count("{}"), text
+    known = {text for name, data in build.sources() if name.endswith(".py") for text in all_of(data)}
+    for (text, _), forms in OWN.rows.items():
+        parts = [part.strip(" ()") for part in PLACE.split(text.lower().replace("the scene alone", "the file alone"))]
+        assert any(part in one for one in known for part in parts if part) or not text, text
+        assert all(sorted(PLACE.findall(text)) == sorted(PLACE.findall(there)) for there in forms if text), text
 
 
 def all_of(data: bytes) -> Iterator[str]:

@@ -23,7 +23,7 @@ class MSH_UL_rows(bpy.types.UIList):
     def draw_item(self, context, layout, data, item, icon, active_data, active_property, index=0):
         """One of them; the reason of the chosen one is shown below the list."""
         layout.label(text=shown(f"{item.what} {item.name}".strip()), icon=_ICONS.get(item.status, "DOT"))
-        layout.label(text=item.status)
+        layout.label(text=shown(item.status))
 
 
 class MSH_PT_model(bpy.types.Panel):
