@@ -143,11 +143,11 @@ def judged(folder: Path, way: str, kind: str, name: str) -> Outcome:
         text = (here / "failed.txt").read_text("utf-8") if (here / "failed.txt").is_file() else "Blender crashed"
         return Outcome(way, kind, name, "failed", text.strip().splitlines()[-1:])
     said = json.loads((here / "said.json").read_text("utf-8"))
-    messages = [*said["messages"], said["error"]]
+    messages, error = [*said["messages"], said["error"]], said["error"]
     if way == "extension":
         game = here / "game"
     else:
-        game, messages = by_command(folder, here, SOURCES[kind]["gltf"])
+        game, messages, error = by_command(folder, here, SOURCES[kind]["gltf"])
     source = SOURCES[kind]
     entry = ["--entry", source["entry"]] if "entry" in source else []
     second = here / "second.glb"
@@ -161,11 +161,11 @@ def judged(folder: Path, way: str, kind: str, name: str) -> Outcome:
     )
     about = [text for text in messages if not NOISE.search(text)]
     named = [text for text in about if "Traceback" not in text and any(is_in(one, text) for one in said["names"])]
-    refused = said["error"] and "internal error" not in said["error"]  # nothing was written, and a line says why
+    refused = error and "internal error" not in error  # nothing was written, and a line says why
     if found:
         verdict = "named" if named or refused else "silent"
     else:
-        said_so = any("not applied" in text for text in about) or said["error"]
+        said_so = any("not applied" in text for text in about) or error
         verdict = "named" if named and said_so else "loud" if said_so else "exact"
     return Outcome(way, kind, name, verdict, found, about)
 
@@ -174,10 +174,10 @@ def is_in(name: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
-def by_command(folder: Path, here: Path, gltf: str) -> tuple[Path, list[str]]:
-    """``gltf2msh`` on the run with the edited file; the game after it, and what was said."""
+def by_command(folder: Path, here: Path, gltf: str) -> tuple[Path, list[str], str]:
+    """``gltf2msh`` on the run with the edited file; the game after it, what was said, and why it was refused."""
     if not (here / "edited.glb").is_file():
-        return folder / "game", ["Blender exports nothing"]
+        return folder / "game", ["Blender exports nothing"], ""
     report, code = here / "report.json", 0
     if not (here / "out").is_dir():
         shutil.copytree(folder / "out", here / "out")
@@ -185,10 +185,12 @@ def by_command(folder: Path, here: Path, gltf: str) -> tuple[Path, list[str]]:
         command = (here / "out", "--game", folder / "game", "-o", here / "new", "-j", "1", "-q", "--report", report)
         with contextlib.redirect_stderr(io.StringIO()):
             code = call(cli.gltf2msh, *command)
-    messages = [] if not report.is_file() else texts(json.loads(report.read_text("utf-8")))
+    said = json.loads(report.read_text("utf-8")) if report.is_file() else {"items": []}
+    messages = texts(said)
     if code and not report.is_file():
         messages.append("refused")
-    return here / "new" if (here / "new").is_dir() else folder / "game", messages
+    error = " ".join(one["detail"] for one in said["items"] if one["status"] == "failed")
+    return here / "new" if (here / "new").is_dir() else folder / "game", messages, error
 
 
 def texts(report: Any) -> list[str]:
