@@ -305,7 +305,7 @@ def _choose_coordinates(
     """Make TEXCOORD_0 the set that the base colour texture uses; its transform is the material's."""
     info = (material.pbrMetallicRoughness or {}).get("baseColorTexture") or {}
     transform = (info.get("extensions") or {}).get(TEXTURE_TRANSFORM)
-    name = f"TEXCOORD_{(transform or {}).get('texCoord', info.get('texCoord', 0))}"
+    name = f"TEXCOORD_{(transform or {}).get('texCoord', info.get('texCoord', 0))}".replace("TEXCOORD_-1", "UV map")
     uv = attributes.get(name, attributes.get("TEXCOORD_0"))
     packed = "KHR_draco_mesh_compression" in (data.get("extensions") or {})
     if name not in attributes and name in data["attributes"] and not packed:

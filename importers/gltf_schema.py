@@ -159,7 +159,7 @@ def _numbers(count: int) -> Check:
 _offset = _Integer()
 _TEXTURE_INFO: dict[str, Check] = {
     "index": _index("textures"),
-    "texCoord": _Integer(),
+    "texCoord": _Integer(-1),  # Blender's number for a UV map that the mesh does not have
     "scale": _number,
     "strength": _number,
 }

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.kinds.dispatch import import_gltf
+from msh_gltf.converter.options import ImportOptions
 from tests.support.foreign import QUAD, Builder, convert
 
 
@@ -41,6 +43,18 @@ def test_the_base_colour_decides_which_texture_coordinates_count(number: int, tm
     b.node(mesh=mesh)
     scene, _ = convert(b.save(tmp_path))
     assert sorted(scene.streams.uv0.tolist()) == sorted(other.tolist())
+
+
+@pytest.mark.parametrize(("number", "said"), [(1, "has no TEXCOORD_1,"), (-1, "has no UV map,")])
+def test_a_missing_uv_map_is_named(number: int, said: str, tmp_path: Path) -> None:
+    """Blender writes -1 for a UV map that the mesh does not have."""
+    b = Builder()
+    info = {"index": 0, "texCoord": number}
+    b.json["textures"] = [{}]
+    b.json["materials"] = [{"pbrMetallicRoughness": {"baseColorTexture": info}}]
+    b.node(mesh=b.mesh(attributes={}, material=0))
+    back = import_gltf(b.save(tmp_path), None, ImportOptions())
+    assert any(said in str(one) for one in back.not_applied)
 
 
 def test_texture_coordinates_that_are_too_few_are_broken(tmp_path: Path) -> None:
