@@ -32,6 +32,7 @@ class Declared:
         default_text: what happens without it, where that is not a value.
         metavar: what its value is called.
         values: the values it has, or words for them.
+        bare: the value that the option has where none follows it.
         any_case: whether these are recognised in capital and small letters.
         above: the number that its value is greater than.
         least, most: the lowest and the highest value.
@@ -48,6 +49,7 @@ class Declared:
     default_text: str = ""
     metavar: str | None = None
     values: Mapping[str, Any] | tuple[str, ...] = ()
+    bare: str = ""
     any_case: bool = False
     above: float | None = None
     least: int | None = None
@@ -173,12 +175,16 @@ class ExportOptions:
         default_text="all; of units and missions visible",
         example="msh2gltf robot.msh --parts visible -o parts/",
     )
-    clips: bool = option(
+    clips: bool | str = option(
         False,
         "--clips",
         group="animation",
-        help="Keep the clips of what a mission places.",
-        example="msh2gltf GAME/MISSIONS/Single.01 --clips -o moving.glb",
+        values={"all": True, "states": "states"},
+        bare="all",
+        help="Keep the clips of what a mission places; states: give a model a clip for each range that its controller "
+        "plays, too.",
+        default_text="only the whole clip, of models and units",
+        example="msh2gltf GAME/turrets.rlb --entry e_tur_01.msh --clips states -o states/",
     )
     subframes: int = option(
         1,

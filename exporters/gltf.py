@@ -15,6 +15,7 @@ from ..converter.formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL
 from ..converter.numeric.axes import game_to_gltf
 from ..converter.numeric.polygons import triangulate
 from ..converter.scene.appearance import Appearance
+from ..converter.scene.controller import PlayedRange, cut_tracks
 from ..converter.scene.decode import rest_pose
 from ..converter.scene.extras import MaterialExtras, MeshExtras, NodeExtras, SceneExtras, SourceExtras, to_extras
 from ..converter.scene.landscape import MaterialPair, TerrainScene
@@ -44,6 +45,7 @@ class GltfOptions:
         visible_only: leave out every other cell.
         source: more of scene 0's ``extras.msh``: where the model comes from.
         appearance: of the materials; ``None``: a colour per row.
+        ranges: of the clip, each to be an animation of its own, too.
     """
 
     fps: float = 24.0
@@ -52,6 +54,7 @@ class GltfOptions:
     visible_only: bool = False
     source: SourceExtras = field(default_factory=SourceExtras)
     appearance: Appearance | None = None
+    ranges: Sequence[PlayedRange] = ()
 
 
 def export_gltf(scene: Scene, options: GltfOptions) -> Document:
@@ -93,6 +96,8 @@ class _Writer:
         if file.meshes:
             self._add_materials()
         add_clip(file, scene.name, [(0, scene.tracks)], self.options.fps)
+        for one in self.options.ranges:
+            add_clip(file, one.name, [(0, cut_tracks(scene.tracks, one.range.first, one.range.last))], self.options.fps)
         return file.document()
 
     def _cells(self) -> tuple[dict[int, Part], list[tuple[str, list[Part]]]]:

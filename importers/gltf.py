@@ -19,6 +19,7 @@ from ..converter.numeric.arrays import NONE16
 from ..converter.numeric.axes import gltf_to_game, rotation_to_game
 from ..converter.numeric.pose import parents_first, rotation_matrix
 from ..converter.numeric.quantize import normalise
+from ..converter.scene.controller import add_clips
 from ..converter.scene.extras import NAMESPACE, FileInfo, MaterialExtras, NodeExtras, read_extras, typed_extras
 from ..converter.scene.scene import Channel, Clip, ImportedNode, ImportedScene, StatedFlags, Track
 from .gltf_file import BROKEN_HINT, OBJECT_SIZE, GltfFile, GltfInMemory, broken_gltf, open_gltf, report_flat, typed
@@ -66,7 +67,7 @@ def read_gltf(
             out, index_of, weights = _read_scene(file, parents, _chosen(file, parents, scene, all_scenes))
             bind_skins(file, out, index_of, weights, rigid_skin)
             out.fps = _fps(out, file.label)
-            out.clips = read_clips(file, index_of, _placed_nodes(file, parents))
+            add_clips(out, read_clips(file, index_of, _placed_nodes(file, parents)))
             require_finite(out, file.label)
     except ConversionError as error:
         error.at(file=file.label)

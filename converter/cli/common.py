@@ -16,7 +16,7 @@ import click
 from .. import __version__
 from ..errors import ConversionError, plural, printable, shortened
 from ..language import LANGUAGES, VARIABLE, in_language
-from .options import Option, write_options
+from .options import Option, with_bare_values, write_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,6 +62,9 @@ class Command(click.Command):
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         with _may_lose_reader():
             return super().make_context(*arguments, **options)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, with_bare_values(self, args))
 
     def invoke(self, ctx: click.Context) -> Any:
         with _may_lose_reader():

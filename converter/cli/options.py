@@ -6,7 +6,7 @@ all made from these declarations.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -48,18 +48,25 @@ OUTPUT = _FilePath()
 
 
 class Option(click.Option):
-    """An option that belongs to a group; ``group``, ``example``, ``default_text``: as of :class:`Declared`.
+    """An option that belongs to a group; ``group``, ``example``, ``default_text``, ``bare``: as of :class:`Declared`.
 
     Attributes:
         description: its help, without the default.
     """
 
     def __init__(
-        self, *arguments: Any, group: str, example: str, help: str, default_text: str = "", **attributes: Any
+        self,
+        *arguments: Any,
+        group: str,
+        example: str,
+        help: str,
+        default_text: str = "",
+        bare: str = "",
+        **attributes: Any,
     ) -> None:
         attributes["help"] = f"{help}  [default: {default_text}]" if default_text else help
         super().__init__(*arguments, **attributes)
-        self.group, self.example = group, example
+        self.group, self.example, self.bare = group, example, bare
         self.description, self.default_text = help, default_text
 
 
@@ -134,7 +141,7 @@ def _made(one: Field[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]
         attributes = {"is_flag": True}
     else:
         if isinstance(about.values, dict):
-            default = next(word for word, value in about.values.items() if value == default)
+            default = next((word for word, value in about.values.items() if value == default), None)
         shown = isinstance(default, int | float) or bool(default)
         many = str(one.type).startswith("tuple") and about.read is None
         attributes["type"] = _type(str(one.type), about)
@@ -148,6 +155,7 @@ def _made(one: Field[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]
         example=about.example,
         help=about.help,
         default_text=about.default_text,
+        bare=about.bare,
         **attributes,
         **({"multiple": True} if many else {}),
     )
@@ -172,13 +180,25 @@ def _value(one: Field[Any], given: Any) -> Any:
     if _is_flag(one) and "/" not in about.names[-1]:
         return (not one.default) if given else one.default
     if isinstance(about.values, dict):
-        return about.values[given]
+        return about.values.get(given, one.default)
     if about.read is None:
         return given
     try:
         return one.default if given is None else about.read(given)
     except Malformed as error:
         raise click.UsageError(reason_of(error)) from None
+
+
+def with_bare_values(command: click.Command, arguments: Sequence[str]) -> list[str]:
+    """Return the arguments of a command, with the value of each option that may stand without one."""
+    bare = {name: one for one in command.params if isinstance(one, Option) and one.bare for name in one.opts}
+    out = list(arguments)
+    end = out.index("--") if "--" in out else len(out)
+    for i, text in enumerate(out[:end]):
+        if (one := bare.get(text)) is not None and isinstance(one.type, click.Choice):
+            follows = "".join(arguments[i + 1 : i + 2])
+            out[i] = text if follows in one.type.choices else f"{text}={one.bare}"
+    return out
 
 
 def given_options(context: click.Context) -> dict[str, str]:

@@ -212,6 +212,8 @@ def _export_one(given: ToGltf, options: ExportOptions) -> None:
     loaded, make_files = _load(given, options)
     if not given.quiet:
         _show_findings(loaded.findings, source, given.verbose)
+        if why := _why_no_ranges(loaded, options):
+            say(f"warning: {source}: {why}", error=True)
     if output == STDOUT:
         write_stdout(make_files(Path("model.glb"), False)[-1][1])
         return
@@ -255,6 +257,15 @@ def _load(given: ToGltf, options: ExportOptions) -> tuple[Loaded, Callable[[Path
 
     frame, up = given.frame or 0.0, given.up or "y"
     return loaded, lambda path, sidecar: obj_files(loaded, path, options=options, frame=frame, up=up, sidecar=sidecar)
+
+
+def _why_no_ranges(loaded: Loaded, options: ExportOptions) -> str:
+    from ..errors import with_article
+    from ..kinds.model import LoadedModel
+
+    if isinstance(loaded, LoadedModel):
+        return loaded.why_no_ranges(options)
+    return f"--clips states is for models, and this is {with_article(loaded.kind)}" if options.clips == "states" else ""
 
 
 def _show_findings(findings: list[Finding], source: Path, verbose: bool) -> None:

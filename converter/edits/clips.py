@@ -17,6 +17,7 @@ from ..options import ImportOptions
 from ..scene.scene import Channel, Clip, ImportedScene, Scene, Track
 from .frame_rate import DEFAULT_FPS, FrameRate, TimedClip, Timing
 from .nodes import Identified
+from .range_clips import report_ranges
 from .transforms import rigid_track
 
 _ACTIONS = "export with Animation > Animation Mode: Actions"
@@ -51,6 +52,11 @@ def choose_clip(identified: Identified, stored: Scene | None, options: ImportOpt
                 imported.tracks = [*timed.tracks, *_stored_tracks(identified, stored, still)]
         elif stored is not None and stored.tracks:
             _missing_clip(identified, stored, options)
+    fps = timed.timing.fps if timed is not None else options.fps or imported.fps or DEFAULT_FPS
+    shown = [imported.tracks]
+    if stored is not None and imported.ranges:
+        shown.append(_stored_tracks(identified, stored, set(identified.node_of) - set(identified.frames)))
+    report_ranges(identified, shown, fps)
     _place(identified)
     length = None if timed is None else timed.frame_count
     if timed is None and imported.tracks and stored is not None:

@@ -308,7 +308,7 @@ class FrameRate:
         out.last = self._frame(self.last, timing)
         by_node = {track.node: Track(track.node) for track in self.tracks}
         for track, path, channel in self._channels():
-            setattr(by_node[track.node], path, _in_frames(channel, timing))
+            setattr(by_node[track.node], path, in_frames(channel, timing))
         out.tracks = list(by_node.values())
         if self.last - self.first > _TIME_NOISE:
             out.frame_count = self._length(timing)
@@ -360,7 +360,7 @@ class FrameRate:
             noise = self.noise if path == "translation" else self.turn_noise
             yield (
                 _Pair(
-                    _in_frames(channel, timing),
+                    in_frames(channel, timing),
                     None if old is None else getattr(old, path),
                     np.asarray(getattr(node, path), np.float64),
                     noise,
@@ -387,7 +387,7 @@ def _step(channel: Channel) -> float:
     return 0.0
 
 
-def _in_frames(channel: Channel, timing: Timing) -> Channel:
+def in_frames(channel: Channel, timing: Timing) -> Channel:
     values = channel.values
     if channel.interpolation == "CUBICSPLINE":
         values = values.copy()

@@ -425,7 +425,7 @@ def keep_nodes(imported: ImportedScene, kept: Collection[int]) -> None:
     for item in imported.nodes:
         item.parent = row_of.get(item.parent, -1)
     imported.tracks = _moved(imported.tracks, row_of)
-    for clip in imported.clips:
+    for clip in [*imported.clips, *imported.ranges]:
         clip.tracks = _moved(clip.tracks, row_of)
 
 

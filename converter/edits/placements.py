@@ -374,7 +374,7 @@ class Placements:
 
     def _report_clips(self) -> None:
         """Report what of the clips no placed model has."""
-        clips = self.given.clips
+        clips = [*self.given.clips, *self.given.ranges]
         models = self.shown.models.values()
         if CLIPS in self.inside and not clips and any(model.scene.tracks for model in models):
             self.report.warnings.append("the file has no animation: the clips of its models are not compared")

@@ -493,7 +493,7 @@ def _report_objects(report: Report, edited: ImportedScene) -> None:
 
 
 def _report_clips(report: Report, edited: ImportedScene) -> None:
-    tracks = [track for clip in edited.clips for track in clip.tracks]
+    tracks = [track for clip in [*edited.clips, *edited.ranges] for track in clip.tracks]
     if tracks:
         where = f"animation of node {printable(edited.nodes[tracks[0].node].name)!r}"
         report.skipped(where, "is new", "a terrain has no animation", "delete it")

@@ -45,7 +45,7 @@ def _export(task: ExportTask) -> Outcome:
     read = perf_counter()
     out = Path(task.out)
     target = out.joinpath(*item.target.split("/"))
-    findings, dialect, files = _convert(task, archive, look.now, target)
+    findings, dialect, files, why = _convert(task, archive, look.now, target)
     outputs = [Output(path.relative_to(out).as_posix(), len(d), sha256(d)) for path, d in files]
     converted = perf_counter()
     if not task.force:
@@ -74,7 +74,7 @@ def _export(task: ExportTask) -> Outcome:
         item.id,
         "converted",
         detail=look.note if look.current else "",
-        warnings=messages(findings),
+        warnings=[*messages(findings), *([why] if why else [])],
         facts={"dialect": record.dialect, "outputs": [output.path for output in outputs]},
         seconds={"read": read - look.started, "convert": converted - read, "write": perf_counter() - converted},
         result=record,
@@ -97,19 +97,20 @@ def _when(nanoseconds: int) -> str:
 
 def _convert(
     task: ExportTask, archive: Archive, now: Stamp, target: Path
-) -> tuple[list[Finding], tuple[str, str, str], Files]:
-    """Findings, dialect with its step and reason (models only), and the output files."""
+) -> tuple[list[Finding], tuple[str, str, str], Files, str]:
+    """Findings, dialect with its step and reason, output files, and why there is no clip of a range (of models)."""
     item = task.item
     others = None
     if item.index is not None:
         others = partial(archive_majority, item.path, item.source, now)
     loaded = load(item.kind, Source(Path(item.path), archive, item.index, fallback=others), task.options)
     files = loaded.files(target, task.options, sidecar=task.sidecar, root=Path(task.out))
-    dialect = "", "", ""
+    dialect, why = ("", "", ""), ""
     if isinstance(loaded, LoadedModel):
         decision = loaded.decision
         dialect = decision.dialect.value, decision.step, decision.reason
-    return loaded.findings, dialect, files
+        why = loaded.why_no_ranges(task.options)
+    return loaded.findings, dialect, files, why
 
 
 #: What became of a model: the same bytes, or others.

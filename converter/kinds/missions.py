@@ -206,7 +206,9 @@ class LoadedMission(LoadedAssembly):
         extras = SceneExtras(kind="mission", map=self.mission.map, clans=clans)
         level = self.terrain
         more = [] if level is None else [own_sidecar(terrain_description(level, options), level)]
-        return assembly_files(self, target, options, extras, clips=options.clips, sidecar=sidecar, root=root, more=more)
+        return assembly_files(
+            self, target, options, extras, clips=bool(options.clips), sidecar=sidecar, root=root, more=more
+        )
 
     @staticmethod
     def import_edited(edited: EditedFile) -> ImportResult:

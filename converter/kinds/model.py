@@ -66,6 +66,18 @@ class LoadedModel(LoadedContainer):
         """The ranges of its clip that the controller plays."""
         return [] if self.controller is None else played_ranges(self.controller, self.scene)
 
+    def why_no_ranges(self, options: ExportOptions) -> str:
+        """Say why ``--clips states`` makes no clip of a range; empty where it does, or nobody asked for it."""
+        if options.clips != "states" or (self.ranges and self.scene.tracks):
+            return ""
+        if not self.scene.tracks:
+            why = "the model has no clip"
+        elif self.controller is None:
+            why = "the model has no controller (.ctl) beside it, in its archive or by the game's registry"
+        else:
+            why = "its controller plays no range of the clip"
+        return f"--clips states: {why}, so there is no clip of a range"
+
     @property
     def summary(self) -> str:
         """What it is, in a few figures."""
@@ -94,6 +106,9 @@ class LoadedModel(LoadedContainer):
         extras = played_extras(self.controller, self.scene)
         extras["dialect"], extras["dialect_reason"] = decision.dialect.value, decision.reason
         about = description(self, options, "keys" if options.stored_keys else "samples")
+        ranges = self.ranges if options.clips == "states" and self.scene.tracks else []
+        if ranges:
+            extras["range_clips"] = "\n".join(one.name for one in ranges)
 
         def document(extras: SourceExtras, appearance: Appearance | None) -> Document:
             shown = GltfOptions(
@@ -103,6 +118,7 @@ class LoadedModel(LoadedContainer):
                 visible_only=options.visible_only,
                 source=extras,
                 appearance=appearance,
+                ranges=ranges,
             )
             return export_gltf(self.scene, shown)
 

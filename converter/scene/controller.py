@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from ..errors import plural, printable
 from ..formats.controller import Controller, Range, ranges_of
+from ..formats.names import stem, without_number
 from .extras import SourceExtras
-from .scene import F64, Scene, evaluate
+from .scene import F64, Channel, Clip, ImportedScene, Scene, Track, evaluate
+
+#: The name of a range: two frames.
+_SPAN = re.compile(r"(-?\d{1,9}(?:\.\d{1,9})?)-(-?\d{1,9}(?:\.\d{1,9})?)")
 
 
 class PlayedRange(NamedTuple):
@@ -69,6 +75,56 @@ def strides_of(scene: Scene, pairs: F64) -> F64:
         return np.zeros(len(pairs))
     ends = evaluate(track.translation, pairs.ravel()).reshape(-1, 2, 3)
     return np.asarray(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1))
+
+
+def cut_tracks(tracks: Sequence[Track], first: float, last: float) -> list[Track]:
+    """Return what curves show from a frame to a frame, which becomes 0: their keys between, and one at either end."""
+
+    def cut(channel: Channel | None) -> Channel | None:
+        if channel is None or not len(channel.frames):
+            return None
+        inside = channel.frames[(channel.frames > first) & (channel.frames < last)]
+        frames = np.concatenate([[first], inside, [last]])
+        return Channel(frames - first, evaluate(channel, frames))
+
+    return [Track(track.node, cut(track.rotation), cut(track.translation)) for track in tracks]
+
+
+def _span_of(name: str) -> tuple[float, float] | None:
+    """Return the frames of a range that a name says, as :attr:`PlayedRange.name` does; ``None``: it says none."""
+    found = _SPAN.fullmatch(name)
+    first, last = map(float, found.groups()) if found else (0.0, 0.0)
+    return (first, last) if first < last else None
+
+
+def add_clips(out: ImportedScene, clips: list[Clip]) -> None:
+    """Give the scene of a file its animations, those that show a range of a model's clip apart.
+
+    These are known by what the file states; where it states nothing, as without custom properties, by their
+    names, which are frames, if there are others too.
+
+    Args:
+        out: the scene; its clips, ranges and report are changed in place.
+        clips: every animation of the file.
+    """
+    stated = out.info.get("range_clips", "").split()
+    if out.info.get("kind", "model") == "model":
+        for clip in clips:
+            name = clip.name if clip.name in stated else without_number(clip.name)
+            clip.span = _span_of(name) if name in stated or not stated else None
+        if not stated and all(clip.span for clip in clips):
+            for clip in clips:
+                clip.span = None
+    out.clips = [clip for clip in clips if clip.span is None]
+    if stated:  # a renamed one may come first in an editor's file
+        out.clips.sort(key=lambda clip: without_number(clip.name) != stem(out.info.get("source", "")))
+    out.ranges = [clip for clip in clips if clip.span is not None]
+    known = {clip.name for clip in out.ranges} | {without_number(clip.name) for clip in out.ranges}
+    if missing := [name for name in stated if name not in known]:
+        out.report.warnings.append(
+            f"{plural(len(missing), 'animation')} of a range of the clip missing "
+            f"({', '.join(map(printable, missing[:5]))}): the controller says which frames are played: nothing changes"
+        )
 
 
 def played_extras(controller: Controller | None, scene: Scene) -> SourceExtras:

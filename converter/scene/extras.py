@@ -51,6 +51,9 @@ class SourceExtras(TypedDict, total=False):
     dialect_reason: Annotated[str, Key("how the dialect was found", _MODEL)]
     states: Annotated[str, Key("states of the controller, a line each (4)", _MODEL)]
     ranges: Annotated[str, Key("frames that the controller plays in a row, a line each (4)", _MODEL)]
+    range_clips: Annotated[
+        str, Key("names of the animations that show a range of the clip, a line each", _MODEL, "scene")
+    ]
     source: Annotated[str, Key("file name of the source", _ALL, "kinds")]
     digest: Annotated[str, Key("SHA-256 of the source", _ALL, "kinds")]
     pair: Annotated[str, Key("digest of what glTF and sidecar rest on", _ALL, "kinds")]

@@ -197,12 +197,14 @@ class Clip:
         tracks: curves whose times are seconds; tangents of ``CUBICSPLINE`` are per second.
         scaled: nodes whose scale is animated.
         report: what else of it a model cannot have; told if the clip is read.
+        span: of one that shows a range of the whole clip, that range: its first and last frame.
     """
 
     name: str
     tracks: list[Track] = field(default_factory=list)
     scaled: list[str] = field(default_factory=list)
     report: Report = field(default_factory=Report)
+    span: tuple[float, float] | None = None
 
 
 @dataclass
@@ -346,7 +348,8 @@ class ImportedScene:
         name: the default scene's name.
         info: the default scene's ``extras.msh``, or the header line of an OBJ.
         nodes: those of the scenes that are read.
-        clips: every animation, in the order of the file.
+        clips: every animation, in the order of the file, but for those that show a range of another.
+        ranges: these; they are compared with the clip, and not read.
         tracks: curves by node, times in frames; of the clip that ``edits.clips`` chose.
         material_extras: ``extras.msh`` of each material.
         surfaces: what each material shows; empty for an OBJ.
@@ -370,6 +373,7 @@ class ImportedScene:
     material_flags: list[int | None] = field(default_factory=list)
     tracks: list[Track] = field(default_factory=list)
     clips: list[Clip] = field(default_factory=list)
+    ranges: list[Clip] = field(default_factory=list)
     fps: float | None = None
     draco: bool = False
     has_normals: bool = True

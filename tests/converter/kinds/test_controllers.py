@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from msh_gltf.converter.checks.controller import Facts
-from msh_gltf.converter.cli import msh2gltf, msh_inspect
+from msh_gltf.converter.cli import gltf2msh, msh2gltf, msh_inspect
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import read_sidecar
 from msh_gltf.converter.kinds.controllers import facts_of_model
 from msh_gltf.converter.kinds.registry import game_of
 from tests.support.assembly import registry
-from tests.support.controller import walker
+from tests.support.controller import controller, walker
 from tests.support.game import MESH, archive, entry, model
 from tests.support.gltf_edit import Editable
 from tests.support.points import CTPT, POINTS, cpt
@@ -59,6 +60,114 @@ def test_a_controller_is_found_beside_its_model_or_by_the_registry(game: Path, t
     assert kept["robot"][1].companions[".ctl"] == walker(FRAMES, node=3)
     assert kept["other"][0].startswith("0-4;")
     assert kept["other"][1].companions["PARTS.rlb::c_01.ctl"] == walker(5, node=1)
+
+
+def _turned(edited: Editable, animation: int, key: int) -> None:
+    """Turn a node at a key of an animation."""
+    one = edited.json["animations"][animation]
+    [first, *_] = [c for c in one["channels"] if c["target"]["path"] == "translation"]
+    edited.arrays[one["samplers"][first["sampler"]]["output"]][key] += 1
+
+
+def _twice_as_long(edited: Editable) -> None:
+    for number in {sampler["input"] for sampler in edited.json["animations"][1]["samplers"]}:
+        edited.arrays[number] *= 2
+
+
+def _at_thirty(edited: Editable) -> None:
+    """Sample the range again at another rate, as an editor does; its end is cut off."""
+    times = np.arange(0, (FRAMES - 1) / 24, 1 / 30, np.float32)[:, None]
+    new = edited.add(times)
+    for sampler in edited.json["animations"][1]["samplers"]:
+        old, values = edited.arrays[sampler["input"]][:, 0], edited.arrays[sampler["output"]]
+        out = np.stack([np.interp(times[:, 0], old, column) for column in values.T], axis=1)
+        out /= np.linalg.norm(out, axis=1, keepdims=True) if out.shape[1] == 4 else 1
+        sampler |= {"input": new, "output": edited.add(out.astype(np.float32))}
+
+
+def _without_extras(edited: Editable) -> None:
+    edited.json["scenes"][0].pop("extras")
+    edited.json["animations"].reverse()  # as an editor that sorts by name
+
+
+def _renamed(edited: Editable) -> None:
+    edited.json["animations"][1]["name"] = "attack"
+    edited.json["animations"].reverse()
+
+
+EDITS = {
+    "a name": (_renamed, "animation 'attack': moves node"),
+    "nothing": (lambda edited: None, ""),
+    "another rate": (_at_thirty, ""),
+    "no extras": (_without_extras, ""),
+    "numbered": (lambda edited: edited.json["animations"][1].update(name="0-8.001"), ""),
+    "a key": (lambda edited: _turned(edited, 1, 4), "animation '0-8': moves node"),
+    "the last key": (lambda edited: _turned(edited, 1, -1), "animation '0-8': moves node"),
+    "slower": (_twice_as_long, "animation '0-8': moves node"),
+    "a channel": (lambda edited: edited.json["animations"][1]["channels"].pop(0), "animation '0-8': moves node"),
+    "all": (lambda edited: edited.json["animations"].pop(1), "1 animation of a range of the clip missing (0-8)"),
+    "the clip": (lambda edited: edited.json["animations"].pop(0), "animation 'm': is missing"),
+}
+
+
+@pytest.mark.parametrize(
+    ("named", "more"), [*((name, ()) for name in EDITS), ("a key", ("--subframes", 4)), ("nothing", ("--keys",))]
+)
+def test_clips_of_ranges_come_back_or_are_named(
+    named: str, more: tuple[str | int, ...], tmp_path: Path, capfd: pytest.CaptureFixture
+) -> None:
+    edit, line = EDITS[named]
+    path = tmp_path / "m.msh"
+    path.write_bytes(model(ROBOT))
+    path.with_suffix(".ctl").write_bytes(walker(FRAMES, node=3))
+    assert call(msh2gltf, path, "-o", tmp_path / "m.glb", "--clips", "states", "-q", *more) == 0
+    edited = Editable(tmp_path / "m.glb")
+    assert [one["name"] for one in edited.json["animations"]] == ["m", "0-8"]
+    ends = [edited.arrays[s["input"]][[0, -1], 0].tolist() for s in edited.json["animations"][1]["samplers"]]
+    assert {*map(tuple, ends)} == {(0.0, float(np.float32((FRAMES - 1) / 24)))}
+    edit(edited)
+    edited.save(tmp_path / "m.glb")
+    assert call(gltf2msh, tmp_path / "m.glb", "-o", tmp_path / "back.msh") == 0
+    said = capfd.readouterr()
+    assert (tmp_path / "back.msh").read_bytes() == path.read_bytes()
+    assert line in said.out + said.err
+    assert ("not applied" in said.out + said.err) == ("animation '" in line)
+
+
+def test_an_edit_of_the_clip_arrives_whether_its_ranges_follow_or_not(
+    tmp_path: Path, capfd: pytest.CaptureFixture
+) -> None:
+    path = tmp_path / "m.msh"
+    path.write_bytes(model(ROBOT))
+    path.with_suffix(".ctl").write_bytes(walker(FRAMES, node=3))
+    assert call(msh2gltf, path, "-o", tmp_path / "m.glb", "--clips", "states", "-q") == 0
+    results = []
+    for follows in (False, True):
+        edited = Editable(tmp_path / "m.glb")
+        for animation in range(1 + follows):
+            _turned(edited, animation, 4)
+        edited.save(tmp_path / "edited.glb")
+        (tmp_path / "edited.msh-sidecar").write_bytes((tmp_path / "m.msh-sidecar").read_bytes())
+        assert call(gltf2msh, tmp_path / "edited.glb", "-o", tmp_path / "back.msh", "--force") == 0
+        said = capfd.readouterr()
+        assert "not applied" not in said.out + said.err
+        results.append((tmp_path / "back.msh").read_bytes())
+    assert results[0] == results[1] != path.read_bytes()
+
+
+def test_what_has_no_ranges_is_said(tmp_path: Path, game: Path, capfd: pytest.CaptureFixture) -> None:
+    path = tmp_path / "m.msh"
+    path.write_bytes(model(ROBOT))
+    assert call(msh2gltf, "--clips", "states", path, "-o", tmp_path / "m.glb") == 0
+    assert "--clips states: the model has no controller (.ctl)" in capfd.readouterr().err
+    assert call(msh2gltf, "--clips", path, "-o", tmp_path / "all.glb") == 0  # an input is no value
+    assert capfd.readouterr().err == ""
+    path.with_suffix(".ctl").write_bytes(controller())
+    assert call(msh2gltf, path, "-o", tmp_path / "none.glb", "--clips=states") == 0
+    assert "its controller plays no range" in capfd.readouterr().err
+    assert call(msh2gltf, game, "-o", tmp_path / "out", "--clips", "states", "--include", "bases*", "-q") == 0
+    names = [one["name"] for one in Editable(tmp_path / "out/bases.rlb/robot.glb").json["animations"]]
+    assert names == ["robot", "0-8"]
 
 
 def test_the_model_of_a_controller_is_found_too(game: Path) -> None:
