@@ -263,6 +263,11 @@ def with_alpha_of(rgba: NDArray[np.uint8], old: Texm) -> NDArray[np.uint8]:
     return out
 
 
+def are_sides(width: int, height: int) -> bool:
+    """Whether a new texture can have these sides: both are powers of two."""
+    return width.bit_count() == height.bit_count() == 1
+
+
 def new_texm(rgba: NDArray[np.uint8], format: int, levels: int | None = None, *, label: str = "new texture") -> Texm:
     """A texture of a picture, with a header as the game's files have it and no ``Page``.
 
@@ -317,7 +322,7 @@ def _require_writable(header: Records, levels: int | None, label: str) -> int:
         known = "one of " + ", ".join(map(str, WRITABLE_FORMATS))
         raise fail("textures of this format cannot be made", "format", format, known)
     sides = f"{width} x {height}"
-    if not (width.bit_count() == height.bit_count() == 1):
+    if not are_sides(width, height):
         error = fail("sides of a texture must be powers of two", "width", sides, "1, 2, 4, 8, ...")
         error.hint = "resize the picture"
         raise error

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
 from ..edits.looks import SurfaceEdits
 from ..edits.new_materials import NewMaterial, merged_materials
 from ..errors import ConversionError, printable
@@ -23,7 +25,7 @@ from ..formats.material import (
 from ..formats.names import encode_name, escape, readable, unescape
 from ..formats.nres import Entry, read_nres, write_nres
 from ..formats.nres_edits import add_entry, replace_entry
-from ..formats.texture import TEXM_TYPE
+from ..formats.texture import TEXM_HEADER_DTYPE, TEXM_TYPE, are_sides
 from ..options import ImportOptions
 from .import_result import ImportResult
 from .new_entries import NewEntries, NewEntry, meant_message
@@ -91,10 +93,10 @@ def refused_materials(found: Sequence[NewMaterial]) -> list[NotApplied]:
 
 
 def merged(edits: Iterable[LibraryEdit]) -> tuple[list[LibraryEdit], list[NotApplied]]:
-    """Join the edits of each entry; where two of them differ, none is applied.
+    """Join the edits of each entry; where two of them differ, or no texture has the size, none is applied.
 
     Returns:
-        One edit per entry, and a report of each that contradicts another one.
+        One edit per entry, and a report of each that is not applied.
     """
     groups: dict[tuple[str, str], list[LibraryEdit]] = {}
     for edit in edits:
@@ -104,13 +106,27 @@ def merged(edits: Iterable[LibraryEdit]) -> tuple[list[LibraryEdit], list[NotApp
         values: dict[str, bytes] = {}
         for edit in group:
             values |= edit.values
-        if all(values[name] == value for edit in group for name, value in edit.values.items()):
+        if any(values[name] != value for edit in group for name, value in edit.values.items()):
+            conflicts += [_conflict(edit, group) for edit in group]
+        elif why := _of_no_texture(group[0]):
+            hint = "resize the picture"
+            conflicts += [NotApplied(where=edit.where, what=edit.what, why=why, instead=hint) for edit in group]
+        else:
             what = ", ".join(dict.fromkeys(edit.what for edit in group))
             picture = next((edit.picture for edit in group if edit.picture is not None), None)
             out.append(replace(group[0], what=what, values=values, picture=picture))
-        else:
-            conflicts += [_conflict(edit, group) for edit in group]
     return out, conflicts
+
+
+def _of_no_texture(edit: LibraryEdit) -> str:
+    """Why a texture cannot have the size of the new pixels; empty: it can."""
+    if edit.rgba is None:
+        return ""
+    header = np.frombuffer(edit.entry.data, TEXM_HEADER_DTYPE, 1)[0]
+    height, width, _ = edit.rgba.shape
+    if (width, height) == (header["width"], header["height"]) or are_sides(width, height):
+        return ""
+    return f"it has {width} x {height} pixels, and sides of a texture are powers of two"
 
 
 def _conflict(edit: LibraryEdit, group: Sequence[LibraryEdit]) -> NotApplied:

@@ -61,6 +61,14 @@ def libraries(out):
     image.pixels[:4] = (1, 0, 0, 1)
     image.update()
     facts["repainted"] = put("repainted")
+    wide, high = image.size
+    image.scale(100, 60)
+    emission.default_value = (0, 0, 0, 1)
+    facts["odd"] = put("odd")
+    image.scale(wide, high)
+    image.pixels[:] = [1, 0, 0, 1, *pixels[4:]]
+    image.update()
+    emission.default_value = before
     state.own_materials = True
     facts["own"] = put("own")
     state.own_materials = False

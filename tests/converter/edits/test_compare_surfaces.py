@@ -16,6 +16,7 @@ import pytest
 from PIL import Image
 
 from msh_gltf import import_gltf
+from msh_gltf.converter.formats.library import MATERIALS, TEXTURES
 from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
 from msh_gltf.converter.kinds.base import sidecar_path
 from msh_gltf.converter.options import ImportOptions
@@ -157,6 +158,19 @@ def test_another_picture_is_reported(tmp_path: Path) -> None:
     lines = reported(document, path)
     assert lines
     assert all(line.endswith(" is repainted") for line in lines)
+
+
+def test_a_picture_of_a_size_that_no_texture_has_leaves_the_other_edits(tmp_path: Path) -> None:
+    """A texture of another size has powers of two."""
+    path = tmp_path / "m.glb"
+    document = textured(path)
+    used_material(document)["pbrMetallicRoughness"]["baseColorFactor"] = [0.0, 0.0, 1.0, 1.0]
+    for height, width, refused in ((60, 100, True), (32, 128, False)):
+        for image in document.json["images"]:
+            set_image(image, as_png(np.full((height, width, 4), 255, np.uint8)))
+        result = import_gltf(document.save(path))
+        assert {edit.entry.library for edit in result.library} == ({MATERIALS} if refused else {MATERIALS, TEXTURES})
+        assert any(fact.why.startswith("it has 100 x 60 pixels") for fact in result.not_applied) == refused
 
 
 @pytest.mark.parametrize("data", [b"", b"\x89PNG", b"GIF89a"])
