@@ -18,6 +18,8 @@ from tests.support.gltf_shown import Shown, part_of_name
 Array = np.ndarray[Any, Any]
 NUMBER = re.compile(r"(\.\d{3}|#\d+)*$")
 PLACE = {"model": 2e-3, "unit": 2e-3, "mission": 2e-2, "terrain": 1e-2, "areal map": 1e-2}
+#: The corners of a triangle, from each of them.
+TURNS = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
 COLOUR, PICTURE, UV = 0.02, 0.02, 1.2 / 1024
 #: Kinds of objects of Blender that glTF has as nodes.
 NODES = ("MESH", "EMPTY")
@@ -136,19 +138,15 @@ def _triangles(
     keep_b &= ~np.isin(np.array(result.cell, dtype=str), [*skip])
     out = []
     first = np.full(len(a), -1)
-    turns = np.zeros(len(a), int)
+    others: dict[int, list[str]] = {}
     if len(a) and len(b):
         tree = cKDTree(b.mean(axis=1))
         for row, close in enumerate(tree.query_ball_point(a.mean(axis=1), 4 * near * np.sqrt(len(frames)))):
-            best = (9.0, -1, 0)
-            for k in close:
-                for turn in range(3):
-                    away = float(np.abs(a[row] - np.roll(b[k], -turn, axis=0)).max())
-                    if away > near:
-                        continue
-                    other = _other(facts, arrays, result, row, k, turn)
-                    best = min(best, (float(len(other)), k, turn))
-            first[row], turns[row] = best[1:]
+            away = np.abs(a[row] - b[np.array(close, int)[:, None, None], TURNS]).max(axis=(2, 3))
+            for i, turn in np.argwhere(away <= near):
+                other = _other(facts, arrays, result, row, close[i], turn)
+                if first[row] < 0 or (len(other), close[i]) < (len(others[row]), first[row]):
+                    first[row], others[row] = close[i], other
     lost = keep_a & (first < 0)
     gained = keep_b.copy()
     gained[first[first >= 0]] = False
@@ -162,7 +160,7 @@ def _triangles(
         out.append(f"{int(gained.sum())} triangles are only in the result")
     wrong: dict[str, set[str]] = {}
     for row in np.flatnonzero((first >= 0) & keep_a):
-        for text in _other(facts, arrays, result, row, int(first[row]), int(turns[row])):
+        for text in others[row]:
             wrong.setdefault(text, set()).add(facts["owner"][row])
     out += [f"{text}: {', '.join(sorted(owners)[:4])}" for text, owners in wrong.items()]
     return out
@@ -187,7 +185,7 @@ def _other(facts: dict[str, Any], arrays: dict[str, Array], result: Result, row:
         out.append(f"material {ours!r}, then {theirs!r}")
     elif result.material[k] >= 0:
         out += _look(facts["looks"][facts["material"][row]], result.look(result.material[k]), ours)
-    uv = np.roll(result.uv[k], -turn, axis=0) * [1, -1] + [0, 1]
+    uv = result.uv[k][TURNS[turn]] * [1, -1] + [0, 1]
     away = arrays["uv"][row] - uv
     if np.isnan(arrays["uv"][row]).any():
         out += (
@@ -197,8 +195,8 @@ def _other(facts: dict[str, Any], arrays: dict[str, Array], result: Result, row:
         )
     elif (np.abs(away - np.round(away[:1])) > UV).any():
         out.append("other texture coordinates")
-    mine, their = arrays["colour"][row][:, :3], np.roll(result.colour[k], -turn, axis=0)[:, :3]
-    mine, their = np.nan_to_num(mine, nan=1.0), np.nan_to_num(their, nan=1.0)
+    mine, their = arrays["colour"][row][:, :3], result.colour[k][TURNS[turn], :3]
+    mine, their = (np.where(np.isnan(one), 1.0, one) for one in (mine, their))
     if (np.abs(mine - their) > COLOUR).any():
         out.append("other vertex colours")
     return out
