@@ -236,6 +236,7 @@ def _things(things: dict[str, Any], result: Result, near: float) -> list[str]:
         if part_of_name(NUMBER.sub("", name)):  # parts are called after their nodes
             continue
         theirs.setdefault(NUMBER.sub("", name), []).append(i)
+    inside = {NUMBER.sub("", name) for name, thing in things.items() if thing.get("inside")}
     mine: dict[str, list[str]] = {}
     for name, thing in things.items():
         if thing["kind"] in NODES and "lod" not in thing["cell"]:
@@ -248,7 +249,7 @@ def _things(things: dict[str, Any], result: Result, near: float) -> list[str]:
         if len(ours) > 1 or not ours:
             continue
         thing, i = things[ours[0]], others[0]
-        above = NUMBER.sub("", shown.names[shown.parent[i]]) if i in shown.parent else ""
+        above = _above(shown, i, inside if things.get(thing["parent"], {}).get("carries") else set())
         if NUMBER.sub("", thing["parent"]) != above:
             out.append(f"{name!r} is below {thing['parent']!r}, then below {above!r}")
         world = result.poses[0][i]
@@ -261,6 +262,15 @@ def _things(things: dict[str, Any], result: Result, near: float) -> list[str]:
             if had is not None and (had != value if isinstance(value, str) else abs(had - value) > 1e-5 * abs(value)):
                 out.append(f"{key} of {name!r} is {value}, then {had}")
     return out
+
+
+def _above(shown: Shown, i: int, inside: set[str]) -> str:
+    """What a node is below; of the nodes that an object shows as one thing, the object."""
+    while i in shown.parent:
+        i = shown.parent[i]
+        if (name := NUMBER.sub("", shown.names[i])) not in inside:
+            return name
+    return ""
 
 
 def _marks(things: dict[str, Any], result: Result) -> list[str]:

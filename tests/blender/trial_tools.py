@@ -73,7 +73,8 @@ class GameShader:
 
 
 def group_of(material):
-    return next((n for n in material.node_tree.nodes if n.type == "GROUP"), None)
+    tree = material.node_tree
+    return next((n for n in tree.nodes if n.type == "GROUP"), None) if tree else None
 
 
 def shader(material):
@@ -221,7 +222,9 @@ def shown(frames, cells):
         graph = bpy.context.evaluated_depsgraph_get()
         for each in graph.object_instances:  # also of the collections that placed objects show
             if each.is_instance and frame == frames[0]:
-                thing = _thing(each.object, each.matrix_world) | {"cell": _cell_of(each.object, cells)}
+                above = (each.object.parent or each.parent).name  # a root is below the object that shows it
+                facts = {"cell": _cell_of(each.object, cells), "parent": above, "inside": True}
+                thing = _thing(each.object, each.matrix_world) | facts
                 placed[f"{each.object.name}#{len(placed)}"] = thing
             if each.object.type == "MESH":
                 _triangles(each.object, np.array(each.matrix_world), frame == frames[0], out)
@@ -326,6 +329,7 @@ def _thing(one, world):
     facts = {k: said[k] for k in FACTS if k in said} if hasattr(said, "get") else {}
     return {
         "mesh": one.type == "MESH",
+        "carries": one.instance_type == "COLLECTION",
         "parent": one.parent.name if one.parent else "",
         "kind": one.type,
         "place": list(world.translation),
@@ -364,6 +368,9 @@ def _scale_of(name):
 
 def look(material):
     """The base colour that a material shows: a factor and a picture; ``None``: something else."""
+    if material.node_tree is None:  # what Blender before 5.0 makes
+        red, green, blue, alpha = material.diffuse_color
+        return {"factor": [red, green, blue], "image": None, "emission": [0.0, 0.0, 0.0], "alpha": alpha}
     group = group_of(material)
     if group is None and not any(n.type == "BSDF_PRINCIPLED" for n in material.node_tree.nodes):
         return None
