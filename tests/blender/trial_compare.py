@@ -133,6 +133,7 @@ def _triangles(
     # all frames of a triangle are one long row
     a = ours.transpose(1, 2, 0, 3).reshape(ours.shape[1], 3, 3 * len(frames))
     b = theirs.transpose(1, 2, 0, 3).reshape(theirs.shape[1], 3, 3 * len(frames))
+    near = max(near, 4 * float(np.spacing(np.float32(np.abs(a).max(initial=0)))))  # far away, floats are coarse
     keep_a, keep_b = ~_flat(ours[0]), ~_flat(theirs[0])
     keep_a &= ~np.isin(np.array(facts["owner"], dtype=str), [*skip])
     keep_b &= ~np.isin(np.array(result.cell, dtype=str), [*skip])

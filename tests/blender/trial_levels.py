@@ -160,6 +160,7 @@ quick(
     "add route point",
     lambda: edit_mesh("route_1", lambda w, b: w.edges.new([w.verts[-1], w.verts.new((1, 1, 0))])) and None,
     "route_1",
+    "route 1",
 )
 quick(S, "move zone", lambda: (switch_on(), move("Nature.zone_0", (5, 0, 0)))[:0], "Nature.zone_0")
 quick(
