@@ -75,6 +75,8 @@ class _Range:
         after = np.searchsorted(known, inner)
         near = [np.abs(known[np.clip(at, 0, len(known) - 1)] - inner) for at in (after - 1, after)]
         self.resampled = bool((np.minimum(*near) > _FRAME_NOISE).any())
+        off = np.rint(inner) - inner
+        self.first += float(next(iter(off[np.abs(off) <= _FRAME_NOISE]), 0.0))  # its name has six digits
 
     @property
     def has_its_length(self) -> bool:
@@ -98,7 +100,7 @@ class _Range:
         mine, other = (curves.get(place) or self._at_rest(*place) for curves in (self.curves, whole))
         between = np.empty(0) if self.resampled else other.frames
         between = between[(between > self.first) & (between < self.last)] - self.first
-        ends = [] if self.resampled else [0.0, self.last - self.first]
+        ends = [] if self.resampled else [0.0, self.keys[-1] if self.has_its_length else self.last - self.first]
         frames = np.concatenate([self.curves[place].frames if place in self.curves else [], between, ends])
         own = evaluate(mine, frames)
         if place[1] == "translation":

@@ -66,16 +66,23 @@ class LoadedModel(LoadedContainer):
         """The ranges of its clip that the controller plays."""
         return [] if self.controller is None else played_ranges(self.controller, self.scene)
 
+    @property
+    def range_clips(self) -> list[PlayedRange]:
+        """Those that ``--clips states`` shows: what lies inside the clip."""
+        last = self.scene.frame_count - 1
+        inside = [one for one in self.ranges if one.range.first >= 0 and one.range.last <= last]
+        return inside if self.scene.tracks else []
+
     def why_no_ranges(self, options: ExportOptions) -> str:
         """Say why ``--clips states`` makes no clip of a range; empty where it does, or nobody asked for it."""
-        if options.clips != "states" or (self.ranges and self.scene.tracks):
+        if options.clips != "states" or self.range_clips:
             return ""
         if not self.scene.tracks:
             why = "the model has no clip"
         elif self.controller is None:
             why = "the model has no controller (.ctl) beside it, in its archive or by the game's registry"
         else:
-            why = "its controller plays no range of the clip"
+            why = "its controller plays no range inside the clip"
         return f"--clips states: {why}, so there is no clip of a range"
 
     @property
@@ -106,7 +113,7 @@ class LoadedModel(LoadedContainer):
         extras = played_extras(self.controller, self.scene)
         extras["dialect"], extras["dialect_reason"] = decision.dialect.value, decision.reason
         about = description(self, options, "keys" if options.stored_keys else "samples")
-        ranges = self.ranges if options.clips == "states" and self.scene.tracks else []
+        ranges = self.range_clips if options.clips == "states" else []
         if ranges:
             extras["range_clips"] = "\n".join(one.name for one in ranges)
 

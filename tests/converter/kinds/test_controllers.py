@@ -16,7 +16,7 @@ from msh_gltf.converter.formats.sidecar import read_sidecar
 from msh_gltf.converter.kinds.controllers import facts_of_model
 from msh_gltf.converter.kinds.registry import game_of
 from tests.support.assembly import registry
-from tests.support.controller import controller, walker
+from tests.support.controller import State, controller, walker
 from tests.support.game import MESH, archive, entry, model
 from tests.support.gltf_edit import Editable
 from tests.support.points import CTPT, POINTS, cpt
@@ -162,9 +162,22 @@ def test_what_has_no_ranges_is_said(tmp_path: Path, game: Path, capfd: pytest.Ca
     assert "--clips states: the model has no controller (.ctl)" in capfd.readouterr().err
     assert call(msh2gltf, "--clips", path, "-o", tmp_path / "all.glb") == 0  # an input is no value
     assert capfd.readouterr().err == ""
-    path.with_suffix(".ctl").write_bytes(controller())
-    assert call(msh2gltf, path, "-o", tmp_path / "none.glb", "--clips=states") == 0
-    assert "its controller plays no range" in capfd.readouterr().err
+    for none in (controller(), walker(27)):  # the clip has 26 frames
+        path.with_suffix(".ctl").write_bytes(none)
+        assert call(msh2gltf, path, "-o", tmp_path / "none.glb", "--clips=states", "--force") == 0
+        assert "its controller plays no range inside the clip" in capfd.readouterr().err
+    thirds = [State((5 + 1 / 3, 6), True), State((6, 20 + 1 / 3)), State((20 + 1 / 3, 20.5), True)]
+    path.with_suffix(".ctl").write_bytes(controller(thirds, free=[(0, 1), (1, 2)]))
+    assert call(msh2gltf, path, "-o", tmp_path / "m.glb", "--clips=states", "--force") == 0
+    edited = Editable(tmp_path / "m.glb")
+    assert edited.json["animations"][1]["name"] == "5.33333-20.5"
+    edited.json["animations"][1]["name"] = "5.332-20.5"  # as far off as six digits are in a long clip
+    edited.json["scenes"][0]["extras"]["msh"]["range_clips"] = "5.332-20.5"
+    edited.save(tmp_path / "m.glb")
+    assert call(gltf2msh, tmp_path / "m.glb", "-o", tmp_path / "back.msh") == 0
+    said = capfd.readouterr()
+    assert (tmp_path / "back.msh").read_bytes() == path.read_bytes()
+    assert "not applied" not in said.out + said.err
     assert call(msh2gltf, game, "-o", tmp_path / "out", "--clips", "states", "--include", "bases*", "-q") == 0
     names = [one["name"] for one in Editable(tmp_path / "out/bases.rlb/robot.glb").json["animations"]]
     assert names == ["robot", "0-8"]
