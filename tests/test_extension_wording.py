@@ -66,6 +66,7 @@ NEVER = {
     " --into ": "the same",
     "--game DIR looks": "the same",
     "--strict": "the same",
+    "--clips states": "the extension marks the ranges on the timeline",
     "--lang": "the extension follows Blender's language",
     "--frame and --up": "the extension reads no OBJ",
     "--generate-lods": "the extension generates no levels",

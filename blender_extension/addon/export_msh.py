@@ -35,7 +35,7 @@ from .importers.gltf import read_gltf
 from .landscapes import game_of_file, named_game, numbered
 from .language import say, shown
 from .materials import as_shown, split
-from .seen import clans_of_collections, report_left_out
+from .seen import clans_of_collections, others_are_new, report_left_out
 from .state import DIALECTS, MshState, commit, game_folders, guarded, put_back, recorded, show_report, sidecar_bytes
 from .to_blender import FPS, SWITCHED_OFF
 
@@ -98,7 +98,7 @@ def _scene_of(context: bpy.types.Context, target: Path) -> ImportedScene:
     """What the scene shows; by Blender's glTF add-on, where the bridge does not reach."""
     scene = context.scene
     lines = scene.msh_gltf.kind == Kind.MISSION  # routes are
-    with _all_evaluated(context), numbered(scene), clans_of_collections(scene):
+    with _all_evaluated(context), numbered(scene), clans_of_collections(scene), others_are_new(scene):
         if not needs_gltf(scene):
             given = read_scene(context, lines=lines)
         else:

@@ -29,7 +29,7 @@ from .importers.gltf_file import GltfInMemory, open_gltf
 from .landscapes import game_of_file, show_areals, sort_by_kind
 from .language import say
 from .materials import bring_in
-from .seen import remember_clans
+from .seen import remember_clans, remember_model
 from .stages import show_cells
 from .state import DIALECTS, TEXTURES, clear_report, game_folders, guarded, keep_sidecar, new_owner, show_warnings
 from .to_blender import Builder
@@ -123,6 +123,7 @@ def import_model(context: bpy.types.Context, path: Path, entry: str | None, opti
     state.raw_name = raw_name
     state.summary, state.digest = loaded.summary, sha256(loaded.stored)
     if isinstance(loaded, LoadedModel):
+        remember_model(scene)
         state.dialect = loaded.decision.dialect.value
         scene.frame_end = max(loaded.scene.frame_count - 1, 1)
         _mark(scene, loaded.ranges)

@@ -24,6 +24,10 @@ from .stages import about
 from .to_blender import FPS
 
 CLAN, CLANS = "msh_clan", "msh_clans"
+#: On an object and a mesh: the model that it was imported with, by its file and entry.
+MODEL = "msh_model"
+#: What says which node and part of the model they are.
+_PLACES = ("node", "slot", "lod", "group")
 _MOVES = ("location", "rotation", "scale", "delta_")
 #: Blender's matrices are float32.
 _NOISE, _AWAY = 1e-4, 1e-3
@@ -44,6 +48,29 @@ def remember_clans(scene: bpy.types.Scene, clans: Sequence[str]) -> None:
         placed = [one for one in home.objects if about(one).get("object_kind") in (BUILDING, UNIT)]
         for one in placed:
             home[CLAN] = one[CLAN] = about(one)["clan"]
+
+
+def remember_model(scene: bpy.types.Scene) -> None:
+    """Note on all that was imported which model it is of."""
+    for one in everything(scene):
+        for thing in filter(None, (one, one.data)):
+            thing[MODEL] = scene.msh_gltf.place
+
+
+@contextlib.contextmanager
+def others_are_new(scene: bpy.types.Scene) -> Iterator[None]:
+    """While a scene is read, what came from that of another model is new: it is none of its nodes."""
+    things = {thing for one in everything(scene) for thing in (one, one.data) if thing and "msh" in thing}
+    own = scene.msh_gltf.place
+    others = [thing for thing in things if own and thing.get(MODEL, own) != own]
+    before = [(thing, thing["msh"].to_dict()) for thing in others]
+    try:
+        for thing, said in before:
+            thing["msh"] = {key: value for key, value in said.items() if key not in _PLACES}
+        yield
+    finally:
+        for thing, said in before:
+            thing["msh"] = said
 
 
 @contextlib.contextmanager

@@ -448,7 +448,7 @@ from extension_missions import assets, missions, placing, units  # noqa: E402, F
 from extension_new import adding  # noqa: E402, F401
 from extension_placed import by_gltf, carried, fielded, opened, things  # noqa: E402, F401
 from extension_points import points  # noqa: E402, F401
-from extension_undo import failing, new_models, other_models, undone  # noqa: E402, F401
+from extension_undo import failing, new_models, other_models, several, undone  # noqa: E402, F401
 
 # modules of somebody else's extension
 DECOYS = {name: types.ModuleType(name) for name in OWN_NAMES}

@@ -10,7 +10,7 @@ import bpy
 from extension_materials import sockets
 from extension_new import cube
 
-from __main__ import ADDON, FILES, error_of, read, report
+from __main__ import ADDON, FILES, error_of, module, read, report, write
 
 put_back = bpy.ops.export_scene.msh_put_back
 
@@ -114,6 +114,40 @@ def other_models(out):
     undo()
     facts["undone"] = error_of(put_back)
     shutil.copy(path, out / "undone.rlb")
+    return facts
+
+
+def several(out):
+    """Two files at once and two entries, one after the other; each edited, and a node of one shown in another."""
+    archive = shutil.copy(FILES["turrets"], out / "game.rlb")
+    names = ("e_tur_01.msh", "e_tur_02.msh")
+    entries = {entry.name: bytes(entry.payload) for entry in module("import_msh").open_archive(archive).entries}
+    for name in names:
+        (out / name).write_bytes(entries[name])
+    bpy.ops.import_scene.msh(directory=str(out), files=[{"name": name} for name in names])
+    for name in names:
+        opened(archive, name)
+    scenes = {scene.msh_gltf.place: scene for scene in bpy.data.scenes}
+    facts = {"scenes": [*scenes]}
+
+    def put(place):
+        bpy.context.window.scene = scenes[place]
+        before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+        error = error_of(put_back)
+        changed = [name for name in before if (out / name).read_bytes() != before[name]]
+        exported = write(out / "exported.msh")["outcome"]
+        (out / "exported.msh").unlink()
+        return [error, sorted(changed), exported, [row.status for row in scenes[place].msh_gltf.rows]]
+
+    facts["same"] = [put(place) for place in scenes]
+    for place, scene in scenes.items():
+        next(one for one in scene.objects if one.type == "MESH").location.x += 0.5
+        facts[place] = put(place)
+    first, second = (scenes[f"game.rlb: {name}"] for name in names)
+    guest = next(one for one in second.objects if one.name.startswith("pod_l") and "stage" not in one.name)
+    first.collection.objects.link(guest)
+    facts["guest"] = put("game.rlb: e_tur_01.msh")
+    facts["host"] = put("game.rlb: e_tur_02.msh")
     return facts
 
 

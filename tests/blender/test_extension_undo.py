@@ -16,7 +16,7 @@ __all__ = ["pytestmark", "zip_file"]
 
 UNCHANGED = "unchanged, restored byte for byte"
 FAILED = "the last export failed"
-STEPS = ("undone", "other_models", "new_models", "failing")
+STEPS = ("undone", "other_models", "several", "new_models", "failing")
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +62,22 @@ def test_the_panel_shows_what_was_written_last(seen: Seen) -> None:
     assert facts["first"]["outcome"] == "1 change"
     assert facts["after undo"] == facts["first"]
     assert facts["undone"]["outcome"] == UNCHANGED
+
+
+def test_several_models_go_each_into_its_own_place(seen: Seen) -> None:
+    """A node that is shown in the scene of another model is new there, and takes the place of none."""
+    facts = seen.facts["several"]
+    names = ("e_tur_01.msh", "e_tur_02.msh")
+    assert sorted(facts["scenes"]) == [*names, *(f"game.rlb: {name}" for name in names)]
+    same = ["", [], "unchanged, restored byte for byte", []]
+    assert facts["same"] == [same] * 4
+    for place in facts["scenes"]:
+        assert facts[place][:3] == ["", [place.partition(":")[0]], "1 change"], place
+    error, changed, outcome, statuses = facts["guest"]
+    assert (error, changed, outcome) == ("", ["game.rlb"], "3 changes")
+    assert sorted({*statuses}) == ["kept", "new", "rebuilt"]
+    assert statuses.count("new") == 2  # the node, and its part
+    assert facts["host"][:3] == ["", [], "1 change"]
 
 
 def test_undo_in_one_scene_leaves_other_models(seen: Seen) -> None:
