@@ -153,7 +153,7 @@ quick(S, "delete tree", lambda: (tree(), drop(obj(tree())))[:1])
 quick(S, "move mesh of tree", lambda: shift(first_mesh(obj(tree()))) or [tree()])
 quick(S, "copy tree", lambda: shift(copy_of(tree(), below=True), (30, 0, 0)) or [tree(), f"{tree()}.001"])
 quick(S, "move route point", lambda: setattr(mesh_of("route_1").vertices[0].co, "x", 9), "route_1")
-quick(S, "move route", lambda: move("route_1"), "route_1")
+quick(S, "move route", lambda: (switch_on(), move("route_1"))[:0], "route_1")
 quick(S, "delete route", lambda: remove("route_1"), "route_1")
 quick(
     S,
