@@ -44,7 +44,8 @@ SOURCES = {"model": TURRET, "unit": UNIT, "mission": MISSION, "terrain": LAND, "
 #: Frames at which both sides are looked at.
 FRAMES = {"model": [0, 3, 12, 24], "unit": [0, 6, 12], "mission": [0], "terrain": [0], "areal map": [0]}
 WAYS = ("command line", "extension")
-#: Lines that are about no edit.
+#: Errors that are about no edit, and lines.
+BROKEN = re.compile(r"internal error|cannot be loaded")
 NOISE = re.compile(r"unchanged|made a change|^$")
 
 
@@ -161,7 +162,7 @@ def judged(folder: Path, way: str, kind: str, name: str) -> Outcome:
     )
     about = [text for text in messages if not NOISE.search(text)]
     named = [text for text in about if "Traceback" not in text and any(is_in(one, text) for one in said["names"])]
-    refused = error and "internal error" not in error  # nothing was written, and a line says why
+    refused = error and not BROKEN.search(error)  # nothing was written, and a line says why
     if found:
         verdict = "named" if named or refused else "silent"
     else:
