@@ -209,7 +209,7 @@ def _look(ours: dict[str, Any] | None, theirs: dict[str, Any], name: str) -> lis
     out = []
     if np.abs(np.array(ours["factor"]) - theirs["factor"]).max() > PICTURE:
         out.append(f"material {name!r} has another colour")
-    if not _near(ours["emission"], theirs["emission"]):
+    if any(ours["emission"] + theirs["emission"]) and not _near(ours["emission"], theirs["emission"]):
         out.append(f"material {name!r} glows otherwise")
     if theirs["alpha"] is not None and not _near([ours["alpha"]], [theirs["alpha"]]):
         out.append(f"material {name!r} is seen through otherwise")
