@@ -92,7 +92,7 @@ quick(M, "emission off", lambda: set_socket("glow", "Emission Strength", 0.0), "
 quick(
     M,
     "emission colour",
-    lambda: set_socket(A, "Emission Color", (1, 0, 0, 1)) or set_socket(A, "Emission Strength", 1.0),
+    lambda: set_socket(A, "Emission Strength", 1.0) or set_socket(A, "Emission Color", (1, 0, 0, 1)),
     A,
 )
 quick(M, "roughness", lambda: set_socket(A, "Roughness", 0.1), A)
