@@ -24,7 +24,7 @@ from .stages import about
 from .to_blender import FPS
 
 CLAN, CLANS = "msh_clan", "msh_clans"
-#: On an object and a mesh: the model that it was imported with, by its file and entry.
+#: On an object and a mesh: the import that it came with, which stays its own where the game or the .blend moves.
 MODEL = "msh_model"
 #: What says which node and part of the model they are.
 _PLACES = ("node", "slot", "lod", "group")
@@ -54,14 +54,14 @@ def remember_model(scene: bpy.types.Scene) -> None:
     """Note on all that was imported which model it is of."""
     for one in everything(scene):
         for thing in filter(None, (one, one.data)):
-            thing[MODEL] = scene.msh_gltf.place
+            thing[MODEL] = scene.msh_gltf.owner
 
 
 @contextlib.contextmanager
 def others_are_new(scene: bpy.types.Scene) -> Iterator[None]:
     """While a scene is read, what came from that of another model is new: it is none of its nodes."""
     things = {thing for one in everything(scene) for thing in (one, one.data) if thing and "msh" in thing}
-    own = scene.msh_gltf.place
+    own = scene.msh_gltf.owner
     others = [thing for thing in things if own and thing.get(MODEL, own) != own]
     before = [(thing, thing["msh"].to_dict()) for thing in others]
     try:
