@@ -150,10 +150,15 @@ def make(
     game: Path, mod: Path, name: str, author: str, version: str, licence: str, only: tuple[str, ...], force: bool
 ) -> None:
     from ..game.mods import make_mod, write_mod
+    from ..game.vault import Vault
     from ..storage import write_outputs
 
     refuse_device(str(mod))
-    made = make_mod(_root(game), name, author=author, version=version, licence=licence, only=only)
+    vault = Vault(_root(game))
+    if vault.exists and vault.intent() is not None:
+        with _door(game, "msh-mod make", "msh-mod", dry_run=False):
+            pass  # what a killed run left is ended: the files of the game may show it already
+    made = make_mod(vault.root, name, author=author, version=version, licence=licence, only=only)
     data = write_mod(made)
     write_outputs([(mod, data)], force)
     for change in made.changes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter import cli
-from tests.converter.game.test_vault import BEFORE, FILE, change, digest, entries, game, patch
+from tests.converter.game.stopping import Killed, stopped_at
+from tests.converter.game.test_vault import BEFORE, FILE, change, digest, entries, game, patch, write
 from tests.support.game import snapshot
 from tests.support.runs import call, run
 from tests.support.vault import VAULT, as_another_output, original, records
@@ -205,6 +207,26 @@ def test_a_part_of_what_was_changed(game: Path, tmp_path: Path, mod: Mod) -> Non
         assert len(said.splitlines()) == count + 1, said
     assert "has no change" in mod("make", game, tmp_path / "y.zip", "--name", "Y", "--only", "two", code=2)
     assert not (tmp_path / "y.zip").exists()
+
+
+def test_a_mod_has_what_a_killed_run_left(game: Path, tmp_path: Path, mod: Mod) -> None:
+    """As every command that changes a game, make completes the run or takes it back first, and says so."""
+    change(game, "a", {0: b"one"})
+    ended = 0
+    for kill in range(40):
+        mine, other, zipped = (tmp_path / f"{name}{kill}" for name in ("mine", "other", "mod.zip"))
+        shutil.copytree(game, mine)
+        try:
+            with stopped_at(kill):
+                change(mine, "b", {2: b"two"})
+        except Killed:
+            pass
+        mod("make", mine, zipped, "--name", "M")
+        ended += "a run that was stopped" in mod.warnings
+        write(other / FILE, BEFORE)
+        mod("install", zipped, other)
+        assert (other / FILE).read_bytes() == (mine / FILE).read_bytes()
+    assert ended
 
 
 def test_a_conflict_names_both(game: Path, tmp_path: Path, mod: Mod) -> None:
