@@ -49,8 +49,8 @@ class SourceExtras(TypedDict, total=False):
 
     dialect: Annotated[str, Key("`spec` or `retail`", _MODEL, "kinds")]
     dialect_reason: Annotated[str, Key("how the dialect was found", _MODEL)]
-    states: Annotated[str, Key("states of the controller, a line each (4)", _MODEL)]
-    ranges: Annotated[str, Key("frames that the controller plays in a row, a line each (4)", _MODEL)]
+    states: Annotated[str, Key("states of the controller, a line each (4)", _MODEL, "kinds")]
+    ranges: Annotated[str, Key("frames that the controller plays in a row, a line each (4)", _MODEL, "edits")]
     range_clips: Annotated[
         str, Key("names of the animations that show a range of the clip, a line each", _MODEL, "scene")
     ]
@@ -69,7 +69,7 @@ class SceneExtras(SourceExtras, total=False):
     frame_count: Annotated[int, Key("length of the clip in frames", _PARTS, "edits game", _DWORD)]
     lod: Annotated[int, Key("row that is shown: the damage stage (`retail`)", _PARTS, "kinds viewer", _LOD)]
     group: Annotated[int, Key("column that is shown: the level of detail (`retail`)", _PARTS, "kinds viewer", _GROUP)]
-    legacy: Annotated[int, Key("1 for a model of the old layout", _MODEL)]
+    legacy: Annotated[int, Key("1 for a model of the old layout", _MODEL, "edits")]
     cells_x: Annotated[int, Key("cells of the grid along x", _AREALS)]
     cells_y: Annotated[int, Key("cells of the grid along y", _AREALS)]
     map: Annotated[str, Key("path of the level, as in the file", _MISSION, "edits")]
@@ -89,7 +89,7 @@ class FileInfo(SceneExtras, total=False):
 
 
 _ClassKey = TypedDict(  # ``class`` is a word of Python
-    "_ClassKey", {"class": Annotated[int, Key("class of the component", _PLACED)]}, total=False
+    "_ClassKey", {"class": Annotated[int, Key("class of the component", _PLACED, "edits")]}, total=False
 )
 
 
@@ -117,29 +117,29 @@ class NodeExtras(_ClassKey, total=False):
     ]
     point: Annotated[int, Key("row of the control point", _PARTS, "scene")]
     direction: Annotated[str, Key("of the control point: three numbers as text, the game's axes", _PARTS)]
-    index: Annotated[int, Key("row of the control point, component, object, route, zone or lode", _PARTS)]
+    index: Annotated[int, Key("row of the control point, component, object, route, zone or lode", _PARTS, "edits")]
     length: Annotated[float, Key("length of the control point's direction", _PARTS, "edits")]
     node2: Annotated[int, Key("second node of the control point", _PARTS, "edits")]
     level: Annotated[int, Key("0 fine, 1 coarse", _GROUND, "edits", _WORD)]
-    class_id: Annotated[int, Key("class of the areals", _AREALS)]
-    type: Annotated[int, Key("class word of the unit; type of the lode", _PLACED)]
-    key: Annotated[str, Key("object key of the component", _PLACED)]
-    attach: Annotated[int, Key("node or slot that the component is on, -1 = none", _PLACED)]
-    object_kind: Annotated[int, Key("0 building, 1 unit, 2 vegetation, 3 rock", _MISSION, most=_DWORD)]
-    path: Annotated[str, Key("`.dat` or object key of the object", _MISSION)]
-    clan: Annotated[int, Key("row of the clan; any word on scenery without one", _MISSION, most=_DWORD)]
-    logical_id: Annotated[int, Key("number of the object, -1 = none", _MISSION)]
-    start: Annotated[int, Key("start flag of the object", _MISSION)]
-    host: Annotated[int, Key("`logical_id` of the building that it starts in", _MISSION)]
-    vertex: Annotated[int, Key("point of that building's path graph", _MISSION)]
+    class_id: Annotated[int, Key("class of the areals", _AREALS, "edits")]
+    type: Annotated[int, Key("class word of the unit; type of the lode", _PLACED, "edits")]
+    key: Annotated[str, Key("object key of the component", _PLACED, "edits")]
+    attach: Annotated[int, Key("node or slot that the component is on, -1 = none", _PLACED, "edits")]
+    object_kind: Annotated[int, Key("0 building, 1 unit, 2 vegetation, 3 rock", _MISSION, "edits", _DWORD)]
+    path: Annotated[str, Key("`.dat` or object key of the object", _MISSION, "edits")]
+    clan: Annotated[int, Key("row of the clan; any word on scenery without one", _MISSION, "edits", _DWORD)]
+    logical_id: Annotated[int, Key("number of the object, -1 = none", _MISSION, "edits")]
+    start: Annotated[int, Key("start flag of the object", _MISSION, "edits")]
+    host: Annotated[int, Key("`logical_id` of the building that it starts in", _MISSION, "edits")]
+    vertex: Annotated[int, Key("point of that building's path graph", _MISSION, "edits")]
     hosted: Annotated[int, Key("1: it stands at that point", _MISSION)]
     states: Annotated[str, Key("states of the controller of the model that it places (4)", _PLACED)]
     ranges: Annotated[str, Key("frames that this controller plays in a row (4)", _PLACED)]
-    properties: Annotated[dict[str, float | int | str], Key("properties of the object by name", _MISSION)]
-    route: Annotated[int, Key("number of the route", _MISSION)]
-    inner: Annotated[float, Key("inner radius of the zone", _MISSION)]
-    amount: Annotated[float, Key("amount of the lode", _MISSION)]
-    found: Annotated[int, Key("whether the lode is found", _MISSION)]
+    properties: Annotated[dict[str, float | int | str], Key("properties of the object by name", _MISSION, "edits")]
+    route: Annotated[int, Key("number of the route", _MISSION, "edits")]
+    inner: Annotated[float, Key("inner radius of the zone", _MISSION, "edits")]
+    amount: Annotated[float, Key("amount of the lode", _MISSION, "edits")]
+    found: Annotated[int, Key("whether the lode is found", _MISSION, "edits")]
 
 
 class MeshExtras(TypedDict, total=False):
@@ -165,14 +165,14 @@ class MaterialExtras(TypedDict, total=False):
     tri_flags: Annotated[int, Key("flags of the triangles that have it (3)", _PARTS, "importers")]
     microtexture: Annotated[str, Key("name of the first row's microtexture", _GROUND, "edits")]
     microtexture2: Annotated[str, Key("name of the second row's microtexture", _GROUND, "edits")]
-    material: Annotated[str, Key("entry of `Material.lib` (2)", _LEVELS)]
+    material: Annotated[str, Key("entry of `Material.lib` (2)", _LEVELS, "edits")]
     phases: Annotated[int, Key("number of its phases; the first is shown (2)", _LEVELS)]
     additive: Annotated[int, Key("1 if it is added to what is behind it (2)", _LEVELS, "viewer")]
     animation: Annotated[str, Key("all phases as JSON, if there are several (2)", _LEVELS)]
     cell: Annotated[int, Key("rectangle of the texture's `Page`, if any (2)", _LEVELS)]
-    rectangle: Annotated[str, Key("offset and scale of that rectangle (`KHR_texture_transform`) (2)", _LEVELS)]
+    rectangle: Annotated[str, Key("offset and scale of that rectangle (`KHR_texture_transform`) (2)", _LEVELS, "edits")]
     light: Annotated[str, Key("name of the lightmap, if it is shown (2)", _PARTS)]
-    class_id: Annotated[int, Key("class of the areals", _AREALS)]
+    class_id: Annotated[int, Key("class of the areals", _AREALS, "edits")]
 
 
 class BufferExtras(TypedDict, total=False):

@@ -68,6 +68,18 @@ def test_readers_of_a_key_mention_it() -> None:
             assert any(mention.search(path.read_text("utf-8")) for path in files), (reader, name)
 
 
+def test_a_key_that_is_looked_up_has_a_reader() -> None:
+    """By ``get``, or in a table of keys that people edit."""
+    folders = [ROOT / name for name in ("importers", "converter/edits", "converter/kinds")]
+    text = "".join(path.read_text("utf-8") for folder in folders for path in folder.glob("*.py"))
+    table = re.search(r"^_EDITED = \{.*?^\}", text, re.MULTILINE | re.DOTALL)
+    assert table
+    names = {name for name, _, key in KEYS if not key.readers} - {name for name, _, key in KEYS if key.readers}
+    assert len(names) > 8
+    assert {name for name in names if re.search(rf"\.get\(\"{name}\"|stated\[\"{name}\"", text)} == set()
+    assert names & set(re.findall(r"\"(\w+)\"", table[0])) == set()
+
+
 def test_integers_beyond_int32_are_text() -> None:
     assert to_extras({"a": 2**31 - 1, "b": 2**31}) == {"msh": {"a": 2**31 - 1, "b": "0x80000000"}}
 
