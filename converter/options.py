@@ -24,13 +24,13 @@ class Declared:
     """What a command says of an option.
 
     Attributes:
-        names: how it is written; ``--no-NAME`` alone clears a field that is set by default.
+        written: its names and what its value is called (``-o, --output PATH``); ``--no-NAME`` alone clears a field
+            that is set by default.
         group: a key of ``cli.options.GROUPS``.
         help: what it does.
         example: a command line that uses it; ``docs/commands`` runs it. ``{one}`` stands for the
             command with a model, ``{library}`` with an archive, ``{run}`` with a whole game.
         default_text: what happens without it, where that is not a value.
-        metavar: what its value is called.
         values: the values it has, or words for them.
         bare: the value that the option has where none follows it.
         any_case: whether these are recognised in capital and small letters.
@@ -41,13 +41,12 @@ class Declared:
         before: the field that it is shown before; without it options are in the order of fields.
     """
 
-    names: tuple[str, ...]
-    _: KW_ONLY
+    written: str
     group: str
     help: str
     example: str
+    _: KW_ONLY
     default_text: str = ""
-    metavar: str | None = None
     values: Mapping[str, Any] | tuple[str, ...] = ()
     bare: str = ""
     any_case: bool = False
@@ -58,10 +57,21 @@ class Declared:
     read: Callable[[str], Any] | None = None
     before: str = ""
 
+    @property
+    def names(self) -> list[str]:
+        """How it is called."""
+        return [word.rstrip(",") for word in self.written.split() if word.startswith("-")]
 
-def option(default: Any, *names: str, **about: Any) -> Any:
-    """Declare a field that is an option of a command; ``about``: the attributes of :class:`Declared`."""
-    return field(default=default, metadata={"option": Declared(names, **about)})
+    @property
+    def metavar(self) -> str | None:
+        """What its value is called."""
+        last = self.written.split()[-1]
+        return None if last.startswith("-") else last
+
+
+def option(default: Any, written: str, group: str, help: str, example: str, **about: Any) -> Any:
+    """Declare a field that is an option of a command; ``about``: the other attributes of :class:`Declared`."""
+    return field(default=default, metadata={"option": Declared(written, group, help, example, **about)})
 
 
 def declared(cls: type) -> dict[str, Declared]:
@@ -129,125 +139,110 @@ class ExportOptions:
     dialect: str = option(
         "auto",
         "--dialect",
-        group="input",
+        "input",
+        "How to read the fields that readers of the game disagree on; auto decides from the file and says why.",
+        "{one} --dialect retail",
         values=("auto", "spec", "retail"),
-        help="How to read the fields that readers of the game disagree on; auto decides from the file and says why.",
-        example="{one} --dialect retail",
     )
     fps: float = option(
         24.0,
-        "--fps",
-        group="animation",
-        metavar="FPS",
+        "--fps FPS",
+        "animation",
+        "Frames per second of the clip; Blender's importer works at 24.",
+        "msh2gltf robot.msh --fps 30 -o fps/",
         above=0,
-        help="Frames per second of the clip; Blender's importer works at 24.",
-        example="msh2gltf robot.msh --fps 30 -o fps/",
     )
     lod: int = option(
         0,
-        "--lod",
-        "--stage",
-        group="selection",
-        metavar="N",
+        "--lod, --stage N",
+        "selection",
+        "Row of the slot table that the default scene shows: in the game the damage stage, 0 whole.",
+        "msh2gltf robot.msh --stage 1 -o damaged/",
         least=0,
         most=2,
-        help="Row of the slot table that the default scene shows: in the game the damage stage, 0 whole.",
-        example="msh2gltf robot.msh --stage 1 -o damaged/",
     )
     group: int = option(
         0,
-        "--group",
-        "--level",
-        group="selection",
-        metavar="N",
+        "--group, --level N",
+        "selection",
+        "Column of the slot table that the default scene shows: in the game the level of detail, 4: the view.",
+        "msh2gltf robot.msh --level 1 -o far/",
         least=0,
         most=4,
-        help="Column of the slot table that the default scene shows: in the game the level of detail, 4: the view.",
-        example="msh2gltf robot.msh --level 1 -o far/",
     )
     parts: str | None = option(
         None,
         "--parts",
-        group="selection",
-        values=("all", "visible"),
-        help="Every part, or only those of the default scene; of a unit the internal parts too, or "
+        "selection",
+        "Every part, or only those of the default scene; of a unit the internal parts too, or "
         "only what is seen from outside.",
+        "msh2gltf robot.msh --parts visible -o parts/",
+        values=("all", "visible"),
         default_text="all; of units and missions visible",
-        example="msh2gltf robot.msh --parts visible -o parts/",
     )
     clips: bool | str = option(
         False,
         "--clips",
-        group="animation",
+        "animation",
+        "Keep the clips of what a mission places; states: give a model a clip for each range that its controller "
+        "plays, too.",
+        "msh2gltf GAME/turrets.rlb --entry e_tur_01.msh --clips states -o states/",
         values={"all": True, "states": "states"},
         bare="all",
-        help="Keep the clips of what a mission places; states: give a model a clip for each range that its controller "
-        "plays, too.",
         default_text="only the whole clip, of models and units",
-        example="msh2gltf GAME/turrets.rlb --entry e_tur_01.msh --clips states -o states/",
     )
     subframes: int = option(
         1,
-        "--subframes",
-        group="animation",
-        metavar="K",
+        "--subframes K",
+        "animation",
+        "Samples per frame of the clip.",
+        "msh2gltf robot.msh --subframes 4 -o smooth/",
         least=1,
         most=64,
-        help="Samples per frame of the clip.",
-        example="msh2gltf robot.msh --subframes 4 -o smooth/",
     )
     stored_keys: bool = option(
-        False,
-        "--keys",
-        group="animation",
-        help="Export the stored keys instead of samples.",
-        example="msh2gltf robot.msh --keys -o keys/",
+        False, "--keys", "animation", "Export the stored keys instead of samples.", "msh2gltf robot.msh --keys -o keys/"
     )
     paths: bool = option(
-        False,
-        "--paths",
-        group="selection",
-        help="Show the interior path graph as lines.",
-        example="msh2gltf robot.msh --paths -o paths/",
+        False, "--paths", "selection", "Show the interior path graph as lines.", "msh2gltf robot.msh --paths -o paths/"
     )
     points: bool = option(
         True,
         "--points/--no-points",
-        group="selection",
-        help="Show the control points (.cpt) as empties.",
-        example="msh2gltf GAME/static.rlb --entry r_h_01.msh --no-points -o bare/",
+        "selection",
+        "Show the control points (.cpt) as empties.",
+        "msh2gltf GAME/static.rlb --entry r_h_01.msh --no-points -o bare/",
     )
     textures: tuple[str, ...] = option(
         (),
-        "--textures",
-        group="appearance",
-        metavar="DIR",
+        "--textures DIR",
+        "appearance",
+        "Look here first; may be repeated.",
+        "msh2gltf robot.msh --textures GAME -o other/",
         is_path=True,
-        help="Look here first; may be repeated.",
-        example="msh2gltf robot.msh --textures GAME -o other/",
     )
     embed: bool | None = option(
         None,
         "--embed-textures",
-        group="appearance",
-        help="Put textures into the glTF, not into textures/ beside it.",
+        "appearance",
+        "Put textures into the glTF, not into textures/ beside it.",
+        "msh2gltf robot.msh --game GAME --embed-textures -o embedded.gltf",
         default_text="into a single .glb",
-        example="msh2gltf robot.msh --game GAME --embed-textures -o embedded.gltf",
     )
     find_textures: bool = option(
         True,
         "--no-textures",
-        group="appearance",
-        help="Show a plain colour per material.",
-        example="msh2gltf robot.msh --no-textures -o plain/",
+        "appearance",
+        "Show a plain colour per material.",
+        "msh2gltf robot.msh --no-textures -o plain/",
     )
     lightmaps: bool = option(
         True,
         "--lightmaps",
-        group="appearance",
+        "appearance",
+        "Show lightmaps, as light that comes from the surface.",
+        "msh2gltf GAME/DATA/MAPS/Tut_1/Land.msh --game GAME --lightmaps off -o dark/",
         values={"on": True, "off": False},
-        help="Show lightmaps, as light that comes from the surface.",
-        example="msh2gltf GAME/DATA/MAPS/Tut_1/Land.msh --game GAME --lightmaps off -o dark/",
     )
     own_folder: bool = True
     game: str | None = None
@@ -276,121 +271,107 @@ class ImportOptions:
     dialect: str = option(
         "auto",
         "--dialect",
-        group="input",
+        "input",
+        "What to write; auto takes the sidecar's, the file's, else spec.",
+        "gltf2msh tower.glb --dialect retail -o towers/",
         values=("auto", "spec", "retail"),
-        help="What to write; auto takes the sidecar's, the file's, else spec.",
-        example="gltf2msh tower.glb --dialect retail -o towers/",
     )
     scene: str | None = option(
         None,
-        "--scene",
-        group="selection",
-        metavar="NAME",
-        help="Read this scene only, by name or number.",
-        example="gltf2msh tower.glb --scene 0 -o scene/",
+        "--scene NAME",
+        "selection",
+        "Read this scene only, by name or number.",
+        "gltf2msh tower.glb --scene 0 -o scene/",
     )
     clip: str | None = option(
         None,
-        "--clip",
-        group="selection",
-        metavar="NAME",
-        help="The animation to take.",
+        "--clip NAME",
+        "selection",
+        "The animation to take.",
+        "gltf2msh robot.glb --clip robot -o clip/",
         default_text="the first",
-        example="gltf2msh robot.glb --clip robot -o clip/",
     )
     fps: float | None = option(
         None,
-        "--fps",
-        group="animation",
-        metavar="FPS",
+        "--fps FPS",
+        "animation",
+        "Frames per second of the clip.",
+        "gltf2msh robot.glb --fps 24 -o fps/",
         above=0,
-        help="Frames per second of the clip.",
         default_text="by evidence: the rate that the file states, the spacing of its keys, the sidecar's clip",
-        example="gltf2msh robot.glb --fps 24 -o fps/",
     )
     reduce: bool = option(
-        True,
-        "--no-reduce",
-        group="animation",
-        help="Keep a key per frame.",
-        example="gltf2msh robot.glb --no-reduce -o keys/",
+        True, "--no-reduce", "animation", "Keep a key per frame.", "gltf2msh robot.glb --no-reduce -o keys/"
     )
     rigid_skin: bool = option(
         False,
         "--rigid-skin",
-        group="animation",
-        help="Bind each triangle of a skin to one joint.",
-        example="gltf2msh tower.glb --rigid-skin -o rigid/",
+        "animation",
+        "Bind each triangle of a skin to one joint.",
+        "gltf2msh tower.glb --rigid-skin -o rigid/",
     )
     ignore_scale: bool = option(
-        False,
-        "--ignore-scale",
-        group="animation",
-        help="Ignore animated scale.",
-        example="gltf2msh tower.glb --ignore-scale -o unscaled/",
+        False, "--ignore-scale", "animation", "Ignore animated scale.", "gltf2msh tower.glb --ignore-scale -o unscaled/"
     )
     lod_ratios: tuple[float, ...] = option(
         (),
-        "--generate-lods",
-        group="output",
-        metavar="A,B,C",
+        "--generate-lods A,B,C",
+        "output",
+        "Make levels of detail 1 to 3 with these ratios of the triangles, e.g. 0.5,0.25.",
+        "gltf2msh tower.glb --dialect retail --generate-lods 0.5,0.25 -o lods/",
         read=lod_ratios,
-        help="Make levels of detail 1 to 3 with these ratios of the triangles, e.g. 0.5,0.25.",
-        example="gltf2msh tower.glb --dialect retail --generate-lods 0.5,0.25 -o lods/",
     )
     lod_error: float = option(
         0.05,
-        "--lod-error",
-        group="output",
-        metavar="RATIO",
+        "--lod-error RATIO",
+        "output",
+        "How far a generated level may be from its part, as a ratio of the part's diagonal.",
+        "gltf2msh tower.glb --dialect retail --generate-lods 0.5 --lod-error 0.02 -o near/",
         read=lod_error,
-        help="How far a generated level may be from its part, as a ratio of the part's diagonal.",
-        example="gltf2msh tower.glb --dialect retail --generate-lods 0.5 --lod-error 0.02 -o near/",
     )
     verify: bool = option(
         True,
         "--verify/--no-verify",
-        group="run",
-        help="Read what was written again and compare it with the input.",
-        example="gltf2msh robot.glb --no-verify -o unread/",
+        "run",
+        "Read what was written again and compare it with the input.",
+        "gltf2msh robot.glb --no-verify -o unread/",
     )
     allow_delete: bool = option(
         False,
         "--allow-delete",
-        group="selection",
-        help="Delete what is missing, even if hidden parts or most nodes are.",
-        example="gltf2msh robot.glb --allow-delete -o deleted/",
+        "selection",
+        "Delete what is missing, even if hidden parts or most nodes are.",
+        "gltf2msh robot.glb --allow-delete -o deleted/",
     )
     use_sidecar: bool = option(
         True,
         "--no-sidecar",
-        group="input",
+        "input",
+        "Ignore the sidecar and rebuild everything.",
+        "gltf2msh robot.glb --no-sidecar -o rebuilt/",
         before="dialect",
-        help="Ignore the sidecar and rebuild everything.",
-        example="gltf2msh robot.glb --no-sidecar -o rebuilt/",
     )
     like: str = option(
         "",
-        "--like",
-        group="appearance",
-        metavar="NAME",
-        help="Make new materials like this one of the game.",
+        "--like NAME",
+        "appearance",
+        "Make new materials like this one of the game.",
+        "gltf2msh out/ --game GAME -o NEW_GAME --like armour",
         default_text="DEFAULT",
-        example="gltf2msh out/ --game GAME -o NEW_GAME --like armour",
     )
     own_materials: bool = option(
         False,
         "--own-materials",
-        group="appearance",
-        help="Give a model whose materials changed copies of its own; other models keep theirs.",
-        example="gltf2msh out/ --game GAME -o NEW_GAME --own-materials",
+        "appearance",
+        "Give a model whose materials changed copies of its own; other models keep theirs.",
+        "gltf2msh out/ --game GAME -o NEW_GAME --own-materials",
     )
     keep_alpha: bool = option(
         False,
         "--keep-alpha",
-        group="appearance",
-        help="Give a picture (.png) that is solid throughout the alpha of the texture that it replaces.",
-        example="gltf2msh WALL.png --into GAME_COPY/Textures.lib --keep-alpha",
+        "appearance",
+        "Give a picture (.png) that is solid throughout the alpha of the texture that it replaces.",
+        "gltf2msh WALL.png --into GAME_COPY/Textures.lib --keep-alpha",
     )
     new: bool = False
     libraries: bool = True

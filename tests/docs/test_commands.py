@@ -73,7 +73,7 @@ def test_help_has_the_groups_of_the_page(reference: Reference) -> None:
 def test_columns_of_the_groups_are_in_line() -> None:
     @dataclass
     class Two:
-        long_name: str = option("", "--long-name", group="input", metavar="FILE", help="One.", example="")
+        long_name: str = option("", "--long-name FILE", "input", "One.", "")
         x: bool = option(False, "-x", group="run", help="Two.", example="")
 
     @click.command(cls=type(REFERENCES[0].command))

@@ -38,24 +38,24 @@ def test_a_command_without_options_does_what_the_library_does(
 
 @dataclass(frozen=True)
 class Inner:
-    lod: int = option(0, "--lod", group="selection", least=0, most=2, help="", example="")
-    reduce: bool = option(True, "--no-reduce", group="run", help="", example="")
-    lightmaps: bool = option(True, "--lightmaps", group="run", values={"on": True, "off": False}, help="", example="")
-    ratios: tuple[float, ...] = option((), "--ratios", group="run", read=lod_ratios, help="", example="")
+    lod: int = option(0, "--lod", "selection", "", "", least=0, most=2)
+    reduce: bool = option(True, "--no-reduce", "run", "", "")
+    lightmaps: bool = option(True, "--lightmaps", "run", "", "", values={"on": True, "off": False})
+    ratios: tuple[float, ...] = option((), "--ratios", "run", "", "", read=lod_ratios)
     hidden: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    quiet: bool = option(False, "-q", "--quiet", group="report", help="", example="")
+    quiet: bool = option(False, "-q, --quiet", "report", "", "")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outer(Given):
     sources: tuple[Path, ...]
-    names: tuple[str, ...] = option((), "--name", group="input", help="", example="")
+    names: tuple[str, ...] = option((), "--name", "input", "", "")
     how: Inner = nested(Inner)
-    first: bool = option(False, "--first", group="input", before="lod", help="", example="")
+    first: bool = option(False, "--first", "input", "", "", before="lod")
 
 
 def outer(*arguments: str) -> Outer:
