@@ -10,12 +10,9 @@ case included; of two headers with one name the first counts.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 from functools import partial
-from itertools import takewhile
 
 from ..errors import ConversionError, printable
 from ..findings import Finding, Rule
@@ -75,7 +72,7 @@ class Section:
 
 @dataclass(frozen=True)
 class BuildDat:
-    """The lines of the file; every edit returns a new one and keeps all other lines.
+    """The lines of the file.
 
     Attributes:
         lines: the raw lines with their ends (CRLF, LF or CR; the last one may have none).
@@ -105,76 +102,6 @@ class BuildDat:
         header nor path). Warning: ``build-twice`` (a category's second header).
         """
         return scan(self.lines)[1]
-
-    def add_path(self, category: str, path: str, position: int | None = None) -> BuildDat:
-        """With one more path.
-
-        Args:
-            category: one of ``CATEGORIES``; one that the file lacks is appended at its end.
-            path: with backslashes, without quotes.
-            position: index in the category's list, ``None`` = last.
-
-        Raises:
-            ConversionError: no such category or position, or a path that cannot be written.
-        """
-        paths = self.categories.get(category, [])
-        at = len(paths) if position is None else position
-        if not 0 <= at <= len(paths):
-            raise ConversionError(
-                f"{category} has no such position", table=TABLE, value=position, expected=f"0..{len(paths)}"
-            )
-        return self.set_paths(category, [*paths[:at], path, *paths[at:]])
-
-    def remove_path(self, category: str, path: str) -> BuildDat:
-        """Without the first occurrence of a path.
-
-        Raises:
-            ConversionError: no such category, or it has no such path.
-        """
-        paths = self.categories.get(category, [])
-        if path not in paths:
-            _require_known(category)
-            raise ConversionError(f"{category} has no such path", table=TABLE, value=path)
-        at = paths.index(path)
-        return self.set_paths(category, paths[:at] + paths[at + 1 :])
-
-    def set_paths(self, category: str, paths: Sequence[str]) -> BuildDat:
-        """With these paths in a category.
-
-        Lines of paths that stay are kept byte for byte. The header's count becomes the number
-        of lines that belong to it. New lines take the file's prevailing line end.
-
-        Args:
-            category: one of ``CATEGORIES``; one that the file lacks is appended at its end,
-                after an empty line.
-            paths: with backslashes, without quotes.
-
-        Raises:
-            ConversionError: no such category; a new path with a double quote or a line break,
-                or one that CP1251 cannot hold.
-        """
-        _require_known(category)
-        lines = list(self.lines)
-        section = next((s for s in self._known() if s.name == category), None)
-        if section is None:
-            section = _append_header(lines, category)
-        old = [self._path(row) for row in section.paths]
-        total = len(section.rows)
-        # from the last change to the first, so that line indices stay true
-        for i1, i2, j1, j2 in reversed(_changes(old, paths)):
-            shared = min(i2 - i1, j2 - j1)
-            for k in range(shared):
-                row = section.paths[i1 + k]
-                lines[row] = _with_path(lines[row], _encode(paths[j1 + k]))
-            gone = section.paths[i1 + shared : i2]
-            for row in reversed(gone):
-                del lines[row]
-            new = [b'"' + _encode(path) + b'"' for path in paths[j1 + shared : j2]]
-            _insert(lines, _place(section, i1 + shared), new)
-            total += len(new) - len(gone)
-        if total != section.count:
-            lines[section.header] = _with_count(lines[section.header], total)
-        return BuildDat(tuple(lines))
 
     def _known(self) -> Iterator[Section]:
         """The first section of every known category."""
@@ -304,82 +231,6 @@ def _header(body: bytes) -> tuple[str, bytes] | None:
     if name in CATEGORIES or (_NUMBER.fullmatch(count) and not re.search(rb'["\\/]', match[1])):
         return name, count
     return None
-
-
-def _require_known(category: str) -> None:
-    if category not in CATEGORIES:
-        raise ConversionError("unknown category", table=TABLE, value=category, expected=", ".join(CATEGORIES))
-
-
-def _encode(path: str) -> bytes:
-    """Bytes of a path that is about to be written."""
-    if any(character in path for character in '"\r\n'):
-        raise ConversionError("path holds a double quote or a line break", table=TABLE, value=printable(path))
-    try:
-        return path.encode("cp1251")
-    except UnicodeEncodeError:
-        raise ConversionError(
-            "path cannot be written", table=TABLE, value=printable(path), expected="CP1251 text"
-        ) from None
-
-
-def _changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int, int]]:
-    """``(i1, i2, j1, j2)`` where ``old[i1:i2]`` becomes ``new[j1:j2]``, in order.
-
-    The common beginning is set aside first: one more or one less among equal paths then is one
-    change.
-    """
-    pairs = zip(old, new, strict=False)
-    head = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    matcher = SequenceMatcher(None, old[head:], new[head:], autojunk=False)
-    return [
-        (i1 + head, i2 + head, j1 + head, j2 + head)
-        for kind, i1, i2, j1, j2 in matcher.get_opcodes()
-        if kind != "equal"
-    ]
-
-
-def _with_path(line: bytes, path: bytes) -> bytes:
-    """A path line with another path; blanks and the line end stay."""
-    match = _PATH.fullmatch(line)
-    assert match is not None
-    return line[: match.start(1)] + path + line[match.end(1) :]
-
-
-def _with_count(line: bytes, count: int) -> bytes:
-    """A header with another count; blanks and the line end stay."""
-    match = _HEADER.fullmatch(line.rstrip(b"\r\n"))
-    assert match is not None
-    gap = b" " if match.start(2) == match.end(1) else b""
-    return line[: match.start(2)] + gap + b"%d" % count + line[match.end(2) :]
-
-
-def _place(section: Section, position: int) -> int:
-    """Line index at which the path of that position goes in."""
-    if position:
-        return section.paths[position - 1] + 1
-    if section.paths:
-        return section.paths[0]
-    return (section.rows[-1] if section.rows else section.header) + 1
-
-
-def _insert(lines: list[bytes], at: int, bodies: Sequence[bytes]) -> None:
-    """Insert lines; a file whose last line has no end keeps none."""
-    if not bodies:
-        return
-    ends = Counter(end for line in lines if (end := line[len(line.rstrip(b"\r\n")) :]))
-    usual = ends.most_common(1)[0][0] if ends else b"\r\n"
-    new = [body + usual for body in bodies]
-    if at == len(lines) and lines and not lines[-1].endswith((b"\r", b"\n")):
-        lines[-1] += usual
-        new[-1] = bodies[-1]
-    lines[at:at] = new
-
-
-def _append_header(lines: list[bytes], category: str) -> Section:
-    blank = [b""] if lines and lines[-1].strip() else []
-    _insert(lines, len(lines), [*blank, category.encode() + b" 0"])
-    return Section(category, len(lines) - 1, 0)
 
 
 def read_build_dat(data: bytes, label: str, *, strict: bool = False) -> tuple[BuildDat, list[Finding]]:
