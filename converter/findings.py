@@ -173,7 +173,6 @@ def found(rule: Rule, bad: Bad, place_of: Callable[[At], Place]) -> Finding | No
     """Return one finding about all rows that break a rule, which shows the first of them.
 
     Args:
-        rule: the rule.
         bad: what breaks it.
         place_of: makes a place of :attr:`Bad.at`; asked only where there is something to find.
 

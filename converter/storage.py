@@ -117,7 +117,6 @@ def copy_output(source: Path, target: Path, *, durable: bool = False, force: boo
     """Copy a file with its times and permissions; the copy appears whole or not at all.
 
     Args:
-        source: the file.
         target: its copy.
         durable: as of :func:`write_outputs`.
         force: replace a file that is there.
@@ -417,7 +416,6 @@ def require_inside(root: Path, path: Path, but_not: Path | None = None) -> None:
     """Stop where a link would lead an output out of its directory, or into another one.
 
     Args:
-        root: the output directory.
         path: what is to be written, below it.
         but_not: a directory that must not be written to.
 

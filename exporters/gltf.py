@@ -246,8 +246,6 @@ def add_levels(file: Builder, scene: TerrainScene, pictures: Pictures, levels: S
     """Add a node for each level of a terrain that has triangles, their meshes and materials.
 
     Args:
-        file: the document.
-        scene: the terrain.
         pictures: the document's textures, and the appearance of the terrain's rows.
         levels: ``FINE``, ``COARSE`` or both.
 
@@ -315,8 +313,6 @@ def export_areal_map(areals: ArealMap, name: str, source: SourceExtras) -> Docum
     """Return an areal map: a node and a colour for each class, and the borders as lines.
 
     Args:
-        areals: the map.
-        name: of the scene.
         source: more of scene 0's ``extras.msh``: where the map comes from.
     """
     file = Builder()

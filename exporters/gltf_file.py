@@ -239,7 +239,6 @@ class Builder:
         """Add an image and the texture that repeats it; both have the same index.
 
         Args:
-            image: the image.
             pixels: digest of its pixels, hex.
         """
         self.images.append(image)

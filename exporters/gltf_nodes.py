@@ -139,7 +139,6 @@ def add_primitives(file: Builder, streams: Streams, primitives: Sequence[Primiti
     Primitives with the same window of vertices have the same accessors.
 
     Args:
-        file: the document.
         streams: vertices and indices of all primitives.
         primitives: at least one.
     """
@@ -232,7 +231,6 @@ def node_object(node: Node, place: Json, mesh: int | None, clip: tuple[float, in
     """Return a node of a model.
 
     Args:
-        node: the node.
         place: its translation and rotation, of :func:`placed`.
         mesh: its mesh in the document.
         clip: frames per second and length of the clip in frames; ``None``: there is none.
@@ -337,8 +335,6 @@ def add_clip(file: Builder, name: str, moved: Iterable[tuple[int, Sequence[Track
     """Add one animation; channels with the same frames have the same time accessor.
 
     Args:
-        file: the document.
-        name: the animation's name.
         moved: the first node of a model in the document, and the model's tracks. Models that
             have the same tracks have the same samplers.
         fps: frames per second.

@@ -194,8 +194,6 @@ def read_node(file: GltfFile, i: int, parent: int) -> ImportedNode:
     """Return a node as an item.
 
     Args:
-        file: the document.
-        i: the node.
         parent: the node above, -1 = root.
 
     Raises:
@@ -275,7 +273,6 @@ def add_instances(file: GltfFile, out: ImportedScene, index_of: dict[int, int]) 
     """Give every instance of a node's mesh an item of its own below the node.
 
     Args:
-        file: the document.
         out: its items; changed in place.
         index_of: glTF node -> item.
 
@@ -333,8 +330,6 @@ def read_flags(extras: object, where: str, report: Report) -> StatedFlags:
 
     Args:
         extras: the object's ``extras``: any JSON.
-        where: what messages call it.
-        report: of the import.
     """
     own = extras if isinstance(extras, dict) else {}
     exported = own.get(NAMESPACE)
@@ -367,7 +362,6 @@ def read_clips(file: GltfFile, index_of: dict[int, int], placed: set[int]) -> li
     """Return every animation of a document; times are seconds.
 
     Args:
-        file: the document.
         index_of: node -> item.
         placed: nodes that are in a scene; no other can be missed.
 

@@ -30,7 +30,6 @@ def read_meshes(file: GltfFile, used: set[int]) -> tuple[list[Mesh], Streams, We
     """Return every mesh, its vertices laid end to end in common streams; game axes; and the weights of skins.
 
     Args:
-        file: the document.
         used: meshes that are drawn; the others get no primitives.
 
     Raises:
@@ -345,7 +344,6 @@ def bind_skins(file: GltfFile, out: ImportedScene, index_of: dict[int, int], wei
     """Bind each triangle of a skinned mesh to its dominant joint, or refuse.
 
     Args:
-        file: the document.
         out: what was read of it; changed in place.
         index_of: glTF node -> item.
         weights: of the vertices of each primitive.

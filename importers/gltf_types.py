@@ -206,7 +206,6 @@ def check_extensions(root: Json, label: str) -> list[str]:
     """Refuse required extensions that change a shape and are not read.
 
     Args:
-        root: the document.
         label: the file.
 
     Returns:

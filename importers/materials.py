@@ -74,7 +74,6 @@ def file_picture(name: str, place: str, read: Callable[[], bytes]) -> FilePictur
     """Return a picture of a file, which is read when it is asked for.
 
     Args:
-        name: its name.
         place: where it lies, from the file; empty: inside it.
         read: reads it; empty bytes, or any error of a broken document: there is none.
     """
@@ -126,7 +125,6 @@ def read_mtl(path: Path, name: str, *, own: bool) -> dict[str, Surface[FilePictu
     """Read the materials that an OBJ names.
 
     Args:
-        path: the OBJ.
         name: what it calls its ``.mtl``.
         own: whether ``msh2gltf`` wrote the OBJ.
 
@@ -156,7 +154,6 @@ def surfaces_of(data: bytes, picture: Callable[[str], P]) -> dict[str, Surface[P
     """Return what the materials of an ``.mtl`` show, by name.
 
     Args:
-        data: its bytes.
         picture: makes a picture of a path.
     """
     try:

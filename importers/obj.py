@@ -65,7 +65,6 @@ def read_obj(path: Path, *, up: str | None = None) -> ImportedScene:
     file may be without faces.
 
     Args:
-        path: the file.
         up: ``y`` or ``z``; default as the file states, else ``y``.
 
     Raises:

@@ -101,7 +101,6 @@ def read_scene(scene: trimesh.Scene, label: str, *, up: str | None = None) -> tu
 
     Args:
         scene: it is not changed.
-        label: what messages call it.
         up: ``y`` or ``z``; default as the metadata states, else ``y``.
 
     Raises:

@@ -21,7 +21,6 @@ def bake(context: bpy.types.Context, material: bpy.types.Material) -> bpy.types.
     """Replace what is above the socket of the picture by a picture of it; returns that.
 
     Args:
-        context: Blender's.
         material: it is made of the game's group.
 
     Raises:

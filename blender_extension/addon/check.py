@@ -39,7 +39,6 @@ def crossing_faces(mesh: bpy.types.Mesh, matrix: NDArray[np.float64], grid: Grid
     """Whether each face crosses the border of a landscape's square.
 
     Args:
-        mesh: any.
         matrix: (4, 4) its place.
         grid: of the landscape.
     """

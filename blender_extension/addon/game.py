@@ -31,7 +31,6 @@ def find_again(context: bpy.types.Context, folder: str = "", known: str | None =
     """The file that the scene's model is in: where it was, or below the game's folder of today.
 
     Args:
-        context: Blender's.
         folder: where the game is; empty: where the preferences say.
         known: where the file was; ``None``: where the scene says.
     """

@@ -46,7 +46,6 @@ def make(entry: dict[str, Any], name: str, images: Sequence[bpy.types.Image | No
 
     Args:
         entry: a material of a glTF that the exporter made.
-        name: what it is called.
         images: per texture of the glTF.
     """
     out = bpy.data.materials.new(name)

@@ -72,10 +72,8 @@ def import_model(context: bpy.types.Context, path: Path, entry: str | None, opti
     """Put a model into a scene of its own; its panel has the warnings.
 
     Args:
-        context: Blender's.
         path: a model, a terrain, an areal map, an archive, a unit, or a mission or its folder.
         entry: entry name or number.
-        options: how it becomes glTF.
 
     Raises:
         ConversionError: unreadable, or several models to choose from.

@@ -115,7 +115,6 @@ def show_areals(
         scene: what gets them.
         given: the map's document, which has an object for each class.
         materials: of the document.
-        areals: the map.
     """
     borders = [item for item in given.nodes if item.extras.get("kind") == "borders"]
     Builder(scene, replace(given, nodes=borders), materials, [0] * len(materials)).build()

@@ -36,7 +36,6 @@ def say(operator: bpy.types.Operator, kind: str, text: str) -> None:
     Args:
         operator: what shows it.
         kind: ``INFO``, ``WARNING`` or ``ERROR``.
-        text: the message.
     """
     operator.report({kind}, shown(text))
 

@@ -72,9 +72,6 @@ _LIT = " + "
 def bring_in(file: GltfFile) -> tuple[list[bpy.types.Material], list[int]]:
     """Make the materials of a document that the exporter made, and its pictures: one for all that look alike.
 
-    Args:
-        file: the document.
-
     Returns:
         For each material of the document the one of Blender, and the number of its batch there, from 1; 0: there is
         no other.
@@ -138,10 +135,8 @@ def looks(
     """Return what materials show; those that are not made of the game's group through Blender's glTF add-on.
 
     Args:
-        context: Blender's.
         used: the materials.
         layers: names of all UV maps, in the order in which meshes have them.
-        report: of the export.
     """
     found = {one: _look(one) for one in used}
     others = [one for one in used if found[one] is None]
@@ -210,8 +205,6 @@ def fill_in(out: ImportedScene, shown: Sequence[Look], kinds: Iterable[tuple[int
     """Give a scene its materials.
 
     Args:
-        out: the scene.
-        shown: the looks.
         kinds: per material of the scene its look, and the number of its batch.
     """
     for row, number in kinds:

@@ -40,7 +40,6 @@ def remember_clans(scene: bpy.types.Scene, clans: Sequence[str]) -> None:
     """Note the clan of each collection of a mission that is sorted by kind and clan, and of its objects.
 
     Args:
-        scene: the mission.
         clans: their names by row.
     """
     scene.collection[CLANS] = list(clans)

@@ -32,7 +32,6 @@ def cell_of(one: bpy.types.Object, shown: tuple[int, int]) -> tuple[int, int] | 
     """The row and column that an object's mesh is in; ``None``: it is no part of a model.
 
     Args:
-        one: any.
         shown: the cell whose parts are the meshes of the nodes themselves.
     """
     said = about(one)

@@ -169,8 +169,6 @@ def fill(out: bpy.types.Mesh, streams: Streams, corner: I64, slots: I64) -> None
     """Give an empty mesh its triangles.
 
     Args:
-        out: the mesh.
-        streams: of the scene.
         corner: (3T,) row of the streams for each corner.
         slots: (T,) material slot.
     """

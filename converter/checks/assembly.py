@@ -80,7 +80,6 @@ def check_parts(unit: Unit, facts: Sequence[PartFacts]) -> Iterator[Finding]:
     """Yield components that do not resolve, and shown ones that are not mounted on a socket.
 
     Args:
-        unit: the unit.
         facts: about each component.
     """
     for row, fact in enumerate(facts):
@@ -282,7 +281,6 @@ def check_ground(mission: Mission, low: Floats, high: Floats, ground: Floats) ->
     """Yield objects off the map, and far below or above the ground. Hosted units are left out.
 
     Args:
-        mission: the mission.
         low, high: (2,) the corners of the terrain, x and y.
         ground: (n,) the height of the ground below each object, NaN where there is none.
     """

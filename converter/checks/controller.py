@@ -55,7 +55,6 @@ def check_controller(controller: Controller, model: Facts) -> Iterator[Finding]:
     """Yield what is wrong with a controller.
 
     Args:
-        controller: the controller.
         model: what it refers to.
     """
     yield from controller_numbers(controller)

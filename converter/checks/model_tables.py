@@ -278,7 +278,6 @@ def check_materials(
     """Yield batches whose materials, lightmaps or rooms do not exist.
 
     Args:
-        model: a valid model.
         materials, lightmaps: names by row of the model's WEAR; no materials: it has none.
         dialect: how to read the batches; ``None``: not known, so nothing is checked.
     """

@@ -24,7 +24,6 @@ def check_container(archive: Archive, *, by_name: bool) -> list[Finding]:
     """Return the findings about a container.
 
     Args:
-        archive: the container.
         by_name: whether its entries are found by name, not by type, as in archives.
     """
     return [

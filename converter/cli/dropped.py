@@ -29,7 +29,6 @@ def as_typed_there(command: str, paths: Sequence[str]) -> list[str]:
     """Return the arguments with which the command does what a user expects who drops files on it.
 
     Args:
-        command: its name.
         paths: what was dropped.
 
     Returns:

@@ -23,7 +23,6 @@ def in_full(error: click.ClickException, arguments: Sequence[str], command: clic
     Args:
         error: what click found.
         arguments: what was typed after the command.
-        command: the command.
     """
     if not isinstance(error, click.UsageError):
         return error

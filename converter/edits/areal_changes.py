@@ -70,7 +70,6 @@ def plan_areals(edited: ImportedScene, areals: ArealMap, options: ImportOptions)
     """Compare a file that has ``_MSH_AREAL`` with the stored map.
 
     Args:
-        edited: the file.
         areals: the stored map.
         options: whether what is missing is deleted, even if most areals are.
 
@@ -293,7 +292,6 @@ def warn_of_lost_neighbours(report: Report, old: ArealMap, new: ArealMap, remove
     """Warn of edges that had a neighbour, or lie on one, and have none now.
 
     Args:
-        report: of the import.
         old: the map before.
         new: the map with the edits; the areals that are left come first, in their order.
         removed: areals of the old map that were deleted: their neighbours are not warned of.

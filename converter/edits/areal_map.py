@@ -50,7 +50,6 @@ def replace_polygons(areals: ArealMap, polygons: Mapping[int, ArrayLike]) -> Are
     longer inside (:func:`repair_anchors`).
 
     Args:
-        areals: the map.
         polygons: areal -> (n, 3) x, y, z in map units, counter-clockwise, as float32.
 
     Raises:
@@ -110,7 +109,6 @@ def add_areal(
     """Return the map with one more areal, the last; unknown words are 0, and it has no polys.
 
     Args:
-        areals: the map.
         vertices: (n, 3) x, y, z in map units, counter-clockwise.
         class_id: 240, 242 = lake, else 1..29 in the game's files.
         logic: the logic flag, 0 or 1 in the game's files.
@@ -158,7 +156,6 @@ def remove_areals(areals: ArealMap, indices: Iterable[int]) -> ArealMap:
     Links to a removed areal become -1/-1, other links and the cells' ids follow the new numbers.
 
     Args:
-        areals: the map.
         indices: which; a number may come twice.
 
     Raises:
@@ -226,7 +223,6 @@ def edit_areals(
     """Return the map with many edits at once; cells that no edit concerns keep their lists.
 
     Args:
-        areals: the map.
         removed: areals to remove.
         polygons: areal -> (n, 3), as of :func:`replace_polygons`; none of the removed.
         added: areals to add, after all others.
@@ -261,7 +257,6 @@ def repair_anchors(areals: ArealMap, which: Iterable[int] | None = None) -> Area
     fractions. Anchors that are inside stay. The runtime would move them at random.
 
     Args:
-        areals: the map.
         which: the areals to look at; default: all.
 
     Raises:

@@ -190,7 +190,6 @@ def read_shapes(edited: ImportedScene, areals: ArealMap) -> Shapes:
     """Return the polygons of a file whose triangles are each of one areal (:func:`mixed_face`).
 
     Args:
-        edited: the file.
         areals: the stored map, whose vertices share the numbers of positions.
 
     Raises:
@@ -327,7 +326,6 @@ def stored_outlines(areals: ArealMap, ids: Ints) -> list[Ints]:
     """Return the edges of every stored areal as :class:`Shape` has them.
 
     Args:
-        areals: the map.
         ids: (V,) position numbers of its vertices.
     """
     edges = np.stack([ids, ids[areals.following]], axis=1)

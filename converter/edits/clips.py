@@ -29,7 +29,6 @@ def choose_clip(identified: Identified, stored: Scene | None, options: ImportOpt
     Args:
         identified: the file's scene without tracks; it gets them, and the clip's length.
         stored: the sidecar's model, if there is one.
-        options: what the user wants.
 
     Returns:
         What the times of the clip mean, ``None`` without a clip.

@@ -90,9 +90,7 @@ def clip_warnings(named: NamedController, stored: Scene, edited: Scene, changed:
     """Yield what an edit of the clip changes of what the controller plays.
 
     Args:
-        named: the controller.
         stored: the sidecar's scene.
-        edited: the file's.
         changed: (n,) frames at which a node is posed otherwise.
     """
     controller, ranges = named.controller, played_ranges(named.controller, stored)
@@ -175,9 +173,7 @@ def unseen_warnings(
     """Yield what a model that was made without its sidecar breaks in its controller, as far as the file tells.
 
     Args:
-        named: the controller.
         stated: what the file says of the model that it was made from.
-        edited: the model.
         rows: by what is named, node or control point: the row that the file states -> row now.
     """
     count = stated.get("frame_count")
@@ -241,7 +237,6 @@ def carried_nodes(
     What names a deleted node names the nearest one above it that is left; a channel is not driven any more.
 
     Args:
-        named: the controller.
         names: of the stored nodes.
         parents: (n,) stored parent of each, -1 or more than there are: none.
         rows: stored node -> row now; deleted nodes are missing.

@@ -297,7 +297,6 @@ class FrameRate:
         shows no change are those of the stored clip.
 
         Args:
-            timing: the decision.
             length: frames of the clip, as the file states.
 
         Raises:

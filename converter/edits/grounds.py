@@ -97,7 +97,6 @@ def settle_microtextures(
 
     Args:
         wear: what changes of ``Land1.wea`` and ``Land2.wea``; its ``micro`` and report grow.
-        edited: the file.
         pairs: the stored materials.
         used: materials of the file that faces have, and the rows that their extras stated.
         locked: why ``Land2.wea`` cannot be changed, if so.

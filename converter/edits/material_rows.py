@@ -74,7 +74,6 @@ def settle_materials(
         identified: the file's scene; its materials and primitives are changed in place.
         stored: the sidecar's model.
         wear: material names by row; empty: there is no ``.wea``, and a new one must name them all.
-        dialect: of the model.
         locked: why the ``.wea`` cannot be changed, if so.
 
     Raises:

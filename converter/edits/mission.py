@@ -40,7 +40,6 @@ def edit_mission(
     """Return a mission with the edits of a file; what is not edited is that of the sidecar.
 
     Args:
-        imported: the file.
         stored: the mission of the sidecar.
         known: what can be placed, by its name, path or key in lower case.
         hosted: where the file was made to show objects that start in a building, by row.

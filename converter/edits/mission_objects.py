@@ -279,7 +279,6 @@ class _Objects:
 
         Args:
             placed: the object. Changed in place.
-            where: what messages call it.
             world: (4, 4) of its node.
             shown: where the export put it.
             new: write all of it, and report only what cannot be.

@@ -69,7 +69,6 @@ def new_material(
     """Return a material that shows what a file's shows.
 
     Args:
-        name: its name.
         where: what messages call the file's material.
         surface: what that shows; ``None``: nothing is known but its name.
         pictures: textures of the game by the digest of their pixels.
@@ -126,7 +125,6 @@ def materials_of_model(given: ImportedScene, scene: Scene) -> list[NewMaterial]:
     """Return the materials of a model that has no sidecar, one for each name that faces have.
 
     Args:
-        given: the file.
         scene: its identified scene.
     """
     out: dict[str, NewMaterial] = {}
@@ -222,8 +220,6 @@ def report_one_name_two_looks(
     Blender's ``.001`` does not count as part of a name, nor does case.
 
     Args:
-        report: of the import.
-        materials: the file's.
         surfaces: what they show; empty: not known.
     """
     first: dict[str, int] = {}

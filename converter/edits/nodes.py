@@ -90,7 +90,6 @@ def identify(
     that are objects of their own into their frames by ``edits.poses``.
 
     Args:
-        imported: the file.
         stored: the sidecar's model, if there is one.
         shown: the cell that the default scene shows.
         dialect: of a model that is made without a stored one.

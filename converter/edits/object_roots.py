@@ -134,7 +134,6 @@ class _Roots:
         """Move a node as all of its roots were moved, and these back; other nodes stay.
 
         Args:
-            holder: the node.
             roots: where each of its roots was exported.
         """
         moves = [self._move(i, rest) for i, rest in roots.items()]

@@ -132,7 +132,6 @@ def set_kind(edit: MissionEdit, placed: PlacedObject, where: str, extras: NodeEx
     Args:
         edit: the file and the mission.
         placed: the object. Changed in place.
-        where: what messages call it.
         extras: of its node.
         before: its kind as the file was made.
     """
@@ -246,7 +245,6 @@ def new_title(name: str, label: str) -> str | None:
     """Return the name that an object was given; ``None``: that of a node as it was exported.
 
     Args:
-        name: of the node.
         label: what the export called it, before it was made unique.
     """
     for title in (name, without_number(name)):

@@ -82,7 +82,6 @@ class Placements:
         """Sort the nodes.
 
         Args:
-            given: the file.
             world: (n, 4, 4) places of its nodes.
             shown: what the export showed.
             new: nodes of new objects and components, below which nothing may be.

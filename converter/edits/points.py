@@ -84,7 +84,6 @@ def compare_points(
     A deleted point stays where a controller names it by its row, or one after it.
 
     Args:
-        identified: the file.
         stored: the ``.cpt``; ``None``: version 0.1 did not keep it, nor show directions.
         shown: its points that the glTF was made with.
         names: names of the model's own nodes.

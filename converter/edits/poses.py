@@ -167,7 +167,6 @@ def placed_elsewhere(track: Track, item: ImportedNode, before: Node | None, nois
 
     Args:
         track: its animation, in frames.
-        item: the node.
         before: what it was.
         noises: how far places and rotations drift.
     """

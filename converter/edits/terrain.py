@@ -134,7 +134,6 @@ def compare_terrain(edited: ImportedScene, terrain: Terrain, scene: TerrainScene
     """Return every difference between a file and the terrain in its sidecar.
 
     Args:
-        edited: the file.
         terrain: the sidecar's terrain; valid.
         scene: its decoded scene.
         wear: names by row of ``Land1.wea``: new material pairs are looked up there.
@@ -433,8 +432,6 @@ def compare_terrain_objects(plan: TerrainPlan, edited: ImportedScene, terrain: T
 
     Args:
         plan: of the same file.
-        edited: the file.
-        terrain: the sidecar's terrain.
         visible_only: whether the coarse level was not exported.
     """
     _report_levels(plan, terrain, visible_only)

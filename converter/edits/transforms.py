@@ -167,7 +167,6 @@ def refuse_draco(imported: ImportedScene, *, rebuilds: bool = True) -> None:
     """Refuse a file that is to be compared with a stored one, and whose vertices are rounded.
 
     Args:
-        imported: the file.
         rebuilds: whether something could be made of the file alone.
 
     Raises:
@@ -214,7 +213,6 @@ def refuse_turned(imported: ImportedScene, positions: F32, uv0: NDArray[np.int16
     """Refuse a file whose vertices are the stored ones, turned by 90 degrees about X.
 
     Args:
-        imported: the file.
         positions: (V, 3) stored vertices.
         uv0: (V, 2) their texture coordinates as stored, or ``None``.
 
@@ -237,7 +235,6 @@ def refuse_turned_model(imported: ImportedScene, stored: Scene) -> None:
     """Refuse a file that was exported with Z up; by its vertices, or where its nodes stand.
 
     Args:
-        imported: the file.
         stored: the sidecar's model.
 
     Raises:

@@ -288,7 +288,6 @@ def match(
     """Pair triangles that are equal in every stream both sides have.
 
     Args:
-        new: the edited part.
         old: the stored part.
         same_material: per new material the old ones that it may be; empty: not needed.
         degrees: how far apart normals may be and still be the same.
@@ -454,7 +453,6 @@ def best_turns(
     """Return the corner rotation of triangles in which most corners are the old ones. (n, 3).
 
     Args:
-        new: the edited part.
         rows: (n,) its triangles.
         positions, uv0: (n, 3, 3) and (n, 3, 2), of the old triangles.
         plan_view: whether equal x and y count too: of a face that moved as a whole, they and the

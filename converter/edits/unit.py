@@ -46,7 +46,6 @@ def edit_unit(imported: ImportedScene, stored: Unit, known: Mapping[str, str] | 
     """Return a unit with the edits of a file.
 
     Args:
-        imported: the file.
         stored: the unit of the sidecar.
         known: object keys of the game by lower case; ``None``: there is no game to ask.
 

@@ -416,7 +416,6 @@ def _joined(data: _Data, start: Ints, count: Ints, dtype: np.dtype[Any]) -> NDAr
         data: the entry; up to the grid it consists of 32-bit words.
         start: (n,) where each place starts, bytes.
         count: (n,) how many rows each has.
-        dtype: of a row.
     """
     words = np.frombuffer(data.bytes[: len(data.bytes) // 4 * 4], "<u4")
     taken = words[ranges(start // 4, count * (dtype.itemsize // 4))]

@@ -103,7 +103,6 @@ def misplaced(points: ControlPoints, nodes: int | None) -> dict[int, Finding]:
     """What is wrong with the points that have no place, by row.
 
     Args:
-        points: the points.
         nodes: how many nodes the model has; ``None``: unknown.
     """
     found = {}
@@ -130,7 +129,6 @@ def read_points(data: memoryview | bytes, label: str) -> ControlPoints:
 
     Args:
         data: the file; empty for a model without points.
-        label: what messages call it.
 
     Raises:
         ConversionError: its size is not that of its count.

@@ -203,10 +203,6 @@ class Controller:
 def read_controller(data: memoryview | bytes, label: str) -> Controller:
     """Read a controller; the arrays are views of ``data``.
 
-    Args:
-        data: the file.
-        label: what messages call it.
-
     Raises:
         ConversionError: it is cut off, a count is more than its bytes hold, or bytes are left over.
     """
@@ -345,7 +341,6 @@ def with_nodes(controller: Controller, numbers: Mapping[int, int]) -> Controller
     """Return the controller with other node numbers: of channels, components and actions.
 
     Args:
-        controller: the controller.
         numbers: new number by old one; others stay.
     """
     channels, parts = controller.channels.copy(), controller.parts.copy()

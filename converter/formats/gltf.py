@@ -210,7 +210,6 @@ def surface_of(
     """Return what a material of a document shows (glTF 2.0, 3.9).
 
     Args:
-        material: the material.
         textures: the document's.
         picture_of: makes a picture of the index of an image, also of one that an extension
             brings; -1 = there is none.

@@ -106,7 +106,6 @@ def content_kind(data: memoryview | bytes, label: str = "") -> Kind:
 
     Args:
         data: a whole file or an entry's payload.
-        label: what messages call it.
 
     Raises:
         ConversionError: it is an NRes file with a broken directory.
@@ -128,7 +127,6 @@ def entry_kind(entry: Entry, label: str) -> Kind:
     """Tell what an entry is, of which no more than the directory of a container is read.
 
     Args:
-        entry: the entry.
         label: what messages call its file.
 
     Returns:
@@ -189,7 +187,6 @@ def find_model(archive: Archive, wanted: str | None) -> int | None:
     """Directory index of what a user means; ``None``: the file itself, which is not an archive.
 
     Args:
-        archive: the file.
         wanted: an entry's name (case does not matter) or directory index; ``None``: the file
             itself, or the only model in it.
 

@@ -191,7 +191,6 @@ def repainted(old: Texm, rgba: NDArray[np.uint8]) -> Texm:
     colours that are nearest.
 
     Args:
-        old: the texture.
         rgba: (height, width, 4) uint8, top row first, of the texture's size.
 
     Raises:

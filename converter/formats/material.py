@@ -231,7 +231,6 @@ def new_material(
 
     Args:
         like: a material of the game, best one that is used on such things.
-        name: the new entry's name.
         texture: an entry of ``Textures.lib``, ``""`` = none; the whole of it, whatever rectangle
             the other one shows.
         diffuse: red, green, blue, 0..1.

@@ -347,10 +347,6 @@ _ROUTE, _CLAN, _PROPERTY, _RELATION = 8, 4 + CLAN_DTYPE.itemsize + 20, 20, 8
 def read_mission(data: memoryview | bytes, label: str) -> Mission:
     """A mission of any known version; the file must end where its last record ends.
 
-    Args:
-        data: the file.
-        label: what messages call it.
-
     Raises:
         ConversionError: an unknown version, a count or text past the end, bytes left over.
     """

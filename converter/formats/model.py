@@ -343,7 +343,6 @@ def model_at(archive: Archive, index: int | None, file_name: str, *, cut: bool =
     """The core model in an entry of an archive, or the one that the file itself is.
 
     Args:
-        archive: the file.
         index: directory index of the entry; ``None``: the file is the model.
         file_name: its name, which names the model in the latter case.
         cut: as of :func:`read_model`.

@@ -91,10 +91,6 @@ def other_count(records: Records, nodes: int) -> Finding:
 def read_footing(data: memoryview | bytes, label: str) -> Footing:
     """The rings of a ``.bas``; arrays are views of ``data``.
 
-    Args:
-        data: the file.
-        label: what messages call it.
-
     Raises:
         ConversionError: a ring is cut off, or bytes are left over.
     """
@@ -137,10 +133,6 @@ def _bad(label: str, offset: int, value: object, expected: object) -> Conversion
 
 def read_node_properties(data: memoryview | bytes, label: str) -> Records:
     """The records of a ``.ndp``, ``NODE_PROPERTIES_DTYPE``, a view of ``data``.
-
-    Args:
-        data: the file.
-        label: what messages call it.
 
     Raises:
         ConversionError: its size is not that of its count.

@@ -306,7 +306,6 @@ def read_nres(data: memoryview | bytes | Later, label: str, *, longer: bool = Fa
     Args:
         data: the whole file. Of a :class:`~converter.files.Later` no more than the directory is
             read, and payloads on access: for few entries of many, since memory holds only these.
-        label: what messages call it.
         longer: bytes after the directory are left out, and ``Archive.trailing`` says so.
 
     Raises:

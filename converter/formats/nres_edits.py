@@ -44,7 +44,6 @@ def replace_entry(
     Args:
         archive: what to change; it is not modified.
         index: directory index of the entry.
-        payload: the new bytes.
         attr1, attr2: their new values, where they change too.
     """
     old = archive.entries[index]
@@ -111,7 +110,6 @@ def add_entry(
         archive: what to change; it is not modified.
         name: at most 35 bytes.
         type_id: a FourCC as a number.
-        payload: the entry's bytes.
         attributes: the directory's attr1, attr2 and attr3.
 
     Raises:

@@ -148,10 +148,6 @@ def is_rsli(data: memoryview | bytes) -> bool:
 def read_rsli(data: memoryview | bytes, label: str) -> RsliLibrary:
     """The table of a library; entries are unpacked by :func:`unpack`.
 
-    Args:
-        data: the file.
-        label: what messages call it.
-
     Raises:
         ConversionError: not such a library, or its table is cut off.
     """
@@ -186,7 +182,6 @@ def decipher(data: memoryview | bytes, seed: int) -> bytes:
     """Return bytes deciphered, or enciphered: the cipher is its own reverse.
 
     Args:
-        data: the bytes.
         seed: the low 16 bits count.
     """
     low, high = seed & 0xFF, (seed >> 8) & 0xFF
@@ -249,7 +244,6 @@ def with_contents(library: RsliLibrary, contents: Mapping[int, bytes]) -> bytes:
     An entry stays in its place where the new one is not longer; else it goes to the end, before the trailer.
 
     Args:
-        library: the library.
         contents: what each row unpacks to.
 
     Raises:

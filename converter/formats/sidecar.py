@@ -164,8 +164,6 @@ def read_sidecar(data: memoryview | bytes, label: str, *, whole: bool = True) ->
     """Read a sidecar file; the source is a view of ``data``.
 
     Args:
-        data: the whole file.
-        label: what messages call it.
         whole: it is a file, which others may be attached to.
 
     Raises:

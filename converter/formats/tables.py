@@ -224,7 +224,6 @@ def read_tables(
     (docs/reference/nres.md). Entries that no specification describes stay in the container.
 
     Args:
-        archive: the container.
         specs: the tables, by type id; one of them has a header.
         what: what messages call the whole: ``core model``.
         rules: the rules that errors name.

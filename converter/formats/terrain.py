@@ -299,7 +299,6 @@ def read_terrain(archive: Archive, name: str, *, cut: bool = False) -> Terrain:
 
     Args:
         archive: the terrain's NRes container.
-        name: the file's name.
         cut: tables that end inside a record are read up to it, and ``Terrain.cut`` says so.
 
     Raises:

@@ -279,7 +279,6 @@ def new_texm(rgba: NDArray[np.uint8], format: int, levels: int | None = None, *,
         rgba: (height, width, 4) uint8, top row first.
         format: one of ``WRITABLE_FORMATS``.
         levels: how many, the full size included; ``None``: as many as there can be.
-        label: what messages call it.
 
     Raises:
         ConversionError: another format, a side that is not a power of two, or more levels than
@@ -358,10 +357,6 @@ def read_texm(data: memoryview | bytes, label: str) -> Texm:
     """Read a texture; its pixels are views of ``data``, nothing is copied.
 
     What follows the levels never fails: a whole ``Page`` chunk is read, anything else kept.
-
-    Args:
-        data: the entry's payload.
-        label: what messages call it.
 
     Raises:
         ConversionError: not a texture, an unknown format, a size of 0, more levels than the size

@@ -184,10 +184,6 @@ def is_unit(data: memoryview | bytes) -> bool:
 def read_unit(data: memoryview | bytes, label: str) -> Unit:
     """The components of a unit; the records are a view of ``data``.
 
-    Args:
-        data: the file.
-        label: what messages call it.
-
     Raises:
         ConversionError: another magic, a cut record, or child counts that make no tree.
     """

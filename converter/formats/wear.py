@@ -90,7 +90,6 @@ def new_wear(materials: Sequence[str], lightmaps: Sequence[str] = (), label: str
     Args:
         materials: names by row.
         lightmaps: names by row.
-        label: what messages call it.
 
     Raises:
         ConversionError: a name that would not come back: empty, with blanks at its ends, with a
@@ -303,10 +302,6 @@ def _read_section(lines: Sequence[str], head: int, border: int, findings: list[F
 
 def read_wear(data: memoryview | bytes, label: str) -> tuple[Wear, list[Finding]]:
     """Read any bytes as a WEAR; what is invalid is kept and reported.
-
-    Args:
-        data: the file.
-        label: what messages call it.
 
     Returns:
         The text, and the findings of :meth:`Wear.check`: their ``row`` is the line's number,

@@ -70,8 +70,6 @@ def unpacked_files(data: bytes, label: str, layout: str) -> dict[str, bytes]:
     """Return the files that an archive becomes: their paths from its folder, with ``/``, and bytes.
 
     Args:
-        data: the archive.
-        label: what messages call it.
         layout: a key of ``LAYOUTS``.
 
     Raises:
@@ -190,7 +188,6 @@ def pack_folder(folder: Path, archive: Path, now: bytes | None, *, force: bool =
 
     Args:
         folder: what an archive was unpacked into, in any layout.
-        archive: the archive's path.
         now: its bytes; ``None``: it is not there.
         force: replace entries that have changed since they were unpacked.
 

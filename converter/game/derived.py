@@ -56,7 +56,6 @@ def states(content: str, data: bytes) -> States:
 
     Args:
         content: of the entry (``converter.game.split``).
-        data: its bytes.
     """
     file = _read(content, data)
     if file is None:
@@ -69,7 +68,6 @@ def dialect_of(content: str, data: bytes) -> str:
 
     Args:
         content: of the entry.
-        data: its bytes.
     """
     file = _read(content, data)
     if not isinstance(file, MshModel):
@@ -88,7 +86,6 @@ def compute_again(content: str, data: bytes, dialect: str, rows: Mapping[str, In
 
     Args:
         content: of the entry.
-        data: its bytes.
         dialect: of the original (:func:`dialect_of`).
         rows: ascending, by table key; of each at least one.
 

@@ -207,7 +207,6 @@ class GameEdits:
 
         Args:
             file: its path from the root.
-            layers: the changes.
             base: what they apply to, where ``rebase`` is set.
             rebase: give the file another base.
         """

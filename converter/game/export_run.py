@@ -117,13 +117,10 @@ def export_run(
 
     Args:
         items, found: from :func:`found_in`.
-        out: the output directory.
-        options: how models become glTF.
         engine: where the work is done.
         progress: called after every item.
         sidecar: whether sidecars are written.
         force: convert and replace, whatever is there.
-        dry_run: write nothing.
 
     Raises:
         ConversionError: the output directory cannot be used.

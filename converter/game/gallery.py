@@ -109,7 +109,6 @@ def make_gallery(
 
     Args:
         run: the run that wrote the glTF files.
-        out: its output directory.
         engine: its processes draw.
         progress: makes a progress display from a verb and a number of items.
 
@@ -293,7 +292,6 @@ def pack(path: Path, root: Path) -> Packed:
     """Read a ``.glb`` or ``.gltf`` with its buffers and pictures.
 
     Args:
-        path: the file.
         root: the directory that no picture may lie outside of.
 
     Raises:

@@ -81,7 +81,6 @@ class History:
         What is composed has the same content, but not always the same layout.
 
         Args:
-            file: the file.
             base: SHA-256 of the file without our changes.
             layers: our changes.
         """

@@ -62,7 +62,6 @@ class Brought:
         """Return SHA-256 of all that runs left in one entry, or in one file.
 
         Args:
-            source: the file or folder.
             name: the entry's name; a folder has a file of that name.
             raw: the name as hex; empty: the file itself.
         """

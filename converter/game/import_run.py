@@ -66,7 +66,6 @@ def import_run(
         tag: what they are in the object registry, a key of ``TAGS``, which gets keys for them.
         require_all: write nothing where a difference cannot be applied.
         force: replace what is in the way.
-        dry_run: write nothing.
         saved: paths below the glTF directory: only these are looked at, and what is in force in the game. What
             ``msh-mod undo`` took back stays so until its file is saved again.
 
@@ -269,7 +268,6 @@ def add_placed_edits(run: Run, game: Path, *, brought: Brought, force: bool = Fa
 
     Args:
         run: its outcomes; those of the models change, and ``not_applied`` grows.
-        game: the game's directory.
         brought: what earlier runs brought into the game.
         force: replace entries that are not the ones that were converted.
     """

@@ -279,8 +279,6 @@ def changes(before: bytes | None, after: bytes, label: str) -> dict[Slot, Change
 
     Args:
         before: the file as it was; ``None``: there was none.
-        after: its new bytes.
-        label: what messages call it.
     """
     if before == after:
         return {}
@@ -321,7 +319,6 @@ def taken_out(now: bytes, base: bytes | None, layers: Sequence[Layer], read: Rea
         base: what our layers were applied to.
         layers: what was in force.
         read: reads stored differences.
-        label: what messages call it.
     """
     groups = by_slot(layers)
     if base is None or Slot() in groups or not (is_archive(now) and is_archive(base)):

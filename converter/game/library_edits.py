@@ -43,7 +43,6 @@ def add_library_edits(
 
     Args:
         run: its outcomes; textures are added, and ``not_applied`` grows.
-        game: the game's directory.
         out: the directory that ``msh2gltf`` wrote.
         manifest: what is in it.
         brought: what earlier runs brought into the game.

@@ -25,10 +25,6 @@ def unpacked_library(data: bytes, label: str) -> dict[str, bytes]:
 
     An entry that cannot be unpacked (Huffman codes) has no file; packing keeps it.
 
-    Args:
-        data: the library.
-        label: what messages call it.
-
     Raises:
         ConversionError: it is damaged.
     """

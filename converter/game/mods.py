@@ -249,7 +249,6 @@ def install(edits: GameEdits, mod: Mod) -> None:
 
     Args:
         edits: a transaction of its own, whose owner is the mod's.
-        mod: the mod.
 
     Raises:
         Conflict: it changes what another mod or edit changed, or is for another edition.
@@ -407,7 +406,6 @@ def remove(edits: GameEdits, name: str) -> None:
 
     Args:
         edits: a transaction of its own.
-        name: the mod's name.
 
     Raises:
         ConversionError: it is not installed, or a later change needs it.
@@ -457,7 +455,6 @@ def shown_textures(edits: GameEdits, mod: Mod) -> Iterator[tuple[str, bytes]]:
 
     Args:
         edits: a transaction that :func:`install` has planned.
-        mod: the mod.
 
     Raises:
         ConversionError: a texture is damaged.

@@ -99,7 +99,6 @@ def add_model(plan: LibraryPlan, to: Destination, result: ImportResult, *, force
     Args:
         plan: what the model changes in the libraries; the archive and the registry are added.
         to: where it goes.
-        result: the model.
         force: replace an entry of its name that is another model.
         hint: what the user can do about such a one.
 
@@ -165,7 +164,6 @@ class NewKeys:
         """Open the registry, if it is needed.
 
         Args:
-            game: the game's directory.
             files: the files in it, from there.
             tag: what new models are, a key of ``TAGS``; ``None``: they get no keys.
             brought: what earlier runs brought into the game.
@@ -212,7 +210,6 @@ class NewKeys:
 
         Args:
             archive: with the model and all that belongs to it.
-            edited: the model.
             outcome: the model's; it gets the key and warnings.
 
         Raises:

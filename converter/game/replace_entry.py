@@ -197,7 +197,6 @@ def replace_model(
     Args:
         games: the transaction; what is its owner's is taken back first.
         origin: where the model came from.
-        data: its new bytes.
         known: SHA-256 of what may be replaced: the model that was converted, and what versions
             before the vault put there.
         companions: files of the model's name that change with it, or that did not: these come back
@@ -228,7 +227,6 @@ def replace_placed(games: Games, result: ImportResult) -> list[NotApplied]:
     """Plan the models that a unit or mission shows and that were edited there, each in its own file.
 
     Args:
-        games: the transaction.
         result: the import of the unit or mission.
 
     Returns:

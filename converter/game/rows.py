@@ -76,7 +76,6 @@ class RowChange:
         """Return a table with the new values of some rows.
 
         Args:
-            table: the table.
             which: (n,) which of the changed rows.
             only: (stride,) write no other bytes.
 

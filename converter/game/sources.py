@@ -42,7 +42,6 @@ def archive_of(item: Item, now: Stamp) -> Archive:
     """The NRes file that an item is in, or is; of a unit or mission its bytes, without entries.
 
     Args:
-        item: the item.
         now: its file's stamp.
     """
     if item.kind in ASSEMBLY_KINDS:
@@ -58,7 +57,6 @@ def open_archive(path: str, label: str, now: Stamp) -> Archive:
 
     Args:
         path: the file, or the folder that it was unpacked into.
-        label: what messages call it.
         now: its stamp; another one means another file.
     """
     where = Path(path)

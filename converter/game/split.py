@@ -181,7 +181,6 @@ def split(content: str, data: bytes) -> Split | None:
 
     Args:
         content: one of ``Split.content``.
-        data: the entry's bytes.
     """
     if content in _SPECS:
         if not is_nres(data):
@@ -199,7 +198,6 @@ def content_of(data: bytes, type_id: int | None) -> str | None:
     """Return what an entry is split as, or ``None``: it has no tables.
 
     Args:
-        data: its bytes.
         type_id: the type of its directory entry.
     """
     if is_nres(data):

@@ -226,7 +226,6 @@ def make_exactly(changes: TableChanges, before: bytes, size: int) -> bytes:
 
     Args:
         changes: what changes.
-        before: the entry.
         size: of the result, bytes.
 
     Raises:

@@ -42,7 +42,6 @@ def only_writer(vault: Vault, command: str) -> Iterator[list[str]]:
     """Keep other runs out of a game, and end what a killed one left.
 
     Args:
-        vault: the game's.
         command: what the user called, for whoever finds the game locked.
 
     Yields:
@@ -101,9 +100,7 @@ def carry_out(
     decides, also for the next run where this one is killed.
 
     Args:
-        vault: the game's.
         jobs: the new bytes of files by path from the root; ``None``: it is removed.
-        record: the transaction.
         beside: the other game.
 
     Returns:

@@ -177,7 +177,6 @@ def describe_uses(name: str, game: Path) -> list[dict[str, Any]]:
 
     Args:
         name: of a model, material, texture, object key, unit, material list or level.
-        game: the game's directory.
 
     Returns:
         For each thing ``kind``, ``name`` and ``users``: rows of ``kind``, ``name``, ``depth``

@@ -246,7 +246,6 @@ class Vault:
         """Keep a state of a file; return its digest.
 
         Args:
-            data: its bytes.
             source: the file, where the disk may share its blocks.
 
         Raises:

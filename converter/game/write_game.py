@@ -282,7 +282,6 @@ class GameWriter:
         """Note what is restored, and which items the game has already.
 
         Args:
-            path: the file.
             outcomes: what changes it.
             files: the file, and those that change with it.
         """

@@ -87,7 +87,6 @@ def differences_of_model(
     Args:
         seen: the file as it was read.
         stored: the sidecar's model, if there is one.
-        written: the result.
         timing: what the times of the clip were taken for.
         clip: name or number of the clip that is read.
         cell: that of the meshes of nodes.

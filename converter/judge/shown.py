@@ -202,7 +202,6 @@ def triangles_of(streams: Streams, mesh: Mesh, owner: int, linear: F64 | None = 
 
     Args:
         streams: where its vertices are.
-        mesh: the mesh.
         owner: the thing that has it.
         linear: (3, 3), what a thing's world has beyond a rotation: a mirror turns triangles round.
     """

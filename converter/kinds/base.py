@@ -351,7 +351,6 @@ def open_sidecar(
     """Read a sidecar, and refuse one that belongs to another file.
 
     Args:
-        found: the sidecar.
         gltf: the glTF or OBJ file.
         info: what that file says of its source (``extras.msh`` of the scene).
         options: its dialect must be the sidecar's.

@@ -36,7 +36,6 @@ def check_registry_file(archive: Archive, game: Game | None) -> Iterator[Finding
     """Yield findings about a registry.
 
     Args:
-        archive: the registry.
         game: the game whose files it names; ``None``: files are not looked for.
     """
     registry = read_registry(archive)

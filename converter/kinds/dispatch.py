@@ -41,7 +41,6 @@ def load_file(path: Path, entry: str | None, options: ExportOptions) -> Loaded:
     Args:
         path: a model, a terrain, an areal map, an archive, a unit or a mission, or its directory.
         entry: the archive's entry, by name or directory index, where there are several.
-        options: how it becomes glTF.
 
     Raises:
         ConversionError: unreadable, no such entry, or an error finding.
@@ -91,7 +90,6 @@ def load(kind: Kind, source: Source, options: ExportOptions) -> Loaded:
     Args:
         kind: what it is.
         source: where it is.
-        options: how it becomes glTF.
 
     Raises:
         ConversionError: unreadable, or an error finding.
@@ -179,9 +177,7 @@ def import_scene(
 
     Args:
         gltf: what messages call it; files that it needs lie beside it.
-        given: the scene.
         sidecar: its sidecar, or the bytes of it.
-        options: how to rebuild.
         alone: nothing lies beside it.
 
     Raises:

@@ -88,7 +88,6 @@ def numbered_files(about: Description, gltf: Path | None) -> NumberedFiles:
     """Return the files that a sidecar keeps, else those beside the edited file.
 
     Args:
-        about: the sidecar's description.
         gltf: the edited file; ``None``: the model is placed in one, and its sidecar has all.
     """
     own = stem(about.source)
@@ -109,7 +108,6 @@ def import_unseen(
     Args:
         out: the result; its warnings grow.
         gltf: the file, which a ``.ctl`` may lie beside.
-        identified: the file.
         rows: node of the file -> row in Res1.
         options: the game, where the controller may be.
     """
@@ -162,7 +160,6 @@ def import_clip(
 
     Args:
         out: the result; its warnings grow.
-        controllers: of the model.
         stored, edited: the sidecar's scene and the file's.
         frames: at which a node stands otherwise.
     """
@@ -185,8 +182,6 @@ def import_nodes(
 
     Args:
         out: the result; its warnings, changes and companions grow.
-        controllers: of the model.
-        identified: the file.
         files: where the numbers are.
         stored: the sidecar's scene.
         rows: node of the file -> row in Res1.
@@ -323,7 +318,6 @@ def why_locked(about: Description, ending: str = WEAR_ENDING) -> str:
     """Return why the ``.wea`` of a sidecar cannot be changed, ``""`` where it can.
 
     Args:
-        about: the sidecar's description.
         ending: of the file's name.
     """
     before = about.companions.get(ending, b"")
@@ -350,7 +344,6 @@ def import_wear(out: ImportResult, edit: WearEdit, about: Description) -> None:
     Args:
         out: the result; its changes, companions (or kept ones) grow.
         edit: what changes.
-        about: the sidecar's description.
     """
     out.differences.add(edit.report)
     _write(out, about, WEAR_ENDING, edit.names)
@@ -446,8 +439,6 @@ def import_points(
 
     Args:
         out: the result; its differences and companions grow.
-        identified: the file.
-        about: the sidecar's description.
         scene: the sidecar's model.
         rows: node of the file -> row in Res1.
         options: whether all of them are deleted, where none is left in the file.

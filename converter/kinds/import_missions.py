@@ -45,9 +45,6 @@ def import_mission(kept: Sidecar, imported: ImportedScene, options: ImportOption
     """Import a mission that was edited.
 
     Args:
-        kept: the sidecar.
-        imported: the glTF file.
-        options: how to import.
         gltf: its path; a game that it lies in is known.
 
     Raises:
@@ -244,9 +241,7 @@ def judge_mission(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None
     """Compare an edited mission with the file; what nothing explains goes into the report.
 
     Args:
-        out: the result.
         seen: the file as it was read.
-        kept: the sidecar.
     """
     about = kept.description
     stored = read_mission(bytes(kept.source), about.source)

@@ -122,7 +122,6 @@ def import_edited(
         gltf: the glTF or OBJ file, for messages and files beside it.
         imported: what it holds.
         stored: the sidecar's model.
-        options: as in :class:`ImportOptions`.
         only_shown: the file never had more than what the default scene shows.
 
     Raises:
@@ -362,10 +361,8 @@ def judge_edited(out: ImportResult, seen: ImportedScene, stored: StoredModel, op
     """Compare an edited model with the file; what nothing explains goes into the report.
 
     Args:
-        out: the result.
         seen: the file as it was read.
         stored: the sidecar's model.
-        options: of the import.
     """
     about = stored.about
     made = {one.name for one in out.new_materials} if options.own_materials else set()

@@ -139,7 +139,6 @@ def import_placed(
         files: what the file showed when it was exported.
         placements: its nodes.
         game: where the models' files are; ``None``: not known.
-        options: as in :class:`ImportOptions`.
     """
     options = replace(options, lod_ratios=(), own_materials=False, clip=None, ignore_scale=True)
     alike: dict[tuple[str, str], list[_Edit]] = {}

@@ -178,7 +178,6 @@ def wear_beside(
     One that is there stays if it names the same rows; another one stays unless it is forced.
 
     Args:
-        target: the model's file.
         names: material names by row.
         force: replace what is in the way.
         hint: what the user can do about another one.
@@ -225,7 +224,6 @@ def shows_same_points(companion: Companion, now: memoryview | bytes) -> bool:
     place.
 
     Args:
-        companion: any.
         now: what is there in its place.
     """
     if companion.nodes is None:

@@ -227,7 +227,6 @@ def describe_unit(unit: Unit, name: str, game: Game | None, findings: list[Findi
     """Facts about a unit.
 
     Args:
-        unit: the unit.
         name: its file's.
         game: the game that it is in; ``None``: keys are not looked up.
         findings: what a check found.
@@ -468,10 +467,6 @@ def _game_and_findings(console: Console, facts: Json) -> None:
 
 def assembly_facts(path: Path, data: memoryview) -> dict[str, Any] | None:
     """Return what ``msh-inspect`` shows of a registry, unit, mission or RsLi, else ``None``.
-
-    Args:
-        path: the file.
-        data: its bytes.
 
     Raises:
         ConversionError: it cannot be read, or the registry of its game cannot.

@@ -145,7 +145,6 @@ def edited_entry(edit: LibraryEdit, entry: Entry, label: str) -> Replacement | N
     """Return what an edit makes of an entry; ``None``: the entry shows it already.
 
     Args:
-        edit: the edit.
         entry: the entry of the game's library.
         label: what messages call the library.
 
@@ -194,7 +193,6 @@ def files_beside(target: Path, result: ImportResult, game: NewEntries | None = N
     """Make the files of edited and new entries beside a model.
 
     Args:
-        target: the model's file.
         result: what its import changes.
         game: the game's libraries; ``None``: not at hand, and materials that may be the game's get
             no file.

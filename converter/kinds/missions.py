@@ -100,7 +100,6 @@ def find_unit(game: Path, name: str) -> Path:
     """Return the file of a unit of a game.
 
     Args:
-        game: the game's directory.
         name: its file's name or the end of its path, in any case, with or without ``.dat``.
 
     Raises:

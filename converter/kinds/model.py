@@ -193,7 +193,6 @@ def decode_model(
     """Decode a core model that was read.
 
     Args:
-        model: its tables.
         text: its WEAR; empty where there is none.
         points: its control points, a ``.cpt``; empty where there are none.
         numbered: what names its parts by number, as of ``controllers.files_that_name``.

@@ -66,7 +66,6 @@ def obj_files(
     """Make the files of an OBJ: sidecar, textures, MTL, OBJ, in the order in which to write them.
 
     Args:
-        loaded: the model.
         target: the ``.obj``.
         options: lod and group matter here.
         frame: when the model is posed, in frames, through the runtime's sampler.
@@ -131,8 +130,6 @@ def _shown(
     """What each material of a model shows in an ``.mtl``; see :data:`_NOT_SHOWN`.
 
     Args:
-        scene: the model.
-        mtl: the file.
         textures: its pictures' files, and the textures that they are.
         appearance: what the materials look like.
     """
@@ -236,7 +233,6 @@ def _judge(out: ImportResult, seen: ImportedScene, stored: StoredModel, bare: se
     """Compare an edited model with the file; what nothing explains goes into the report.
 
     Args:
-        out: the result.
         seen: the file as it was read, in model space.
         stored: the sidecar's model.
         bare: its meshes without normals.
@@ -398,7 +394,6 @@ def _require_known_names(given: ImportedScene, number_of: dict[int, int], expect
     """Warn of objects that are not named after a node, and refuse a file of nothing else.
 
     Args:
-        given: the file.
         number_of: object -> node.
         expected: names of the nodes that the OBJ showed.
 

@@ -234,7 +234,6 @@ def read_assembly(path: Path, data: memoryview | None = None) -> Registry | Unit
     """Read a file if it is a registry, a unit or a mission; ``None``: it is another one.
 
     Args:
-        path: the file.
         data: its bytes, where they are read already.
 
     Raises:

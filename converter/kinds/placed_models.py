@@ -72,7 +72,6 @@ def require_game(path: Path, options: ExportOptions) -> Game:
     """Return the game that a unit or a mission is resolved in.
 
     Args:
-        path: the unit or mission.
         options: the game that the user named.
 
     Raises:
@@ -175,7 +174,6 @@ class PlacedModels:
         The root of a mounted part takes the pose of the socket (docs/reference/unit.md).
 
         Args:
-            unit: the unit.
             above: the placement that it is below.
             placements: those of the assembly. Changed in place.
             empties: whether components that are not shown have a node too.
@@ -267,7 +265,6 @@ def assembly_files(
     """Make the files of a unit's or mission's glTF; other arguments as of ``Loaded.files``.
 
     Args:
-        loaded: the unit or mission.
         target, options, sidecar, root: as there.
         extras: of scene 0.
         clips: whether the clips of its models are there.
@@ -356,7 +353,6 @@ def game_assets(root: Path, options: ExportOptions) -> GameAssets:
 
     Args:
         root: the directory that has ``objects.rlb``.
-        options: how models become glTF.
 
     Raises:
         ConversionError: the registry cannot be read.

@@ -278,7 +278,6 @@ def game_of(path: Path, folders: Sequence[Path] = ()) -> Game | None:
     """Return the game that a file is in; opened once while its directory does not change.
 
     Args:
-        path: the file.
         folders: directories that are tried first.
     """
     known = (folder for folder in folders if _has_registry(folder))
@@ -368,7 +367,6 @@ def key_of_model(archive: Archive, path: str, model: bytes, tag: str) -> ObjectK
     Args:
         archive: where the model is.
         path: of the archive from the game's directory, with slashes.
-        model: the entry's name.
         tag: what it is.
 
     Raises:
@@ -419,7 +417,6 @@ def with_key(archive: Archive, key: ObjectKey) -> tuple[Archive, list[str]]:
 
     Args:
         archive: ``objects.rlb``; it is not modified.
-        key: the key.
 
     Raises:
         ConversionError: the registry has a key of this name for something else.

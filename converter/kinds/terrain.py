@@ -165,10 +165,6 @@ def terrain_description(loaded: LoadedTerrain, options: ExportOptions) -> Descri
 def stored_terrain(kept: Sidecar, label: str) -> tuple[Terrain, TerrainScene]:
     """Return the tables and the scene of a sidecar's terrain.
 
-    Args:
-        kept: the sidecar.
-        label: what messages call it.
-
     Raises:
         ConversionError: its source cannot be read.
     """
@@ -183,8 +179,6 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
     """Apply what a glTF file changed to the terrain of its sidecar.
 
     Args:
-        kept: the sidecar.
-        given: the glTF file.
         options: ``verify`` matters here.
         label: what messages call the sidecar.
 
@@ -310,8 +304,6 @@ def differences_of(out: ImportResult, seen: ImportedScene, kept: Sidecar, label:
     Args:
         out: the result; its bytes and companions matter here.
         seen: the file as it was read.
-        kept: the sidecar.
-        label: what messages call it.
     """
     about = kept.description
     files = {one.ending: read_wear_names(one.data) for one in out.companions}

@@ -99,7 +99,6 @@ def texture_at(path: Path, entry: str | None) -> LoadedTexture | None:
     """Load a ``Texm`` file, or an archive's entry; ``None`` where it is something else.
 
     Args:
-        path: the file.
         entry: the archive's entry, by name or directory index.
 
     Raises:
@@ -136,7 +135,6 @@ def texm_of(picture: Path, format: int | None = None, levels: int | None = None)
     """A texture of a PNG.
 
     Args:
-        picture: the file.
         format: as of :func:`~converter.formats.texture.new_texm`; ``None``: one that loses nothing.
         levels: as there.
 
@@ -174,7 +172,6 @@ def add_or_replace_texture(library: Path, file_name: str, texm: Texm, *, keep_al
     Args:
         library: an archive of textures; it is not written.
         file_name: names the entry; without the ending of a picture.
-        texm: the texture.
         keep_alpha: whether one that is solid throughout gets the alpha of the old one.
 
     Raises:
@@ -252,7 +249,6 @@ def edited_texture(picture: Path, entry: Entry, label: str, *, keep_alpha: bool 
     """An edited picture in the place of the texture that it was made of; see :func:`over_texture`.
 
     Args:
-        picture: the PNG.
         entry: where the texture is.
         label: what messages call its archive.
         keep_alpha: whether a picture that is solid throughout gets the alpha of the texture.

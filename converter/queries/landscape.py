@@ -346,7 +346,6 @@ def areal_at(areals: ArealMap, points: ArrayLike) -> Ints:
     contain the point (:func:`points_inside`), the lowest index.
 
     Args:
-        areals: the map.
         points: (P, 2) x, y in map units.
 
     Returns:

@@ -184,7 +184,6 @@ def owner_slot(model: MshModel, triangles: ArrayLike) -> I64:
     """Return the first slot that owns each triangle, -1 where none does (as :func:`owner_slots`).
 
     Args:
-        model: the model.
         triangles: (n,) rows of Res7.
 
     Returns:
@@ -262,7 +261,6 @@ def world_bounds(model: MshModel, slot: int, matrix: ArrayLike) -> WorldBounds:
     ``max(scaleX, scaleY, scaleZ)``, the length of the matrix' longest column.
 
     Args:
-        model: the model.
         slot: row of Res2.
         matrix: (4, 4), affine, for column vectors, translation in the last column.
 
@@ -329,7 +327,6 @@ def pick(
     its triangles need, so it hides none.
 
     Args:
-        model: the model.
         dialect: how keys and batch flags are read.
         origin: (3,) model space.
         direction: (3,) model space, any length but 0.

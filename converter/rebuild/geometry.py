@@ -97,9 +97,6 @@ def build_slots(parts: Sequence[Corners]) -> SlotGeometry:
     Triangles are grouped by material in order of first appearance; vertices are welded when all
     their stored bytes are equal and laid down per batch in order of first use.
 
-    Args:
-        parts: one or more.
-
     Raises:
         ConversionError: more triangles than a model can have.
     """

@@ -87,7 +87,6 @@ def edited_model(plan: Plan, model: MshModel, *, stored: Scene, dialect: Dialect
         model: the stored model; a copy of it is changed.
         stored: the stored model's scene.
         dialect: the stored model's.
-        options: how to rebuild.
 
     Raises:
         ConversionError: a legacy model, or a limit of the format.

@@ -287,7 +287,6 @@ def wear_rows(scene: Scene, report: Report) -> list[str]:
 
     Args:
         scene: whose materials :func:`new_rows` gave the batches their rows.
-        report: of the import.
     """
     materials = new_rows(scene.materials)
     used = materials_in_use(scene)
@@ -323,8 +322,6 @@ def fit_uv(part: PartPlan, scene: Scene, report: Report) -> NDArray[np.int16] | 
 
     Args:
         part: a part that changed; its triangles are changed in place.
-        scene: the file's.
-        report: of the import.
 
     Returns:
         The part's texture coordinates where they were shifted, (T, 3, 2).

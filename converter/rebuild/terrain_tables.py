@@ -261,7 +261,6 @@ def find_vertices(vertices: NDArray[np.void], usable: I64, triangles: TriangleLi
     Args:
         vertices: (V,) ``VERTEX_DTYPE``.
         usable: rows of ``vertices`` to choose from.
-        triangles: the file's.
         fresh: (n,) which of them.
 
     Returns:
@@ -311,7 +310,6 @@ def new_vertices(triangles: TriangleList, triangle: I64, corner: I64) -> NDArray
     """Return the stored form of corners; their blend is 1.
 
     Args:
-        triangles: the file's.
         triangle, corner: (n,) which corners of which triangles.
 
     Returns:

@@ -56,7 +56,6 @@ def decode(
     Args:
         model: checked by ``require_valid``.
         dialect: which reading of the ambiguous fields holds.
-        name: the scene's name.
         wear: material names by row.
         subframes: samples per frame of the clip.
         stored_keys: the clip holds the stored keys instead of samples.
@@ -351,7 +350,6 @@ def points_in(scene: Scene, data: bytes) -> tuple[list[ControlPoint], list[Findi
     A broken ``.cpt`` is a warning too: the model is whole without it.
 
     Args:
-        scene: the model.
         data: its ``.cpt``.
     """
     try:
@@ -367,7 +365,6 @@ def is_point(item: ImportedNode, nodes: Container[str] = ()) -> bool:
     By its extras; where an editor dropped them, by a name that ends in ``.point``, without a mesh.
 
     Args:
-        item: the node.
         nodes: names of the model's own nodes, as far as they are known.
     """
     if item.extras:

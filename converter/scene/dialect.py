@@ -187,7 +187,6 @@ def decide(model: MshModel, wanted: str = "auto", keys: Readings | None = None) 
     (c) batch words, one vote each; (d) no evidence: ``spec``. The model must be valid.
 
     Args:
-        model: the model.
         wanted: ``auto``, ``spec`` or ``retail``; the latter two decide without looking.
         keys: its keys, where they were read already (:func:`read_keys`).
     """

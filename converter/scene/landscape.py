@@ -79,8 +79,6 @@ def decode_terrain(terrain: Terrain, name: str, wear: list[str], micro: list[str
     """Decode a valid terrain.
 
     Args:
-        terrain: the tables.
-        name: the scene's name.
         wear, micro: names by row of ``Land1.wea`` and ``Land2.wea``.
     """
     faces = terrain.faces
