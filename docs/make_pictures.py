@@ -28,7 +28,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageChops
+from PIL import Image, ImageChops, ImageDraw, ImageOps
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs" / "pictures"
@@ -37,6 +37,8 @@ BLENDER = "examples/blender"
 MODELS = tuple(f"examples/{name}.msh" for name in ("walker", "hangar", "tree"))
 GAME = (*MODELS, *(f"examples/make_{name}.py" for name in ("game", "entries", "models", "level", "textures")))
 PLACED = (*GAME, "examples/make_mission.py")
+#: Two such pictures fill the width of a page of the site.
+HALF = "494x240"
 
 
 class Work:
@@ -200,6 +202,43 @@ def textured_picture(work: Work, target: Path) -> None:
         *("--size", "1000x480", "--turn", "150", "--pitch", "13", "--near", "0.8"),
     )
     save(opened(shown), target)
+
+
+@recipe("docs/pictures/playing.webp", *PLACED, f"{BLENDER}/preview.py", f"{BLENDER}/scene.py")
+def playing_picture(work: Work, target: Path) -> None:
+    """The clips of a unit and a building, forth and back; half as wide as a page of the site."""
+    frames, tree = 25, work.out / "static.rlb/s_tree_01.glb"
+    shown = work.scene(
+        f"{work.to_gltf('playing.glb', work.game, '--unit', 'walker')}@6,9.8,15",
+        f"{work.out / 'fortif.rlb/f_hangar.glb'}@0,0,0",
+        *(f"{tree}@{place}" for place in ("9.5,-3,0", "9,2,40", "-11,5,70")),
+        *("--size", HALF, "--turn", "150", "--pitch", "13", "--near", "0.72", "--play", frames),
+    )
+    played = [opened(shown.with_stem(f"{shown.stem}_{frame:03}")) for frame in range(frames)]
+    played += played[-2:0:-1]
+    played[0].save(target, save_all=True, append_images=played[1:], duration=80, loop=0, quality=70, method=6)
+
+
+@recipe("docs/pictures/before_after.png", *PLACED, f"{BLENDER}/preview.py", f"{BLENDER}/scene.py")
+def before_after_picture(work: Work, target: Path) -> None:
+    """A unit as it is, and with the rust that a tutorial gives it."""
+    game, edits = work.folder / "RUSTY", work.to_gltf("rusty", work.game)
+    armour = edits / "textures/armour.0.png"
+    ImageOps.colorize(opened(armour).convert("L"), (40, 20, 10), (220, 120, 50)).save(armour)
+    run([script("gltf2msh"), edits, "--game", work.game, "-o", game, "-q"])
+    width, height = map(int, HALF.split("x"))
+    out = Image.new("RGB", (width, height), "white")
+    for side, source in enumerate((work.game, game)):
+        unit = work.to_gltf(f"unit{side}.glb", source, "--unit", "walker")
+        shown = opened(
+            work.scene(f"{unit}@0,0,0", *("--size", f"{width // 2 - 1}x{height}", "--turn", "150", "--pitch", "13"))
+        )
+        out.paste(shown, (side * (width // 2 + 1), 0))
+    draw, middle = ImageDraw.Draw(out), (width // 2, height // 2)
+    draw.circle(middle, 17, "white")
+    arrow = (-10, -2), (1, -2), (1, -9), (11, 0), (1, 9), (1, 2), (-10, 2)
+    draw.polygon([(middle[0] + x, middle[1] + y) for x, y in arrow], (32, 36, 40))
+    save(out, target)
 
 
 @recipe("docs/pictures/cells.png", *GAME)

@@ -2,9 +2,12 @@
 
     python examples/blender/scene.py OUT.png walker.glb@0,0,0 hangar.glb@12,8,90 [--size 800x400]
     python examples/blender/scene.py OUT.png walker.glb@0,0,0 walker.glb:1.0@4,0,0
+    python examples/blender/scene.py OUT.png walker.glb@0,0,0 --play 24
 
 A model is ``FILE@X,Y,TURN`` (map units, degrees); ``FILE:LOD.GROUP@...`` shows another level of
-detail or damage stage. Runs in an environment that has ``bpy``, as preview.py does.
+detail or damage stage. ``--play N`` writes ``OUT_000.png`` to ``OUT_{N-1}.png``: the first N frames of
+the clips, seen by a camera that swings from one side to the other. Runs in an environment that has
+``bpy``, as preview.py does.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from preview import aim_camera, bounds, show_base_colours
 
 PLACE = re.compile(r"(.+?)(?::(\d)\.(\d))?@(-?[\d.]+),(-?[\d.]+),(-?[\d.]+)")
+#: How far the camera of ``--play`` swings to each side, degrees.
+SWING = 12.0
 CELLS = (
     re.compile(r"\.lod(?P<lod>\d)\.group(?P<group>\d)"),
     re.compile(r"(?:\.stage(?P<lod>\d))?(?:\.level(?P<group>\d)|(?P<view>\.view))?(?:\.\d+)?$"),
@@ -36,6 +41,7 @@ def main() -> None:
     parser.add_argument("--pitch", type=float, default=24.0, help="camera height in degrees")
     parser.add_argument("--near", type=float, default=1.0, help="ratio to the camera's distance")
     parser.add_argument("--no-ground", action="store_true")
+    parser.add_argument("--play", type=int, metavar="N", help="N pictures, one for each frame; 2 or more")
     options = parser.parse_args()
 
     bpy.ops.wm.read_factory_settings(use_empty=True)
@@ -63,16 +69,20 @@ def main() -> None:
     camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
     scene.collection.objects.link(camera)
     scene.camera = camera
-    heading = math.radians(options.turn)
-    aim_camera(camera, low, high, heading, width / height, math.radians(options.pitch))
-    camera.location = camera.location.lerp((low + high) / 2, 1 - options.near)
     if not options.no_ground:
         bpy.ops.mesh.primitive_plane_add(size=2000, location=(0, 0, low.z - 0.01))
         earth = bpy.data.materials.new("earth")
         earth.diffuse_color = (0.20, 0.19, 0.16, 1)
         bpy.context.active_object.data.materials.append(earth)
-    scene.render.filepath = str(options.picture.resolve())
-    bpy.ops.render.render(write_still=True)
+    target = options.picture.resolve()
+    for frame in range(options.play or 1):
+        scene.frame_set(frame)
+        swing = -SWING * math.cos(math.pi * frame / (options.play - 1)) if options.play else 0.0
+        heading = math.radians(options.turn + swing)
+        aim_camera(camera, low, high, heading, width / height, math.radians(options.pitch))
+        camera.location = camera.location.lerp((low + high) / 2, 1 - options.near)
+        scene.render.filepath = str(target.with_stem(f"{target.stem}_{frame:03}") if options.play else target)
+        bpy.ops.render.render(write_still=True)
     print(f"wrote {options.picture}")
 
 

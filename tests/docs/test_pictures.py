@@ -28,7 +28,7 @@ def test_current(target: str) -> None:
     """Nothing that a picture was made from has changed since; nor has the picture."""
     stale = MAKER.noted().get(target) != MAKER.current(target)
     assert not stale, f"out of date: python docs/make_pictures.py {target}"
-    assert (ROOT / target).stat().st_size < 150_000
+    assert (ROOT / target).stat().st_size < (600_000 if target.endswith(".webp") else 150_000)  # moving ones
 
 
 def test_nothing_is_left_over() -> None:

@@ -198,6 +198,26 @@ def test_in_a_browser_from_a_folder(page: str, word: str, other: str, browser: A
     tab.close()
 
 
+@pytest.mark.parametrize(
+    ("page", "title", "asked"),
+    [
+        ("index.html", "Questions", ("too dark", "texture size", "Steam", "undo", "polygon limit", "animation speed")),
+        ("index.ru.html", "Вопросы", ("тёмная", "размер текстуры", "стим", "отменить", "лимит полигонов", "русский")),
+    ],
+)
+def test_questions_are_found_first(page: str, title: str, asked: tuple[str, ...], browser: Any, site: Path) -> None:
+    tab = browser.new_page()
+    tab.goto(f"{site.as_uri()}/{page}")
+    tab.wait_for_load_state("networkidle")
+    for words in asked:
+        tab.keyboard.press("/")
+        tab.locator(".md-search__input").fill(words)
+        tab.keyboard.press("End")
+        first = tab.locator(".md-search-result__item").first.locator("h1", has_text=title)
+        first.wait_for(timeout=20_000)
+    tab.close()
+
+
 AXE = ROOT / "tests/validator/node_modules/axe-core/axe.min.js"
 
 
