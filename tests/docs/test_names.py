@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.make_commands import MOD, REFERENCES
 from msh_gltf.converter.checks import all_rules
 from tests.docs.materials import ROOT
 
@@ -35,8 +36,17 @@ PAGES = [
 OTHERS = {"MISSION.units.CLAN", "fparkan-cli", "check-wheel-contents", "msh_export_obj.py"}
 ENDINGS = {"py", "rlb", "lib", "zip", "jsonl", "msh", "glb", "png", "dat", "cfg", "md", "level1", "level2", "stage1"}
 BLOCK = re.compile(r"^( *)```.*?^\1```", re.DOTALL | re.MULTILINE)
-#: Options of scripts, of Blender and of uv; those of the commands are in their modules.
-OPTIONS = {"--help", "--bin", "--reinstall", "--python-expr", "--dist", "--durations", "--audit"}
+#: Options of pytest, Blender and uv.
+OPTIONS = {"--help", "--bin", "--reinstall", "--python-expr", "--dist", "--durations"}
+#: The scripts whose options pages name.
+SCRIPTS = (
+    "dev.py",
+    "tests/mutants.py",
+    "tests/fuzz/__main__.py",
+    "benchmarks/run.py",
+    "examples/blender/preview.py",
+    "tests/blender/trials.py",
+)
 
 
 class Known:
@@ -54,13 +64,16 @@ class Known:
             path = Path(name)
             self.modules[path.parent.name if path.stem == "__init__" else path.stem].append(text)
             self.text += text if name.split("/")[1] in PRODUCT else ""
-        self.options = OPTIONS | set(re.findall(r"--[a-z][\w-]*", "".join(map("".join, self.modules.values()))))
+        scripts = "".join((ROOT / name).read_text("utf-8") for name in SCRIPTS)
+        self.options = OPTIONS | set(re.findall(r"\"(--[a-z][\w-]*)\"", scripts))
+        commands = [*(reference.command for reference in REFERENCES), *MOD.command.commands.values()]
+        for parameter in (parameter for command in commands for parameter in command.params):
+            self.options |= {*parameter.opts, *parameter.secondary_opts}
         self.codes = set(all_rules())
 
     def lacks(self, span: str) -> list[str]:
         """Return the names in a span of code that do not exist."""
         bad = [word for word in re.findall(r"(?<![\w/.])[\w/]+\.py\b", span) if not self._is_file(word)]
-        bad += [word for word in re.findall(r"(?<![\w-])--[a-z][\w-]*", span) if word not in self.options]
         is_code = re.fullmatch(r"[a-z]+(?:-[a-z]+)+", span) and span not in self.codes
         if (is_code or re.fullmatch(r"\w+\.jsonl?", span)) and span not in self.text:
             bad.append(span)
@@ -68,7 +81,12 @@ class Known:
             bad.append(span)
         if name := re.fullmatch(r"(?:\w+\.)*?(\w+)(?:\.py::|::|\.)([A-Za-z_]\w+)(?:\(\))?", span):
             bad += [] if self._is_member(name[1], name[2]) else [span]
+        bad += self.unknown_options(span)
         return [word for word in bad if word not in OTHERS and word.rsplit("/", 1)[-1] not in OTHERS]
+
+    def unknown_options(self, text: str) -> list[str]:
+        """Return the options in a text that neither a command nor a script has."""
+        return [word for word in re.findall(r"(?<![\w-])--[a-z][\w-]*", text) if word not in self.options]
 
     def _is_file(self, word: str) -> bool:
         return any(file.endswith(f"/{word}") for file in self.files)
@@ -93,7 +111,9 @@ def known() -> Known:
 def test_what_pages_name_of_the_code_exists(known: Known) -> None:
     found = []
     for page in PAGES:
-        text = BLOCK.sub("", page.read_text("utf-8"))
+        whole = page.read_text("utf-8")
+        text = BLOCK.sub("", whole)
+        found += [f"{page.relative_to(ROOT)}: {name}" for name in known.unknown_options(whole)]
         spans = {" ".join(span.split()) for span in re.findall(r"`([^`]+)`", text)}
         found += [f"{page.relative_to(ROOT)}: {name}" for span in sorted(spans) for name in known.lacks(span)]
     assert not found, "\n".join(found)
