@@ -191,10 +191,7 @@ _ATTRIBUTES = {"TRANSLATION": [0.0, 0, 0], "ROTATION": [0.0, 0, 0, 1], "SCALE": 
 
 
 def read_node(file: GltfFile, i: int, parent: int) -> ImportedNode:
-    """Return a node as an item.
-
-    Args:
-        parent: the node above, -1 = root.
+    """Return a node as an item; ``parent``: the node above, -1 = root.
 
     Raises:
         ConversionError: a transform that is not finite.

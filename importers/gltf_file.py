@@ -125,10 +125,7 @@ class GltfFile:
         self.claim(OBJECT_SIZE * _object_count(self.root))
 
     def claim(self, size: int) -> None:
-        """Ask for memory before it is taken.
-
-        Args:
-            size: bytes.
+        """Ask for memory before it is taken; ``size``: bytes.
 
         Raises:
             ConversionError: the file would unpack to more than ``UNPACKED`` times its size.

@@ -203,10 +203,7 @@ UNPACK_HINTS = {"EXT_meshopt_compression": _UNPACK, "KHR_meshopt_compression": _
 
 
 def check_extensions(root: Json, label: str) -> list[str]:
-    """Refuse required extensions that change a shape and are not read.
-
-    Args:
-        label: the file.
+    """Refuse required extensions that change a shape and are not read; ``label``: the file.
 
     Returns:
         Warnings of the others that are not read. Those of materials that the file can do without are

@@ -151,11 +151,7 @@ def read_mtl(path: Path, name: str, *, own: bool) -> dict[str, Surface[FilePictu
 
 
 def surfaces_of(data: bytes, picture: Callable[[str], P]) -> dict[str, Surface[P]]:
-    """Return what the materials of an ``.mtl`` show, by name.
-
-    Args:
-        picture: makes a picture of a path.
-    """
+    """Return what the materials of an ``.mtl`` show, by name; ``picture``: makes a picture of a path."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:

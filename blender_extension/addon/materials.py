@@ -202,11 +202,7 @@ def as_shown(given: ImportedScene) -> None:
 
 
 def fill_in(out: ImportedScene, shown: Sequence[Look], kinds: Iterable[tuple[int, int]]) -> None:
-    """Give a scene its materials.
-
-    Args:
-        kinds: per material of the scene its look, and the number of its batch.
-    """
+    """Give a scene its materials; ``kinds``: per material of the scene its look, and the number of its batch."""
     for row, number in kinds:
         look = shown[row]
         extras = look.batch(number)

@@ -52,11 +52,7 @@ class Facts:
 
 
 def check_controller(controller: Controller, model: Facts) -> Iterator[Finding]:
-    """Yield what is wrong with a controller.
-
-    Args:
-        model: what it refers to.
-    """
+    """Yield what is wrong with a controller; ``model``: what it refers to."""
     yield from controller_numbers(controller)
     yield from controller_frame(controller, model.frames)
     yield from controller_node(controller, model.nodes)

@@ -81,10 +81,7 @@ def checked_model(model: MshModel, mode: Mode) -> tuple[MshModel, list[Finding]]
 
 
 def leave_out(model: MshModel) -> tuple[MshModel, list[Finding]]:
-    """A view of a model that passes ``check_model`` without errors.
-
-    Args:
-        model: as it was read; it is not changed.
+    """A view of a model that passes ``check_model`` without errors; ``model``: as it was read; it is not changed.
 
     Returns:
         The view, which shares all valid tables, and the findings about the model; its

@@ -72,11 +72,7 @@ class Section:
 
 @dataclass(frozen=True)
 class BuildDat:
-    """The lines of the file.
-
-    Attributes:
-        lines: the raw lines with their ends (CRLF, LF or CR; the last one may have none).
-    """
+    """The lines of the file; ``lines``: the raw lines with their ends (CRLF, LF or CR; the last one may have none)."""
 
     lines: tuple[bytes, ...]
 

@@ -179,11 +179,7 @@ def read_rsli(data: memoryview | bytes, label: str) -> RsliLibrary:
 
 
 def decipher(data: memoryview | bytes, seed: int) -> bytes:
-    """Return bytes deciphered, or enciphered: the cipher is its own reverse.
-
-    Args:
-        seed: the low 16 bits count.
-    """
+    """Return bytes deciphered, or enciphered: the cipher is its own reverse; ``seed``: the low 16 bits count."""
     low, high = seed & 0xFF, (seed >> 8) & 0xFF
     key = bytearray()
     met: dict[tuple[int, int], int] = {}

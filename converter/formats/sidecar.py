@@ -124,11 +124,7 @@ class Description:
 
 @dataclass(frozen=True)
 class Sidecar:
-    """A description and the source's bytes.
-
-    Attributes:
-        attached: the models and the terrain that a unit or mission shows.
-    """
+    """A description and the source's bytes; ``attached``: the models and the terrain that a unit or mission shows."""
 
     description: Description
     source: memoryview | bytes

@@ -64,10 +64,7 @@ def _check(task: CheckTask) -> Outcome:
 
 
 def check_tasks(inputs: Sequence[Path]) -> tuple[list[CheckTask], CheckRun]:
-    """What there is to check, and a run that knows what there is not.
-
-    Args:
-        inputs: directories, archives, other files.
+    """What there is to check, and a run that knows what there is not; ``inputs``: directories, archives, other files.
 
     Raises:
         ConversionError: an input is not there.

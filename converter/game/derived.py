@@ -37,11 +37,7 @@ _NONE = np.zeros(0, np.int64)
 
 
 class NotComputed(ConversionError):
-    """Something cannot be computed.
-
-    Attributes:
-        key: the table.
-    """
+    """Something cannot be computed; ``key``: the table."""
 
     def __init__(self, key: str, row: int) -> None:
         super().__init__("cannot be computed again", row=row)

@@ -106,10 +106,7 @@ class Games:
         door.put(file, data, self.mine, item=item)
 
     def take_back_rest(self, path: Path) -> None:
-        """Take back what is mine in every file of a game that was not opened.
-
-        Args:
-            path: a file of the game.
+        """Take back what is mine in every file of a game that was not opened; ``path``: a file of the game.
 
         Raises:
             ConversionError: a file cannot be read.

@@ -74,10 +74,7 @@ class Brought:
         }
 
     def was(self, file: str) -> bytes | None:
-        """Return a file that something was brought into as it is without that.
-
-        Args:
-            file: what reports call it.
+        """Return a file that something was brought into as it is without that; ``file``: what reports call it.
 
         Returns:
             Its bytes; ``None``: an edit made the file.

@@ -96,11 +96,7 @@ def merge(changes: TableChanges, before: bytes) -> bytes:
 
 
 class _Merge:
-    """One merge.
-
-    Attributes:
-        again: derived rows that both changed, by table.
-    """
+    """One merge; ``again``: derived rows that both changed, by table."""
 
     def __init__(self, changes: TableChanges, current: Split, state: States) -> None:
         self.changes, self.current = changes, current

@@ -190,10 +190,7 @@ def camera_axes() -> NDArray[np.float64]:
 
 
 def camera_place(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """What the camera looks at, and where it stands to see all points.
-
-    Args:
-        points: (n, 3) in glTF axes.
+    """What the camera looks at, and where it stands to see all points; ``points``: (n, 3) in glTF axes.
 
     Returns:
         Focal point and position, (3,) each.

@@ -173,11 +173,7 @@ class LoadedScene(Loaded):
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedContainer(LoadedScene):
-    """An NRes file: a model, a terrain or an areal map.
-
-    Attributes:
-        archive: its own container.
-    """
+    """An NRes file: a model, a terrain or an areal map; ``archive``: its own container."""
 
     archive: Archive
 

@@ -33,11 +33,7 @@ from .registry import Game
 
 
 def check_registry_file(archive: Archive, game: Game | None) -> Iterator[Finding]:
-    """Yield findings about a registry.
-
-    Args:
-        game: the game whose files it names; ``None``: files are not looked for.
-    """
+    """Yield findings about a registry; ``game``: the game whose files it names; ``None``: files are not looked for."""
     registry = read_registry(archive)
     yield from registry.check()
     for entry in archive.entries if game is not None else ():

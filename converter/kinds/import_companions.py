@@ -315,11 +315,7 @@ def rows_now(identified: Identified, rows: Mapping[int, int], stored: Scene) -> 
 
 
 def why_locked(about: Description, ending: str = WEAR_ENDING) -> str:
-    """Return why the ``.wea`` of a sidecar cannot be changed, ``""`` where it can.
-
-    Args:
-        ending: of the file's name.
-    """
+    """Return why the ``.wea`` of a sidecar cannot be changed, ``""`` where it can; ``ending``: of the file's name."""
     before = about.companions.get(ending, b"")
     if not before and about.materials:
         return (

@@ -42,10 +42,7 @@ from .terrain import differences_of as differences_of_terrain
 
 
 def import_mission(kept: Sidecar, imported: ImportedScene, options: ImportOptions, gltf: Path) -> ImportResult:
-    """Import a mission that was edited.
-
-    Args:
-        gltf: its path; a game that it lies in is known.
+    """Import a mission that was edited; ``gltf``: its path; a game that it lies in is known.
 
     Raises:
         ConversionError: unreadable, or an object of something that nothing is known of.

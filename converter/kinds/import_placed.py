@@ -40,17 +40,10 @@ class _Source:
 
 
 class ShownFiles:
-    """The models and the terrain that the glTF of a unit or mission shows.
-
-    Attributes:
-        shown: what it shows.
-    """
+    """The models and the terrain that the glTF of a unit or mission shows; ``shown``: what it shows."""
 
     def __init__(self, kept: Sidecar) -> None:
-        """Read what is attached to a sidecar.
-
-        Args:
-            kept: that of a unit or mission.
+        """Read what is attached to a sidecar; ``kept``: that of a unit or mission.
 
         Raises:
             ConversionError: something attached cannot be read.

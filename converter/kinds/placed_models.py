@@ -69,10 +69,7 @@ class LoadedAssembly(LoadedScene):
 
 
 def require_game(path: Path, options: ExportOptions) -> Game:
-    """Return the game that a unit or a mission is resolved in.
-
-    Args:
-        options: the game that the user named.
+    """Return the game that a unit or a mission is resolved in; ``options``: the game that the user named.
 
     Raises:
         ConversionError: there is none.
@@ -349,10 +346,7 @@ class GameAssets:
 
 
 def game_assets(root: Path, options: ExportOptions) -> GameAssets:
-    """Load every model and every unit of a game.
-
-    Args:
-        root: the directory that has ``objects.rlb``.
+    """Load every model and every unit of a game; ``root``: the directory that has ``objects.rlb``.
 
     Raises:
         ConversionError: the registry cannot be read.

@@ -116,11 +116,7 @@ def model_archives(root: Path) -> list[str]:
 
 @dataclass
 class Game:
-    """A game's directory.
-
-    Attributes:
-        root: the directory that has ``objects.rlb``.
-    """
+    """A game's directory; ``root``: the directory that has ``objects.rlb``."""
 
     root: Path
     _folders: dict[Path, dict[str, str]] = field(default_factory=dict, repr=False)

@@ -205,11 +205,7 @@ class Full(NamedTuple):
 
 
 def to_compact(flags: U32) -> Compact:
-    """Convert full flags to compact masks (``sub_10013FC0``, ``sub_10014090``).
-
-    Args:
-        flags: (...) uint32.
-    """
+    """Convert full flags to compact masks (``sub_10013FC0``, ``sub_10014090``); ``flags``: (...) uint32."""
     flags = np.asarray(flags, np.uint32)
     main = _remap(flags, COMPACT_MAIN)
     material = _remap(flags, COMPACT_MATERIAL)
@@ -330,10 +326,7 @@ def sphere_radius(center: F32, points: NDArray[np.floating]) -> np.float32:
 
 
 def slot_bounds(corners: F32) -> dict[str, object]:
-    """Return the bound fields of a slot, node-local.
-
-    Args:
-        corners: (T, 3, 3) float32 corner positions.
+    """Return the bound fields of a slot, node-local; ``corners``: (T, 3, 3) float32 corner positions.
 
     Returns:
         ``aabb_min``, ``aabb_max``, ``sphere_center``, ``sphere_radius``, ``area``, ``volume``.

@@ -162,11 +162,7 @@ def _triangles(scene: Scene, part: Part) -> _Level:
 
 
 class _Levels:
-    """Levels of one part, each made of the one before.
-
-    Attributes:
-        diagonal: of the part's box.
-    """
+    """Levels of one part, each made of the one before; ``diagonal``: of the part's box."""
 
     def __init__(self, streams: Streams, part: Part, whole: _Level, limit: float) -> None:
         self.streams, self.whole, self.limit = streams, whole, limit

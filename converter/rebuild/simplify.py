@@ -32,11 +32,7 @@ _Made = tuple[list[int], list[int], float, dict[int, int]]
 
 
 class Simplifier:
-    """The triangles of a part in the making.
-
-    Attributes:
-        points: (V, 3), each place once.
-    """
+    """The triangles of a part in the making; ``points``: (V, 3), each place once."""
 
     def __init__(self, points: F64, faces: I64, material: I64, limit: float, wedges: I64 | None = None) -> None:
         """Start with all triangles.
