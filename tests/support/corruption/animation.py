@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.corruption.base import INF, NAN, NONE, NotHere, Nres, Table, of_model, sound_nodes
+from tests.support.corruption.base import INF, NAN, NONE, NotHere, Nres, Table, change, of_model, sound_nodes
 
 
 def _mapped(box: Nres, least: int = 0) -> tuple[Table, int]:
@@ -15,6 +15,14 @@ of_model.table(
     [
         ("node-fallback", "fallback-past-the-keys", lambda box: sound_nodes(box).set(0, 6, "H", 65535)),
         ("node-map", "map-past-the-table", lambda box: sound_nodes(box).set(0, 4, "H", 65000)),
+        ("node-map", "frame-count-huge", lambda box: (_mapped(box), change(box.entry(19), attr2=4294967295))),
+        ("key-finite", "key-time-infinite", lambda box: (sound_nodes(box), box.table(8).set(0, 12, "f", INF))),
+        ("key-finite", "key-position-nan", lambda box: (sound_nodes(box), box.table(8).set(0, 4, "f", NAN))),
+        ("key-zero", "rotation-of-zeros", lambda box: (sound_nodes(box), box.table(8).set(0, 16, "4h", 0, 0, 0, 0))),
+        ("frame-count", "no-frames", lambda box: (sound_nodes(box), change(box.entry(19), attr2=0))),
+        ("track-start", "run-starts-late", lambda box: (sound_nodes(box), box.table(8).set(0, 12, "f", 0.5))),
+        ("key-finite", "key-position-huge", lambda box: (sound_nodes(box), box.table(8).set(0, 4, "f", 3e38))),
+        ("map-tile", "map-nobody-uses", lambda box: (sound_nodes(box), box.table(19).append(b"\x00\x00"))),
     ]
 )
 
@@ -23,24 +31,6 @@ of_model.table(
 def fallback_just_past_the_keys(box: Nres) -> None:
     nodes = sound_nodes(box)
     nodes.set(len(nodes) - 1, 6, "H", len(box.table(8)))
-
-
-@of_model("node-map")
-def frame_count_huge(box: Nres) -> None:
-    _mapped(box)
-    box.entry(19).attr2 = 0xFFFFFFFF
-
-
-@of_model("key-finite")
-def key_time_infinite(box: Nres) -> None:
-    sound_nodes(box)
-    box.table(8).set(0, 12, "f", INF)
-
-
-@of_model("key-finite")
-def key_position_nan(box: Nres) -> None:
-    sound_nodes(box)
-    box.table(8).set(0, 4, "f", NAN)
 
 
 @of_model("key-none")
@@ -80,22 +70,10 @@ def rotation_of_half_length(box: Nres) -> None:
     box.table(8).set(0, 16, "4h", 8191, 8191, 8191, 8191)
 
 
-@of_model("key-zero")
-def rotation_of_zeros(box: Nres) -> None:
-    sound_nodes(box)
-    box.table(8).set(0, 16, "4h", 0, 0, 0, 0)
-
-
 @of_model("key-range")
 def rotation_below_the_range(box: Nres) -> None:
     sound_nodes(box)
     box.table(8).set(0, 16, "4h", -32768, 0, 0, 0)
-
-
-@of_model("frame-count")
-def no_frames(box: Nres) -> None:
-    sound_nodes(box)
-    box.entry(19).attr2 = 0
 
 
 @of_model("frame-end")
@@ -133,12 +111,6 @@ def fallbacks_fall(box: Nres) -> None:
         raise NotHere
     nodes.set(1, 6, "H", nodes.get(2, 6))
     nodes.set(2, 6, "H", 0)
-
-
-@of_model("track-start")
-def run_starts_late(box: Nres) -> None:
-    sound_nodes(box)
-    box.table(8).set(0, 12, "f", 0.5)
 
 
 @of_model("track-short")
@@ -203,19 +175,7 @@ def no_keys_at_all(box: Nres) -> None:
     entry.attr1 = 0
 
 
-@of_model("key-finite")
-def key_position_huge(box: Nres) -> None:
-    sound_nodes(box)
-    box.table(8).set(0, 4, "f", 3e38)
-
-
 @of_model("map-words")
 def map_word_past_the_fallback(box: Nres) -> None:
     nodes, row = _mapped(box)
     box.table(19).set(nodes.get(row, 4), 0, "H", 0xFFFF)
-
-
-@of_model("map-tile")
-def map_nobody_uses(box: Nres) -> None:
-    sound_nodes(box)
-    box.table(19).append(b"\0\0")

@@ -94,13 +94,9 @@ of_map.table(
         ("areal-link", "link-past-the-edges", lambda land: land.put(land.linked()[0] + 4, "i", 1000)),
         ("areal-cell-id", "cell-lists-no-areal", lambda land: land.put(land.full_cell() + 2, "H", 0xFFFF)),
         ("areal-vertex-finite", "vertex-huge", lambda land: land.put(land.records[0] + 56, "f", 3e38)),
+        ("areal-size", "one-areal-too-many", lambda land: change(land.entry, attr1=land.entry.attr1 + 1)),
     ]
 )
-
-
-@of_map("areal-size")
-def one_areal_too_many(land: Map) -> None:
-    land.entry.attr1 += 1
 
 
 @of_map("areal-tail")

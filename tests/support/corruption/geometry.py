@@ -15,6 +15,7 @@ of_model.table(
         ("triangle-count", "descriptor-too-many", lambda box: box.table(7).append()),
         ("triangle-link", "neighbour-past-the-table", lambda box: box.table(7).set(0, 2, "H", 0xFFFE)),
         ("triangle-unit", "normal-zero", lambda box: box.table(7).set(0, 8, "3h", 0, 0, 0)),
+        ("lightmap-table", "lightmaps-without-coordinates", lambda box: (of_dialect(box, "retail"), box.remove(18))),
     ]
 )
 
@@ -121,12 +122,6 @@ def lightmap_coordinates_without_lightmaps(box: Nres) -> None:
         raise NotHere
     count = len(box.table(3))
     box.add(18, bytes(4 * count), count, 0, 4)
-
-
-@of_model("lightmap-table")
-def lightmaps_without_coordinates(box: Nres) -> None:
-    of_dialect(box, "retail")
-    box.remove(18)
 
 
 @of_model("triangle-count")

@@ -56,6 +56,13 @@ of_model.table(
         ("graph-link", "graph-link-past-the-points", lambda box: pack("<I", _graph(box), 44, 2)),
         ("vertex-finite", "position-huge", lambda box: box.table(3).set(0, 0, "f", 3e38)),
         ("model-tables", "no-entries", lambda box: box.entries.clear()),
+        ("entry-attr1", "slot-count-wrong", lambda box: change(box.entry(2), attr1=box.entry(2).attr1 + 1)),
+        ("entry-attr1", "map-count-wrong", lambda box: change(box.entry(19), attr1=box.entry(19).attr1 + 7)),
+        ("slot-triangles", "triangles-past-the-table", lambda box: (box.entry(7), box.table(2).set(0, 0, "H", 60000))),
+        ("slot-triangles", "triangle-count-huge", lambda box: (box.entry(7), box.table(2).set(0, 2, "H", 65535))),
+        ("slot-unused", "slot-nobody-uses", lambda box: (sound_nodes(box), box.table(2).append())),
+        ("name-count", "one-name-too-many", lambda box: (sound_nodes(box), box.table(9).append())),
+        ("graph-size", "graph-counts-huge", lambda box: (_graph(box), change(box.entry(17), attr1=4294967295))),
     ]
 )
 
@@ -64,16 +71,6 @@ of_model.table(
 def two_position_tables(box: Nres) -> None:
     entry = box.entry(3)
     box.add(3, bytes(entry.data), entry.attr1, entry.attr2, entry.attr3)
-
-
-@of_model("entry-attr1")
-def slot_count_wrong(box: Nres) -> None:
-    box.entry(2).attr1 += 1
-
-
-@of_model("entry-attr1")
-def map_count_wrong(box: Nres) -> None:
-    box.entry(19).attr1 += 7
 
 
 @of_model("vertex-unreached")
@@ -163,30 +160,12 @@ def _drawn(box: Nres) -> int:
     return slots.first(wanted)
 
 
-@of_model("slot-triangles")
-def triangles_past_the_table(box: Nres) -> None:
-    box.entry(7)
-    box.table(2).set(0, 0, "H", 60000)
-
-
-@of_model("slot-triangles")
-def triangle_count_huge(box: Nres) -> None:
-    box.entry(7)
-    box.table(2).set(0, 2, "H", 0xFFFF)
-
-
 @of_model("slot-cover")
 def one_triangle_less(box: Nres) -> None:
     slots = box.table(2)
     box.entry(7)
     row = slots.first(lambda r: slots.get(r, 2) > 1)
     slots.set(row, 2, "H", slots.get(row, 2) - 1)
-
-
-@of_model("slot-unused")
-def slot_nobody_uses(box: Nres) -> None:
-    sound_nodes(box)
-    box.table(2).append()
 
 
 @of_model("slot-box")
@@ -248,12 +227,6 @@ def string_without_end(box: Nres) -> None:
     raise NotHere
 
 
-@of_model("name-count")
-def one_name_too_many(box: Nres) -> None:
-    sound_nodes(box)
-    box.table(9).append()
-
-
 def _graph(box: Nres) -> bytearray:
     """Two points and a link, valid."""
     entry = box.entry(17)
@@ -261,12 +234,6 @@ def _graph(box: Nres) -> bytearray:
     entry.data[:] = points + struct.pack("<10I", 0, 1, *[0xFFFFFFFF] * 8)
     entry.attr1, entry.attr2 = 2, 1
     return entry.data
-
-
-@of_model("graph-size")
-def graph_counts_huge(box: Nres) -> None:
-    _graph(box)
-    box.entry(17).attr1 = 0xFFFFFFFF
 
 
 @of_model("model-tables")

@@ -71,6 +71,8 @@ of_terrain.table(
         ("terrain-attr3", "stride-of-slots-wrong", lambda box: change(box.entry(2), attr3=64)),
         ("terrain-attr3", "stride-of-faces-wrong", lambda box: change(box.entry(21), attr3=0)),
         ("terrain-square-fine", "square-without-a-fine-slot", lambda box: box.table(1).set(0, 8, "H", NONE)),
+        ("terrain-slot-count", "slot-count-wrong", lambda box: change(box.entry(2), attr1=box.entry(2).attr1 + 1)),
+        ("terrain-attr1", "count-of-vertices-wrong", lambda box: change(box.entry(3), attr1=box.entry(3).attr1 + 1)),
     ]
 )
 
@@ -93,11 +95,6 @@ def too_many_faces(box: Nres) -> None:
     faces = box.table(21)
     last = bytes(faces.entry.data[-28:])
     faces.entry.data += last * (32768 - len(faces))
-
-
-@of_terrain("terrain-slot-count")
-def slot_count_wrong(box: Nres) -> None:
-    box.entry(2).attr1 += 1
 
 
 @of_terrain("terrain-reuse")
@@ -210,11 +207,6 @@ def face_drawn_twice(box: Nres) -> None:
 @of_terrain("terrain-attr1")
 def counts_of_squares_wrong(box: Nres) -> None:
     box.entry(1).attr1 += box.entry(1).attr2
-
-
-@of_terrain("terrain-attr1")
-def count_of_vertices_wrong(box: Nres) -> None:
-    box.entry(3).attr1 += 1
 
 
 @of_terrain("terrain-attr1")
