@@ -7,8 +7,6 @@ meets the tests that call its function, quickest first, until one fails. What su
 test is missing, or the mutant means the same.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import copy

@@ -1,7 +1,5 @@
 """What the benchmarks compare is the same work, and their table says what is so."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The extension's zip: no import by our names, the wheels listed, the same bytes every time."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import re

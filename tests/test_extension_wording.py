@@ -1,7 +1,5 @@
 """What the extension shows speaks of Blender's interface, not of commands and their pages."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import re

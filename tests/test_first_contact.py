@@ -1,7 +1,5 @@
 """``python3 dev.py demo`` where it cannot work: one of the right advice each, tried for real."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess

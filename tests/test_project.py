@@ -1,7 +1,5 @@
 """Rules about the project itself: layers, README, packaging."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import graphlib

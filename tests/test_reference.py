@@ -1,7 +1,5 @@
 """The format reference speaks of every field of every record, and of nothing else."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """What ``python3 dev.py release`` refuses, and that its files do not say when they were made."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import random

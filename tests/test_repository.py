@@ -1,7 +1,5 @@
 """What a repository's host and the package index show: addresses, citation, workflow, templates."""
 
-from __future__ import annotations
-
 import email
 import re
 import shutil

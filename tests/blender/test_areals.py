@@ -1,7 +1,5 @@
 """Areal maps edited in real Blender, by its own importer and exporter, in a whole game."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

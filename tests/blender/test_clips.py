@@ -1,7 +1,5 @@
 """Clips through real Blender: scenes at other frame rates, and options that damage a clip."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Vertex colours through real Blender, which writes VEC3 on some meshes and VEC4 on others."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Edits that an artist makes in real Blender: they arrive, and touch only what they must."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

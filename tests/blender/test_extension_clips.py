@@ -1,7 +1,5 @@
 """Clips through the extension: a frame of Blender is a frame of the game, at any frame rate."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Status and undo of a game in the panel, a game that was moved, and a .blend to give away."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Materials, textures and their libraries through the extension in real Blender."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Units and missions through the extension in real Blender."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A model made in Blender is put into the game and a mission, through the extension."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a mission or unit places is one object: selected, moved, copied and deleted whole."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

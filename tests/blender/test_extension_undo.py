@@ -1,7 +1,5 @@
 """Blender's undo takes back scenes, not files; the panel shows what was written, and only that."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

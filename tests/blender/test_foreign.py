@@ -1,7 +1,5 @@
 """Scenes made in real Blender by hand convert, or say what is in the way."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A whole game directory through real Blender: untouched, and with three models edited."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

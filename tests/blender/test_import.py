@@ -1,7 +1,5 @@
 """Real Blender imports our files and sees what the recorded truth says."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

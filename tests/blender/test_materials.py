@@ -1,7 +1,5 @@
 """Materials and textures edited in real Blender arrive in the game, and nothing else changes."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Nodes mirrored in real Blender: what moves below them is where Blender shows it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

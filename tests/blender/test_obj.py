@@ -1,7 +1,5 @@
 """Materials of an OBJ through real Blender: untouched, and with an artist's edits."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What real Blender writes with damaging options is recognised, and the option named."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

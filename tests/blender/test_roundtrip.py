@@ -1,7 +1,5 @@
 """msh -> glb -> real Blender (import, export, nothing touched) -> msh is byte-identical."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

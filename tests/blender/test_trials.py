@@ -1,7 +1,5 @@
 """Causes of silent edits, in real Blender through the extension: each trial is exact, or named (``trials.py``)."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

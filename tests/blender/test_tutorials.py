@@ -1,7 +1,5 @@
 """The steps of the tutorials, done by real Blender: they do what the pages say."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Compare what Blender shows of an edited scene with a glTF file of the result: no code of the product."""
 
-from __future__ import annotations
-
 import io
 import re
 from functools import cache

@@ -3,8 +3,6 @@
 An edit returns names; a message about any of them names the edit.
 """
 
-from __future__ import annotations
-
 import trial_clips
 import trial_levels
 import trial_looks

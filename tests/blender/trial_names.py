@@ -1,7 +1,5 @@
 """Print the names of the trials' edits as JSON, without Blender: its modules are stood in for."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

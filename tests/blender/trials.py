@@ -8,8 +8,6 @@ it. Anything else is *silent*, and the command fails. ``loud``: exact, though a 
 something is not applied.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import io

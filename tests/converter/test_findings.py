@@ -1,7 +1,5 @@
 """Findings: one about all rows that break a rule."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from msh_gltf.converter.findings import Bad, Finding, Place, found

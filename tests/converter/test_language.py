@@ -1,7 +1,5 @@
 """Messages in Russian: what users see daily is translated, names stay, and the catalogue has nothing stale."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The examples, and the game that their script makes."""
 
-from __future__ import annotations
-
 import atexit
 import functools
 import runpy

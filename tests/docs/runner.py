@@ -17,8 +17,6 @@ Blocks of other languages (``text``, ``sh``, ...) are not run. The project's com
 scripts, are called in this process; everything else goes to bash.
 """
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import io

@@ -1,7 +1,5 @@
 """The command reference, the man pages, ``--help`` and the completion come from one place."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

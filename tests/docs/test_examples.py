@@ -1,7 +1,5 @@
 """The example game, and the scripts that the tutorials use."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

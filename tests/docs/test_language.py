@@ -1,7 +1,5 @@
 """Code, messages and pages use the field's terms: private words stay out."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

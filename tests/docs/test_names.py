@@ -3,8 +3,6 @@
 Decisions and the changelog are left out: they tell of what was.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every page of the documentation does what it says: its blocks are run."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The patterns for Kaitai Struct and ImHex read what the converter reads (docs/make_patterns.py)."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import re

@@ -1,7 +1,5 @@
 """The pictures of the documentation show what is there now."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys

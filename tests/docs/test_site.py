@@ -1,7 +1,5 @@
 """The site: built strictly, every link leads somewhere, nothing comes from the network."""
 
-from __future__ import annotations
-
 import html
 import importlib.util
 import json

@@ -1,7 +1,5 @@
 """What the tutorials say of messages and codes is what the program says."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

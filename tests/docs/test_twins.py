@@ -1,7 +1,5 @@
 """A Russian page (``NAME.ru.md``) is built like its English original, and has the same code."""
 
-from __future__ import annotations
-
 import re
 import runpy
 from itertools import pairwise

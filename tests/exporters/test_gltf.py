@@ -1,7 +1,5 @@
 """The glTF against recorded truth, name by name, and against the Khronos validator."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Materials as the game shows them: colours, textures, translucency, in the glTF and back."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Models that are placed together as glTF: what is shared, where everything stands."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

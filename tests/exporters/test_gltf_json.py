@@ -1,7 +1,5 @@
 """JSON text of glTF objects, some of it encoded before the rest."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

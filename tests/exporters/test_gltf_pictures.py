@@ -1,7 +1,5 @@
 """Pictures beside the glTF, lightmaps, silhouettes, and the ground of terrains."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import shutil

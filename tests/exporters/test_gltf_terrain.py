@@ -1,7 +1,5 @@
 """Terrains and areal maps as glTF: against recorded truth, name by name, and the validator."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

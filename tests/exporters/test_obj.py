@@ -1,7 +1,5 @@
 """The OBJ text against recorded truth and against the glTF, read by a parser of its own."""
 
-from __future__ import annotations
-
 import dataclasses
 from io import BytesIO
 from pathlib import Path

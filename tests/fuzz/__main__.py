@@ -1,7 +1,5 @@
 """``python -m tests.fuzz --target nres --executions 1000000``; see docs/fuzzing.md."""
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import platform

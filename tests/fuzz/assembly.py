@@ -1,7 +1,5 @@
 """Targets of the readers of registries, units and missions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.fuzz.engine import Target

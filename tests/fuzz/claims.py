@@ -1,7 +1,5 @@
 """Mutations that make a file claim much: long durations, high counts, deep trees."""
 
-from __future__ import annotations
-
 import json
 import random
 import struct

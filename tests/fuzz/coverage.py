@@ -5,8 +5,6 @@ cannot, so a function is traced only while it has lines that never ran, and ever
 longer it shows nothing new.
 """
 
-from __future__ import annotations
-
 import dis
 import sys
 from types import CodeType, FrameType

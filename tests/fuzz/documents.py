@@ -1,7 +1,5 @@
 """Small glTF documents that together use every feature that is read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

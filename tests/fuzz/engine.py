@@ -1,7 +1,5 @@
 """The loop: mutate, run, keep what reaches new lines, remember what must not happen."""
 
-from __future__ import annotations
-
 import random
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Pipelines of units, missions and registries: a small game in, glTF out, and back."""
 
-from __future__ import annotations
-
 import json
 import random
 import struct

@@ -1,7 +1,5 @@
 """Small files that claim to be huge, one or more per format: ``(name, target, bytes)``."""
 
-from __future__ import annotations
-
 import base64
 import struct
 import zlib

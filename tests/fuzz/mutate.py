@@ -4,8 +4,6 @@ A structured mutator changes one thing inside and makes the outside fit again, s
 get past the first checks. None of them shares code with the readers.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

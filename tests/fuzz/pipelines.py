@@ -1,7 +1,5 @@
 """Whole pipelines: a file and what lies beside it in, other files out; all in this process."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """One target per reader: bytes in, a value or a ``ConversionError`` out."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from functools import cache

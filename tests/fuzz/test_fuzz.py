@@ -1,7 +1,5 @@
 """The short run of every target, and every input that ever did what it must not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

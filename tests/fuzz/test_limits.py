@@ -1,7 +1,5 @@
 """Counts and sizes are looked at before memory is taken; nothing in a file runs or leads out."""
 
-from __future__ import annotations
-
 import ast
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """A model in one piece: buffers and pictures that lie beside it come in, nothing else does."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Needs Playwright (the ``test`` extra) and a Chromium that is on the PATH; nothing is downloaded.
 """
 
-from __future__ import annotations
-
 import functools
 import http.server
 import importlib.util

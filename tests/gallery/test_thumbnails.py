@@ -1,7 +1,5 @@
 """``--thumbnails``: pictures that show the models, made once, by real VTK."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

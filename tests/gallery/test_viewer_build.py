@@ -1,7 +1,5 @@
 """The viewer that is in the repository is what its source and the pinned packages give."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Vertex colours (COLOR_0): every legal type, mixed over the primitives of a file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

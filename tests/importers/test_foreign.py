@@ -3,8 +3,6 @@
 Built by trimesh, by DracoPy, and by hand straight from the specification. What comes out is
 compared in world space with what the file holds."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Extensions of glTF: instances, hidden nodes, those of appearance, those that are refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """OBJ files of other tools, and hostile ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Which texture coordinates of a glTF go into a model."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

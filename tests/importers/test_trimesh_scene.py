@@ -1,7 +1,5 @@
 """Scenes of trimesh: what they do not say is made up as it should be."""
 
-from __future__ import annotations
-
 import numpy as np
 import trimesh
 

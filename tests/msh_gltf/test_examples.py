@@ -1,7 +1,5 @@
 """The examples in the docstrings of the API are run, as a user would type them."""
 
-from __future__ import annotations
-
 import doctest
 import shutil
 from pathlib import Path

@@ -3,8 +3,6 @@
 A real environment: links to the dependencies' files, as they are installed here.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import shutil
 import subprocess

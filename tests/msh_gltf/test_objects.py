@@ -1,7 +1,5 @@
 """Models as objects in memory: bytes, files, pygltflib's and trimesh's, and back."""
 
-from __future__ import annotations
-
 import copy
 import io
 import os

@@ -3,8 +3,6 @@
 The environment has the dependencies of the one that runs the tests, but not its ``msh_gltf``.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import shutil

@@ -1,7 +1,5 @@
 """NRes, read with ``struct`` alone."""
 
-from __future__ import annotations
-
 import itertools
 import struct
 from collections import Counter

@@ -1,7 +1,5 @@
 """A landscape and its areal map."""
 
-from __future__ import annotations
-
 import math
 import struct
 from collections import Counter

@@ -1,7 +1,5 @@
 """A core model: every statement about its tables, one triangle at a time."""
 
-from __future__ import annotations
-
 import math
 import struct
 from collections import Counter

@@ -1,7 +1,5 @@
 """Units, missions and controllers: records that must end where the file ends."""
 
-from __future__ import annotations
-
 import struct
 from collections import Counter
 from typing import Any

@@ -4,8 +4,6 @@ The writers of ``converter/formats`` are wrapped before anything imports them. W
 no problem that the files which it read did not have: for each code, no more than the worst of them.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import sys

@@ -1,7 +1,5 @@
 """The second reader: the bundled files are sound, and it sees what is planted."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from functools import partial

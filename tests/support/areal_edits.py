@@ -1,7 +1,5 @@
 """What edits of areals are compared with: second implementations, and what must hold after."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import pairwise
 

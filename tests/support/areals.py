@@ -1,7 +1,5 @@
 """Areal maps for tests, and second implementations of what one asks them."""
 
-from __future__ import annotations
-
 import heapq
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A game of a registry, a robot, a building and a mission, which can be broken part by part."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any

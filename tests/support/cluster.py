@@ -1,7 +1,5 @@
 """A local dask cluster of two worker processes; prints its address and their ids, then waits."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

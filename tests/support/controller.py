@@ -1,7 +1,5 @@
 """Controllers as bytes, by ``struct``: they share no code with the project."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -5,8 +5,6 @@ may name a folder of whole fake games (``*/game``, ``*/truth/manifest.json``); t
 of theirs is tested too.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Real faults for the commands: signals at a chosen step, limits, small file systems."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """glTF files by hand straight from the specification, and what they show in world space."""
 
-from __future__ import annotations
-
 import base64
 import json
 from pathlib import Path

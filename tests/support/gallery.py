@@ -1,7 +1,5 @@
 """Games for the gallery, and where a model's corners are in a picture: reference cameras."""
 
-from __future__ import annotations
-
 import math
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Small fake games made of the bundled models: archives, loose files, and junk."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Edited entries by the project's own importer, and what their files are checked by."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Invalid files: one for each error code of the Khronos validator (its ``ISSUES.md``)."""
 
-from __future__ import annotations
-
 import base64
 import copy
 import json

@@ -4,8 +4,6 @@ Differences within what a model can store (quaternions of 16 bits, normals of 8,
 in steps of 1 / 1024) are none.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any

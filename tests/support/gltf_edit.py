@@ -1,7 +1,5 @@
 """Rewrite a .glb as other tools do: other layouts of the same content, and small edits."""
 
-from __future__ import annotations
-
 import base64
 import json
 import struct

@@ -1,7 +1,5 @@
 """Files for what glTF 2.0 demands of a reader of extensions; rows of ``gltf_rules``."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.support.foreign import QUAD, Builder

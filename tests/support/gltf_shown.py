@@ -5,8 +5,6 @@ says: nodes of the hierarchy are nodes, objects with ``lod`` and ``group`` (or s
 which follow their node.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A second reader of glTF, for tests only: plain JSON and matrices, no code of the project."""
 
-from __future__ import annotations
-
 import base64
 import json
 import struct

@@ -1,7 +1,5 @@
 """Edits of models and of the terrain inside the glTF of a mission."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """A mission whose models have all that a model can show: clips, points, lightmaps, colours."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

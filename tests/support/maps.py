@@ -1,7 +1,5 @@
 """Levels with recorded truth: the bundled ones, and a whole corpus where one is named."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import cached_property

@@ -3,8 +3,6 @@
 An edit changes files of an output directory, or says that it has no place there (``NotHere``).
 """
 
-from __future__ import annotations
-
 import io
 import shutil
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """OBJ files for tests: ours, and some by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Edits of parts in a glTF file, and what an import makes of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple

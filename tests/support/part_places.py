@@ -4,8 +4,6 @@ And edits that move parts, nodes, or the origin of a node below its mesh, as Ble
 *Set Origin* do.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

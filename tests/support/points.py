@@ -1,7 +1,5 @@
 """Control points as the game's files have them; the corpus has random bytes in their place."""
 
-from __future__ import annotations
-
 import struct
 
 Point = tuple[str, int, tuple[float, float, float], tuple[float, float, float]]

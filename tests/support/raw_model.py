@@ -1,7 +1,5 @@
 """Second implementations of what one asks models, in plain numbers."""
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Iterator

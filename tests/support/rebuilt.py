@@ -1,7 +1,5 @@
 """Models that were rebuilt."""
 
-from __future__ import annotations
-
 from msh_gltf.converter.formats.model import MshModel, read_model
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.options import ImportOptions

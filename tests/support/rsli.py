@@ -1,7 +1,5 @@
 """RsLi libraries as bytes: a cipher and packers that share no code with the project."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Run the commands as a user does, and other helpers that several tests share."""
 
-from __future__ import annotations
-
 import io
 import os
 import subprocess

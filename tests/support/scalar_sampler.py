@@ -4,8 +4,6 @@ Reads the tables' bytes itself; shares nothing with the converter's sampler. Eve
 ``np.float32`` scalars is one binary32 operation.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 import warnings

@@ -1,7 +1,5 @@
 """A second reader of glTF: what the specification says that a file shows, by pygltflib and plain NumPy."""
 
-from __future__ import annotations
-
 import base64
 from pathlib import Path
 

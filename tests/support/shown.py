@@ -4,8 +4,6 @@ Ranges that leave their table are skipped one by one (docs/checks.md); nothing h
 shares code with the project.
 """
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 from typing import Any

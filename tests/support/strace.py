@@ -1,7 +1,5 @@
 """Run the commands under strace: what they ask of the system, and kills on the way."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

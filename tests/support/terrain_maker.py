@@ -1,7 +1,5 @@
 """Random terrains, made with plain Python: no code of the project but the container's."""
 
-from __future__ import annotations
-
 import struct
 from collections import defaultdict
 

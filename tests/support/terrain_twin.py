@@ -1,7 +1,5 @@
 """The rules of a rebuilt terrain, checked face by face in plain Python: no code of the project."""
 
-from __future__ import annotations
-
 import struct
 from collections import defaultdict
 from typing import Any

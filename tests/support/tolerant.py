@@ -1,7 +1,5 @@
 """Broken files of the catalogue, and their tolerant conversion in this process."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -4,8 +4,6 @@ FParkan (its unpacker, its later command and its validator) and ParkanPlayground
 what its packer reads).
 """
 
-from __future__ import annotations
-
 import json
 import re
 import struct

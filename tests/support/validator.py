@@ -1,7 +1,5 @@
 """The Khronos glTF validator, run by Node."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

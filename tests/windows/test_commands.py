@@ -1,7 +1,5 @@
 """The commands on Windows, one by one: the same bytes and exit codes as on Linux."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

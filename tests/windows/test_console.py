@@ -1,7 +1,5 @@
 """The commands in a console of Windows: names in code page 866, Ctrl-C, Ctrl-Break."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

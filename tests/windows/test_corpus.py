@@ -1,7 +1,5 @@
 """A whole game on Windows: out, edited by a script, back; the same bytes as on Linux, PNG aside."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Files and folders that are dropped on a command in Explorer, from its own console: outputs beside them."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

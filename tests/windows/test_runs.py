@@ -1,7 +1,5 @@
 """Runs over a game on Windows, with several processes: the same bytes as on Linux."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.support.game import make_game, snapshot

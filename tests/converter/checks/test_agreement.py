@@ -5,8 +5,6 @@ an error, under the code of the refusal. Units and missions are converted in a g
 otherwise; of a registry, the units that are found through it.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is found in areal maps, each rule broken by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Valid files have no errors, and no warnings but those that somebody put there on purpose."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every kind of the catalogue is found under its code, and converts or is refused in one line."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager

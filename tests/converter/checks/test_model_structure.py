@@ -1,7 +1,5 @@
 """Every check has a model that breaks it, and valid models have no errors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

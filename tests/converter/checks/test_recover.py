@@ -1,7 +1,5 @@
 """Tolerant conversion: what is broken is left out and nothing else, and comes back as it was."""
 
-from __future__ import annotations
-
 import random
 import struct
 from collections.abc import Callable

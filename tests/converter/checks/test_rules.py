@@ -1,7 +1,5 @@
 """The rules: each declared once, beside what finds it, and listed on the page of codes."""
 
-from __future__ import annotations
-
 import ast
 import re
 import runpy

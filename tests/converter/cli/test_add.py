@@ -1,7 +1,5 @@
 """``gltf2msh MODEL --into ARCHIVE --add``: one new model, its materials and its object key."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

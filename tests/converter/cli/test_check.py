@@ -1,7 +1,5 @@
 """``msh-inspect --check`` and ``--explain`` as a user meets them."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The commands as a user runs them: outputs, messages, exit codes."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

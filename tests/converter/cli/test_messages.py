@@ -1,7 +1,5 @@
 """What a line for the user is: in words, of a bounded length, with what to do next."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``msh-mod``: what it prints, its exit codes, and that it writes nothing when it refuses."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import zipfile

@@ -1,7 +1,5 @@
 """A field of a data class is the command's option, the library's attribute and a line of its docstring."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

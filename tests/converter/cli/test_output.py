@@ -1,7 +1,5 @@
 """What the commands print is safe for terminals, whatever names the files hold."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a user does wrong, and the whole line that each gives: it says what to do next."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """``--strict`` and ``--tolerant``: single models, whole games, real validator, real Blender."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

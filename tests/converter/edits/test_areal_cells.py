@@ -1,7 +1,5 @@
 """Cells of edited areals: which areals lie under a cell of the grid."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Areals are edited in a glTF file: what fits arrives in the map, anything else is named."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Links of edited areals: which edge is matched with which."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Edited areals: area, normal, anchor, links and cells follow, and nothing else changes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

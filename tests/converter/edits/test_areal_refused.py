@@ -1,7 +1,5 @@
 """Edits of areals that are refused, and anchors that are repaired."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A file that does not number its areals changes nothing: one line says so, and what to do."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Faces without a material, and names that cannot be written: reported, never row 0."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What materials show is compared with what they showed; colours and pictures are not read back."""
 
-from __future__ import annotations
-
 import base64
 import json
 import struct

@@ -1,7 +1,5 @@
 """Options of Blender's exporter that damage every vertex are recognised, and named."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Texture coordinates that words cannot hold: whole turns first, clamped only what is left."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

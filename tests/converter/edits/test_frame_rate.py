@@ -1,7 +1,5 @@
 """Which frames the times of a clip mean: rates, spacing, samples between frames, holds."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Pictures that an editor saved as JPEG or WebP: no texture is written again for that."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

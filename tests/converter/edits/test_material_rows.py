@@ -1,7 +1,5 @@
 """Materials renamed, added and assigned: what becomes of the ``.wea``, and what stays."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

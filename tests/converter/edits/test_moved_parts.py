@@ -1,7 +1,5 @@
 """Parts that were moved, copied, renamed, or stand in another place."""
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Parts (a cell of node, LOD and group each) that are missing from a file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Control points that were edited: what their ``.cpt`` becomes, and what stays."""
 
-from __future__ import annotations
-
 import shutil
 import struct
 from collections.abc import Callable

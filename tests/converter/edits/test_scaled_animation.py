@@ -3,8 +3,6 @@
 The file is evaluated by plain matrices here, the model that comes out by the runtime's sampler.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from tempfile import TemporaryDirectory

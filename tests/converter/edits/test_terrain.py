@@ -1,7 +1,5 @@
 """What a terrain has no place for is reported, with the object and a place; nothing else is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Materials of a terrain that are renamed or new: rows of Land1.wea and Land2.wea, or a reason."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

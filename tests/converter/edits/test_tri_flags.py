@@ -1,7 +1,5 @@
 """Flags of triangles: stated by objects and materials, kept where nothing is stated, exported."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

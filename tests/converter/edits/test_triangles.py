@@ -1,7 +1,5 @@
 """Matching triangles: in order, in any order, and where there are none."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -3,8 +3,6 @@
 ``MSH_GLTF_DISKS=40`` tries each command 40 times; the default is few.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import random

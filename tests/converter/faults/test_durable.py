@@ -1,7 +1,5 @@
 """Files of a game after a power cut: old or new, with the originals. strace shows the order."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

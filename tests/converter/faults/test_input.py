@@ -1,7 +1,5 @@
 """Inputs that vanish, shrink or change while they are read."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Killed or stopped before any change of a file: never a mixed pair that nobody notices."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

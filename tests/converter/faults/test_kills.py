@@ -3,8 +3,6 @@
 ``MSH_GLTF_KILLS=40`` kills each command 40 times and stops it 20 times; the default is few.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import random

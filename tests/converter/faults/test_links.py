@@ -1,7 +1,5 @@
 """Links in an output directory that came from somebody else: nothing is written through them."""
 
-from __future__ import annotations
-
 import ast
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Limits of the machine: memory, file descriptors, file sizes, temporary directories, times."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

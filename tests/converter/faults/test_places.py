@@ -1,7 +1,5 @@
 """Outputs where they cannot go: directories, long names, other file systems, full ones, links."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

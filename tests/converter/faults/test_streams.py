@@ -1,7 +1,5 @@
 """Standard streams that are closed, full, or have lost their reader."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Two runs at once: the second is refused, and nothing of the first is lost."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Areal maps: read, written, refused."""
 
-from __future__ import annotations
-
 import struct
 import tracemalloc
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """BuildDat.lst: every byte survives, findings name lines, edits touch only what they must."""
 
-from __future__ import annotations
-
 import json
 import re
 from itertools import pairwise

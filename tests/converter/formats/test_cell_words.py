@@ -1,7 +1,5 @@
 """The words of an areal map's cells."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

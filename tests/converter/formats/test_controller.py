@@ -1,7 +1,5 @@
 """``.ctl``: every byte back, what it names of its model, its ranges; the corpus as recorded."""
 
-from __future__ import annotations
-
 import json
 import struct
 from pathlib import Path

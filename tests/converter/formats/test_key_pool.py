@@ -1,7 +1,5 @@
 """The key pool: keys survive encoding and decoding in either order of the words."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

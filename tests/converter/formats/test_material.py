@@ -1,7 +1,5 @@
 """Materials against recorded truth; broken entries are named."""
 
-from __future__ import annotations
-
 import json
 import struct
 from dataclasses import replace

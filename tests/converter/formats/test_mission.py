@@ -1,7 +1,5 @@
 """Missions: every byte comes back, in every version; what is wrong is named with its place."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Core model tables: read, written, refused."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

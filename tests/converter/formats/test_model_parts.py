@@ -1,7 +1,5 @@
 """``.bas`` and ``.ndp``: every byte back, and the rings of the corpus as recorded."""
 
-from __future__ import annotations
-
 import json
 import struct
 from pathlib import Path

@@ -1,7 +1,5 @@
 """File names for entries: safe, unique, reversible."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

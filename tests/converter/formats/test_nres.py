@@ -1,7 +1,5 @@
 """NRes: any container survives reading and writing; one entry can be replaced alone."""
 
-from __future__ import annotations
-
 import os
 import struct
 import tracemalloc

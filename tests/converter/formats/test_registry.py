@@ -1,7 +1,5 @@
 """The object registry: which files a key means, by the game's rules."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Painted pixels arrive within the format's precision; everything else keeps its bytes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """RsLi libraries: the cipher, the packers, what is refused, and textures as PNG."""
 
-from __future__ import annotations
-
 import io
 import json
 import struct

@@ -1,7 +1,5 @@
 """The sidecar file: survives, and is refused when it is not what it says."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import struct

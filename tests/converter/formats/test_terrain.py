@@ -1,7 +1,5 @@
 """Terrains against recorded truth; every check has a terrain that breaks it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Textures against recorded pixels and a scalar reference; hostile headers are refused."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 from typing import Any

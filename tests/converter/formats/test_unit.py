@@ -1,7 +1,5 @@
 """Units: the tree of components, and every byte back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

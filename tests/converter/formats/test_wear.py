@@ -1,7 +1,5 @@
 """WEAR texts: every byte comes back, names by row, oddities named with their lines."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

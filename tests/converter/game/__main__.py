@@ -1,7 +1,5 @@
 """``python -m tests.converter.game 10000 300 [SEED]``: sequences on the class, and of commands."""
 
-from __future__ import annotations
-
 import secrets
 import sys
 from time import perf_counter

@@ -4,8 +4,6 @@ A small game, two output directories, another program that patches it, a second 
 to; commands that are killed on the way. ``python -m tests.converter.game`` runs many of them.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from functools import cache

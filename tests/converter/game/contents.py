@@ -1,7 +1,5 @@
 """What files of a game hold, whatever the layout of an archive."""
 
-from __future__ import annotations
-
 import hashlib
 
 from msh_gltf.converter.errors import ConversionError

@@ -3,8 +3,6 @@
 ``python -m tests.converter.game.hostile 200`` runs many; the gate runs some.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

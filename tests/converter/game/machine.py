@@ -5,8 +5,6 @@ keeps itself; it reads nothing of the vault but the numbers of transactions and 
 are kept.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

@@ -3,8 +3,6 @@
 A second implementation: it reads by the formats' readers, and zeroes what follows from other tables.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

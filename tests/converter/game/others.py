@@ -1,7 +1,5 @@
 """What others do to a game while somebody edits it: other programs, bad disks, received links, second runs."""
 
-from __future__ import annotations
-
 import os
 import shutil
 

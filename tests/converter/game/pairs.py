@@ -4,8 +4,6 @@ Each author edits a copy of a game and makes a mod; both mods are installed into
 What two mods have in common is told by second implementations of the formats (``parts``), row by row.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

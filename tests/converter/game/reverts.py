@@ -5,8 +5,6 @@ one, and prints the rows of the table in docs/fuzzing.md. Each is a text of the 
 module is loaded; the files stay as they are.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import traceback

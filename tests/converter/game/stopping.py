@@ -1,7 +1,5 @@
 """Processes that die, and disks that fail, at some call of the system."""
 
-from __future__ import annotations
-
 import os
 
 

@@ -1,7 +1,5 @@
 """``gltf2msh OUT_DIR --add``: new entries; and archives that take all of a model or nothing."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Archives as folders and back: the same bytes in every layout, and edits through the door of the game."""
 
-from __future__ import annotations
-
 import io
 import json
 import struct

@@ -1,7 +1,5 @@
 """The same work on a dask cluster, one of whose workers is killed: the same bytes."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

@@ -1,7 +1,5 @@
 """Differences between two versions of an entry: exact, bounded, and without the base's bytes."""
 
-from __future__ import annotations
-
 import re
 import tracemalloc
 import zlib

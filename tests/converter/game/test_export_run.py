@@ -1,7 +1,5 @@
 """``msh2gltf GAME_DIR -o OUT_DIR``: outputs, manifest, repeats, refusals."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

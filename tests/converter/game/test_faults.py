@@ -1,7 +1,5 @@
 """Runs that are killed, interrupted, or out of room: whole files only, and a repeat completes."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import random

@@ -1,7 +1,5 @@
 """``gltf2msh OUT_DIR --game GAME_DIR``: only what changed is replaced, nothing else moves."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

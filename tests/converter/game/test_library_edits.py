@@ -1,7 +1,5 @@
 """Edited colours and pictures arrive in the game's libraries, and nothing else does."""
 
-from __future__ import annotations
-
 import base64
 import json
 import shutil

@@ -1,7 +1,5 @@
 """RsLi libraries as folders and back: the same bytes, and edits packed as the entry was."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

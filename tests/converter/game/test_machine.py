@@ -4,8 +4,6 @@
 many more.
 """
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import HealthCheck, settings
 

@@ -1,7 +1,5 @@
 """Differences of two authors: merged in either order alike, or a conflict by table and row."""
 
-from __future__ import annotations
-
 import os
 from functools import cache
 from pathlib import Path

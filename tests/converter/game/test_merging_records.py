@@ -1,7 +1,5 @@
 """Differences of files whose records have sizes of their own: missions and areal maps; and units."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What a mod's conflict says: which mod, and which edit or other mod."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

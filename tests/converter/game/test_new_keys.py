@@ -1,7 +1,5 @@
 """``gltf2msh OUT_DIR --add --tag TAG``: new models get object keys in ``objects.rlb``."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Materials and pictures that the game does not have arrive in its libraries."""
 
-from __future__ import annotations
-
 import base64
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A few random pairs of mods through the commands; ``python -m tests.converter.game.pairs`` runs many."""
 
-from __future__ import annotations
-
 from tests.converter.game.pairs import run
 
 

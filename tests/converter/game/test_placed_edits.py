@@ -1,7 +1,5 @@
 """Models that were edited where a mission of a run shows them: written into their own archives."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

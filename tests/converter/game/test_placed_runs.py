@@ -1,7 +1,5 @@
 """Runs over a game with units and missions: found, converted, up to date, put back."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Runs without sidecars: control points that nobody edited stay as the game has them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What one model changes in the game's libraries is written into them, by the library in Python."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A new model in an archive of a game, again and elsewhere, as the Blender extension puts it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

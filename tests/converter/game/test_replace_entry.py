@@ -1,7 +1,5 @@
 """One model back into its file or archive: nothing else changes, and the old file is kept."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

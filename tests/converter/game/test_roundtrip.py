@@ -1,7 +1,5 @@
 """``msh-inspect --roundtrip``: a verdict for every model, and nothing written beside it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sequences of ordinary commands: what the game's files held can be had again, always."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files of two games in one go are written into both or none; and what disks cannot do is said."""
 
-from __future__ import annotations
-
 import errno
 import shutil
 import sys

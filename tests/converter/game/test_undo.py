@@ -1,7 +1,5 @@
 """Taking changes back: exact, or refused with the transaction that is in the way."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Edits in place, again and undone: a run recognises what it wrote itself, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A game whose archives were unpacked into folders: the same models and pictures, both ways."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Games that other tools unpacked: every texture is found, and edits go into the files that were there."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The door into a game and its vault: nothing is lost, and a vault that lies is refused."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

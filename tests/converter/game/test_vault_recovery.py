@@ -1,7 +1,5 @@
 """What a killed run left is completed or taken back, and nothing is lost by it."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a walk finds, names, and passes by."""
 
-from __future__ import annotations
-
 import os
 import sys
 import tracemalloc

@@ -1,7 +1,5 @@
 """``gltf2msh out --game GAME --in-place --watch``: what is saved is in the game, each save one transaction."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

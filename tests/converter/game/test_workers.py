@@ -1,7 +1,5 @@
 """Processes: every task is answered, a death costs one task, nothing outlives the run."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

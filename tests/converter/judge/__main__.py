@@ -1,7 +1,5 @@
 """``python -m tests.converter.judge model 0 1000``: trials of a kind, from a number on, so many."""
 
-from __future__ import annotations
-
 import sys
 
 from tests.converter.judge.agreement import verdict

@@ -4,8 +4,6 @@ A trial is an edit, drawn from a seed, and every fourth time also an importer th
 of edit. The judges agree where both see something that the report does not name, or neither does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Areal maps and terrains with edits that are drawn (``tests.converter.judge.world``)."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 from typing import ClassVar

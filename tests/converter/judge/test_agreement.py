@@ -1,7 +1,5 @@
 """The product's judge and that of the tests agree on random edits; ``python -m tests.converter.judge`` draws more."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.converter.judge.agreement import TRIALS, verdict

@@ -1,7 +1,5 @@
 """What a line of a report explains: its kinds, as much as it states, and what it is about, not its advice."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Nodes without names are paired by where they stand, the nearest first."""
 
-from __future__ import annotations
-
 import tracemalloc
 from itertools import product
 

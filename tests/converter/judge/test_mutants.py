@@ -1,7 +1,5 @@
 """The judge finds what a comparator misses: each mutant ignores its kind of edit, in a real import."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

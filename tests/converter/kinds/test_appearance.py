@@ -1,7 +1,5 @@
 """A new model with materials and textures made by the commands and lines of docs/materials.md."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

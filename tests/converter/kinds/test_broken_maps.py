@@ -1,7 +1,5 @@
 """A ``Land.map`` that holds no areal map is an invalid areal map, and no archive that may be skipped."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from pathlib import Path

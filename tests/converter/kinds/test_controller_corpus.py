@@ -3,8 +3,6 @@
 Edits are made in the glTF of the model alone and in that of a unit that has it; both name the same references.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

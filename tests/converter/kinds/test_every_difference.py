@@ -5,8 +5,6 @@ compared by ``tests.support.gltf_compared``. Neither knows anything of the impor
 ``MSH_GLTF_EXAMPLES`` multiplies the number of examples.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import zlib

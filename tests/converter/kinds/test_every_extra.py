@@ -4,8 +4,6 @@ A file of each kind of the example game, and a model with control points and a c
 of each list that has a key.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Missions as glTF: the level, and every object where the game places it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

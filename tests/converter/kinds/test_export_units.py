@@ -1,7 +1,5 @@
 """Units as glTF: every part where the game shows it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

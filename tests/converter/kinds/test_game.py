@@ -1,7 +1,5 @@
 """The game's directory: object keys to models, and paths that stay inside."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

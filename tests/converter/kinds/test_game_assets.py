@@ -1,7 +1,5 @@
 """What the asset library of a game has: every model and unit, each look once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from msh_gltf.converter.kinds.placed_models import game_assets

@@ -1,7 +1,5 @@
 """Missions that were edited as glTF: only the records concerned change."""
 
-from __future__ import annotations
-
 import copy
 import struct
 from pathlib import Path

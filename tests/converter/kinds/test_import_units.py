@@ -1,7 +1,5 @@
 """Units that were edited as glTF: parts exchanged, moved, removed and added."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 from typing import Any

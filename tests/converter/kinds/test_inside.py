@@ -1,7 +1,5 @@
 """Models and terrain that are edited inside of a mission: carried into their own files, or reported."""
 
-from __future__ import annotations
-
 import copy
 import shutil
 from pathlib import Path

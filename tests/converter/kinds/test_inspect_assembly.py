@@ -1,7 +1,5 @@
 """``msh-inspect`` on units, missions and registries: what they hold, what differs, what is used."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

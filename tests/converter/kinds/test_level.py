@@ -1,7 +1,5 @@
 """A level is loaded in the runtime's order, whatever the case of its files."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Materials edited in a mission or a unit: they belong to the game's libraries, and go there."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Differences that an import cannot apply: lines, reports, ``--require-all``, runs."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What an edit of a model does to the files that name its frames, nodes, points and triangles by number."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """OBJ files to models: without a sidecar, and ours with theirs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

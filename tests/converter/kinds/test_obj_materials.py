@@ -1,7 +1,5 @@
 """What an .mtl shows otherwise goes into the game's libraries, or is reported."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Moving or deleting what shows an object of a mission is an edit of the object."""
 
-from __future__ import annotations
-
 import copy
 import shutil
 from collections.abc import Callable

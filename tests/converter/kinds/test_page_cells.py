@@ -1,7 +1,5 @@
 """Materials that show one rectangle of their texture's ``Page``: as the game shows them, and back."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

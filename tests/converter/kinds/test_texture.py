@@ -1,7 +1,5 @@
 """Pictures to textures and back, as files, through the commands."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

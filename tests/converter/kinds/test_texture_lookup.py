@@ -1,7 +1,5 @@
 """Every chain from a WEAR row to a picture leads where the recorded truth says."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tolerant conversion of maps, edits of broken models, sidecars and OBJ."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import replace
 from pathlib import Path

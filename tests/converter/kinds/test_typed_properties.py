@@ -1,7 +1,5 @@
 """Custom properties beside ``msh``, as Blender makes them: they count, or are reported."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -5,8 +5,6 @@
 it made of a whole game (``tests.support.game``) and of single models with other options.
 """
 
-from __future__ import annotations
-
 import shutil
 import zipfile
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Neighbour links and selectors: a brute-force reference, recorded truth, invariants."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Small array operations against what they stand for."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Colours of the game in glTF."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Face flags: every bit through both tables, which are typed again here in another form."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

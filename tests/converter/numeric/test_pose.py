@@ -1,7 +1,5 @@
 """Axes and rest poses: the worked vectors of docs/reference/conventions.md, and recorded truth."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

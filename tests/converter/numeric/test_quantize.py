@@ -1,7 +1,5 @@
 """Stored words and values: every representable word, and C's rounding."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The runtime's sampler and blend: recorded samples bit for bit, and a scalar reference."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

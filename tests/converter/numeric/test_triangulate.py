@@ -1,7 +1,5 @@
 """Ear clipping: triangles fill their polygons, as those of a reference implementation."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What one asks areal maps: areals at points, links, paths; and the example that asks it."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys

@@ -2,8 +2,6 @@
 
 ``slot_for`` and ``node_string`` are tested in ``test_model_structure.py``."""
 
-from __future__ import annotations
-
 import math
 import random
 

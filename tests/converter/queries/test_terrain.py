@@ -1,7 +1,5 @@
 """Terrain queries equal a search over all faces, one by one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Bounds of slots: boxes, spheres, areas and volumes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

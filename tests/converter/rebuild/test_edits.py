@@ -1,7 +1,5 @@
 """Edits rebuilt: they touch only what they must, and what refers to it follows."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

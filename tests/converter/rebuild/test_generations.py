@@ -1,7 +1,5 @@
 """A rebuilt model that is rebuilt again does not change, however often."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Key reduction against the runtime sampler, maps, static runs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import example, given

@@ -1,7 +1,5 @@
 """Generated levels of detail stay inside the parts that they are made of."""
 
-from __future__ import annotations
-
 import re
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whole models rebuilt: invariants, idempotence, limits."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

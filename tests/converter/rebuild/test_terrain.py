@@ -1,7 +1,5 @@
 """Edits of a terrain: they arrive, the rules hold, and nothing else changes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Numbers that import would refuse are refused by export, under a code; --tolerant converts."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Dialects: what decides, step by step, and what they read."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The schema of ``extras.msh`` against the files that are written, and what is read of any file."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

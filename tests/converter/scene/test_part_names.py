@@ -1,7 +1,5 @@
 """Names of cells, by row and column and as the game means them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

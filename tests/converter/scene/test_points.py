@@ -1,7 +1,5 @@
 """Control points in glTF: below their nodes, never in the way."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

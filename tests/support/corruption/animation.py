@@ -1,7 +1,5 @@
 """Broken keys and maps of core models."""
 
-from __future__ import annotations
-
 from tests.support.corruption.base import INF, NAN, NONE, NotHere, Nres, Table, change, of_model, sound_nodes
 
 

@@ -1,7 +1,5 @@
 """Broken areal maps."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Broken registries, units and missions."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass

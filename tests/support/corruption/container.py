@@ -1,7 +1,5 @@
 """Broken NRes containers: header, directory, sort table, what lies between."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Broken controllers, beside the model and the control points that they name."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Broken batches, indices and triangle descriptors of core models."""
 
-from __future__ import annotations
-
 from tests.support.corruption.base import NONE, NotHere, Nres, of_dialect, of_model
 
 of_model.table(

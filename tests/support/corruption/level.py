@@ -1,7 +1,5 @@
 """Files that do not fit one another: a terrain and its lists, a list and the libraries."""
 
-from __future__ import annotations
-
 import shutil
 import struct
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Broken tables of core models: directory, vertices, nodes, slots, header, names, graph."""
 
-from __future__ import annotations
-
 import struct
 
 from tests.support.corruption.base import INF, NAN, NONE, NotHere, Nres, change, cut, of_model, pack, put, sound_nodes

@@ -1,7 +1,5 @@
 """Random edits of glTF files, of every kind that artists make, without a look at the importer."""
 
-from __future__ import annotations
-
 from tests.support.random_edits import animation, meshes, nodes, other, parts
 from tests.support.random_edits.base import EDITS, Edited, NotHere
 

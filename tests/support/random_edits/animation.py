@@ -1,7 +1,5 @@
 """Edits of clips."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

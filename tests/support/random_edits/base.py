@@ -4,8 +4,6 @@ Each function changes a document and returns names of what it touched, or raises
 where the document has no place for it.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Edits of triangles, their vertices and materials."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.support.random_edits.base import Edited, NotHere, edit, name_of, owner_name, vector

@@ -1,7 +1,5 @@
 """Edits of nodes and their places."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Edits of custom properties, and what glTF can have besides."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

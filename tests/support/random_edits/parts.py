@@ -1,7 +1,5 @@
 """Edits of parts: levels of detail and groups."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np
