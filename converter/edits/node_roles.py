@@ -150,15 +150,17 @@ class NodeRoles:
         bare, exported = without_number(item.name), self._part(stated)
         forms = exported, part_key(self._owner_name(owner), *stated[1:])
         match = _part_match(item.name) or _part_match(bare)
+        was = self._exported(item)
         named = None if match is None else (self._owner(match[0]), *match[1:])
+        if named is not None and named[0] is None and self.stored is None and was:
+            named = owner, named[1], named[2]  # it is called after its node, which has another name now
         cut = any(form.startswith(bare) for form in forms) and len(bare.encode()) >= _LONG_NAME
         if _UNIQUE.sub("", bare) in forms or cut or named == stated or not bare:
             return stated, stated
         if named is None or named[0] is None:
-            if self.stored is not None and owner in self.owner_names:
+            if owner in self.owner_names:
                 self._report(i, f"was {exported}", "parts have no names of their own")
             return stated, stated
-        was = self._exported(item)
         if named in was and stated not in was:
             return stated, stated
         if self.stored is None:

@@ -81,7 +81,6 @@ def compare_poses(identified: Identified, stored: Scene) -> PoseChanges:
     if clip_length_changed(scene, stored):
         text = f"has {plural(scene.frame_count, 'frame')}, had {stored.frame_count:,}"
         out.report.changed(f"animation {printable(stored.name)!r}", text)
-    report_moved_though_animated(out.report, identified, stored)
     return out
 
 
@@ -121,45 +120,6 @@ def _differing(
         chord = evaluate(old.rotation, frames, by_component=True)
         same_r |= same_rotations(a_r, chord, loose_r)
     return np.asarray(same_t), np.asarray(same_r)
-
-
-def report_moved_though_animated(report: Report, identified: Identified, stored: Scene | None) -> None:
-    """Report nodes whose own placement is none of their animation's: keys alone count.
-
-    Blender exports the current frame, which may be any.
-
-    Args:
-        report: where to.
-        identified: the file's scene, its clip in place.
-        stored: the sidecar's scene, if there is one.
-    """
-    imported = identified.imported
-    elsewhere: list[tuple[str, str]] = []
-    for track in imported.tracks:
-        if track.node in identified.frames:
-            continue
-        item = imported.nodes[track.node]
-        k = identified.stored_of.get(identified.node_of[track.node])
-        before = None if stored is None or k is None else stored.nodes[k]
-        noise = 2 * POSE_NOISE * identified.size, 4 * identified.turn_noise
-        what = placed_elsewhere(track, item, before, noise)
-        if what:
-            elsewhere.append((item.name if before is None else before.name, " and ".join(what)))
-    more = ""
-    if len(elsewhere) > 1 and not imported.info:  # rigs of foreign files rest elsewhere
-        more = f" and {plural(len(elsewhere) - 1, 'other')}"
-        report.concerns([name for name, _ in elsewhere[1:]], "place", "turn", "triangles")
-        elsewhere = elsewhere[:1]
-    for name, how in elsewhere:
-        report.skipped(
-            f"node {printable(name)!r}{more}",
-            f"is {how}, but its animation is not",
-            "the keys alone say where an animated node stands",
-            "move its keys",
-            "place",
-            "turn",
-            "triangles",
-        )
 
 
 def placed_elsewhere(track: Track, item: ImportedNode, before: Node | None, noises: tuple[float, float]) -> list[str]:

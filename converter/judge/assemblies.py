@@ -14,8 +14,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.nodes import local_matrix
+from ..edits.frame_rate import Timing
+from ..edits.nodes import PLACED_TURN_NOISE, POSE_NOISE, local_matrix, model_size
 from ..edits.placed_nodes import row_of
+from ..edits.poses import placed_elsewhere
 from ..errors import printable
 from ..findings import Kind
 from ..formats.mission import Mission, PlacedObject
@@ -23,9 +25,9 @@ from ..numeric.pose import parents_first, rotation_matrix
 from ..scene.assembly import Marker, Pose, markers, object_extras, object_key, root_pose, stored_pose
 from ..scene.extras import NodeExtras
 from ..scene.scene import ImportedNode, ImportedScene, Scene
-from .compare import Comparison, Difference
+from .compare import Comparison, Difference, still_elsewhere
 from .looks import WrittenLooks, looks_of_file
-from .models import scene_materials
+from .models import in_frames, scene_materials
 from .shown import F32, F64, Shown, Thing, triangles_of, ways
 
 #: How far a place may be: relative to its coordinates, of float32 on its way through editors.
@@ -34,6 +36,8 @@ _PLACE = 4e-6
 _AXES = 1e-4
 #: What is scaled to less has no size.
 _NOTHING = 1e-12
+#: With which every frame of scenes at 24, 25, 30, 50 and 60 a second is among those that are looked at.
+_EDITORS = Timing(24.0)
 #: What markers state besides their place.
 _FACTS_OF_MARKERS = {"route": ("route",), "zone": ("clan", "inner"), "lode": ("amount", "type", "found")}
 #: What an object states and a copy of it gets of its own.
@@ -74,7 +78,7 @@ class Placed:
             local = local_matrix(items[i])
             self.world[i] = local if items[i].parent < 0 else self.world[items[i].parent] @ local
         self.parents = {item.parent for item in items}
-        self.animated = {track.node for clip in self.given.clips for track in clip.tracks}
+        self.animated = {track.node: track for clip in self.given.clips for track in clip.tracks}
         self.expected: dict[int, F64] = {}
         self.holder: dict[int, tuple[int, str]] = {}
         self.whole: dict[int, int] = {}
@@ -127,6 +131,8 @@ class Placed:
         seen: dict[tuple[object, ...], int] = {}
         for i in still:
             self._stands(i)
+        for i in self.animated.keys() & self.holder.keys():
+            self._rests(i)
         for i in drawn:
             key = nodes[i].mesh, self.holder[i][1], nodes[i].extras["node"]
             seen.setdefault((*key, *np.round(self._scale(i), 3).reshape(-1).tolist()), i)
@@ -209,6 +215,20 @@ class Placed:
         scaled = np.eye(4)
         scaled[:3, :3] = self._scale(i)
         self.tell_place(i, self.world[i], self.expected[i] @ scaled)
+
+    def _rests(self, i: int) -> None:
+        """Whether a node that a clip moves stands by itself where the clip or its model puts it."""
+        item, row = self.given.nodes[i], self.given.nodes[i].extras.get("node", -1)
+        scene = self.models[self.holder[i][1]].scene if self.holder[i][1] in self.models else None
+        if scene is None or not 0 <= row < len(scene.nodes):
+            return
+        noises = (
+            2 * POSE_NOISE * max(model_size(scene), float(np.abs(self.world[i, :3, 3]).max())),
+            4 * PLACED_TURN_NOISE,
+        )
+        track = in_frames(self.animated[i], _EDITORS)
+        if how := placed_elsewhere(track, item, scene.nodes[row], noises):
+            self.found.append(still_elsewhere(item.name, how))
 
     def tell_place(self, i: int, mine: F64, theirs: F64) -> None:
         """Add a difference where the result's place of a node is another one than the file's."""

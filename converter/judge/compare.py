@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +28,8 @@ _PART_TURN, _PART_MOVE = 1e-5, 2e-6
 
 #: What a difference of triangles is called, where its kind says less.
 _WORDS: dict[Kind, str] = {"fact": "tri_flags"}
+
+_KEYS_ALONE = ("the keys alone say where an animated node stands", "move its keys")
 
 #: What the exporter calls a material of a row without a name.
 _ROW = re.compile(r"material_\d+")
@@ -56,6 +58,13 @@ class Difference:
     moving: bool = False
     cell: str = ""
     reason: tuple[str, str] | None = None
+
+
+def still_elsewhere(name: str, how: Sequence[str]) -> Difference:
+    """Return that a node which a clip moves stands elsewhere by itself; ``how``: moved, turned."""
+    what = f"is {' and '.join(how)}, but its animation is not"
+    names = frozenset(one.casefold() for one in (name, *ways(name)) if one)
+    return Difference(f"node {printable(name)!r}", "place", what, names, reason=_KEYS_ALONE)
 
 
 @dataclass

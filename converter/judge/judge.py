@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,20 +11,20 @@ from ..checks.recover import checked_model
 from ..edits.frame_rate import Timing
 from ..edits.nodes import POSE_NOISE, ROTATION_NOISE, model_size
 from ..edits.poses import placed_elsewhere
-from ..errors import printable
+from ..errors import plural, printable
 from ..findings import Mode, Report
 from ..formats.model import MshModel, read_model
 from ..formats.nres import read_nres
 from ..scene.decode import decode, points_in
 from ..scene.dialect import Dialect
 from ..scene.scene import GeneratedLevel, ImportedScene, Scene
-from .compare import Comparison, Difference
+from .compare import Comparison, Difference, still_elsewhere
 from .explain import tell
 from .levels import take_levels
 from .looks import WrittenLooks, looks_of_file
 from .models import FileOfModel, frames_of, shown_by_scene
 from .points import differences_of_points
-from .shown import ways, world_poses
+from .shown import world_poses
 
 #: How far a node may be away between frames, of the model's size.
 _BETWEEN = 1e-3
@@ -95,10 +95,12 @@ def differences_of_model(
     """
     if written.looks is not None:
         seen = written.looks.in_rectangles(seen)
-    file = FileOfModel(seen, stored, timing, clip, cell, held, Dialect(written.dialect))
     scene = written.scene()
     if scene.legacy:
         return []
+    file = FileOfModel(seen, stored, timing, clip, cell, held, Dialect(written.dialect))
+    if not seen.clips and stored is not None and scene.tracks:
+        file.keep_clip(stored)
     count = min(file.frame_count, frames_of(scene))
     frames = file.frames(count)
     result = shown_by_scene(scene, frames)
@@ -131,9 +133,10 @@ def _at_rest(file: FileOfModel, written: Scene, partner: Mapping[int, int]) -> l
         before = file.exported(track.node)  # who moves keys may leave the node where it was
         how = placed_elsewhere(track, item, written.nodes[k], noises)
         if how and (before is None or placed_elsewhere(track, item, before, noises)):
-            what = f"is {' and '.join(how)} where its animation is not"
-            names = frozenset(name.casefold() for name in (item.name, *ways(item.name)) if name)
-            found.append(Difference(f"node {printable(item.name)!r}", "place", what, names, moving=True))
+            found.append(still_elsewhere(item.name, how))
+    if len(found) > 1 and not file.given.info:  # rigs of foreign files rest elsewhere
+        others = plural(len(found) - 1, "other")
+        found = [replace(found[0], where=f"{found[0].where} and {others}")]
     return found
 
 

@@ -184,7 +184,12 @@ class FileOfModel:
         for clip in [chosen, *(clips if name is None else ())]:
             for track in clip.tracks:
                 taken.setdefault(track.node, track)
-        return [_in_frames(track, timing) for track in taken.values()], names
+        return [in_frames(track, timing) for track in taken.values()], names
+
+    def keep_clip(self, stored: Scene) -> None:
+        """Let the nodes move as the sidecar's do: the file has no clip, and the import kept it."""
+        item_of = {role.stored: i for i, role in enumerate(self.roles) if role is not None and not role.is_part}
+        self.tracks = [replace(track, node=item_of[track.node]) for track in stored.tracks if track.node in item_of]
 
     def _chosen(self, clips: list[Clip], name: str | None) -> Clip:
         if name is not None:
@@ -255,7 +260,8 @@ class FileOfModel:
         """Return what the file shows at some frames."""
         out = Shown(frames=frames, frame_count=self.frame_count, clip=self.clip_names)
         world = world_poses(self.items, self.tracks, frames)
-        moving = _moving(self.items, {t.node for clip in self.given.clips for t in clip.tracks})
+        moved = {track.node for clip in self.given.clips for track in clip.tracks}
+        moving = _moving(self.items, moved | {track.node for track in self.tracks})
         place = self.place = self._add_nodes(out, world, moving)
         own = world_poses(self.items, [], frames[:1])
         items = {thing: i for i, thing in place.items()}
@@ -361,7 +367,9 @@ class FileOfModel:
         return tuple(names)
 
 
-def _in_frames(track: Track, timing: Timing) -> Track:
+def in_frames(track: Track, timing: Timing) -> Track:
+    """Return a curve in frames whose times are seconds."""
+
     def moved(channel: Channel | None) -> Channel | None:
         if channel is None:
             return None

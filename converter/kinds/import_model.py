@@ -28,7 +28,7 @@ from ..edits.new_materials import (
 from ..edits.nodes import Identified, identify, item_of, leave_out_hidden
 from ..edits.own_materials import own_materials, own_name
 from ..edits.plan import Plan
-from ..edits.poses import compare_poses, place_parts, report_moved_though_animated
+from ..edits.poses import compare_poses, place_parts
 from ..edits.transforms import refuse_draco, refuse_turned_model, report_left_out
 from ..errors import ConversionError, printable, with_article
 from ..findings import Finding, Mode
@@ -263,7 +263,6 @@ def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> I
     leave_out_hidden(imported, lambda _: False)
     identified = identify(imported, None, imported.shown, dialect)
     timing = choose_clip(identified, None, options)
-    report_moved_though_animated(imported.report, identified, None)
     place_parts(identified, None, set())
     if options.lod_ratios and options.dialect == "auto" and "dialect" not in imported.info:
         raise ConversionError(

@@ -177,7 +177,7 @@ EDITS = {
     "still-parented": ("room.msh", "moved under 'idoor07'"),
     "still-taken out": ("rock.msh", "node 'CP_7' is missing"),
     "still-renamed": ("rock.msh", "renamed to 'Глыба'"),
-    "still-moved": ("rock.msh", "is moved, but its animation is not"),
+    "still-moved": ("node ", "is moved, but its animation is not"),
     "still-point": ("rock.msh", "control points all 1 are missing"),
     "still-animated": ("s_lit.msh", "changed at frame"),
     "still-ground": ("terrain", "fine level"),

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from msh_gltf import ConversionError, ImportResult, import_gltf
+from msh_gltf.converter.cli import msh2gltf
 from msh_gltf.converter.kinds.obj import import_obj
 from msh_gltf.converter.options import ImportOptions
 from tests.importers.test_foreign import Builder
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable
-from tests.support.runs import to_gltf
+from tests.support.runs import call, to_gltf
 
 WALKER = sample_called("retail__system__R_H_002")
 ALONE = ImportOptions(use_sidecar=False)
@@ -122,3 +123,21 @@ def test_an_obj_of_other_names_is_refused_with_those_that_are_expected(tmp_path:
     path.write_text(text.replace(f"o {names[0]}\n", "o other\n"), "utf-8")
     (warning,) = [w for w in import_obj(path).warnings if "a new node" in w]
     assert warning.startswith("object 'other' ")
+
+
+def test_a_part_may_be_called_after_its_node_as_that_was_called(tmp_path: Path) -> None:
+    """Who renames a node need not rename its parts; one that is moved to another cell by its name moves."""
+    path = to_gltf(WALKER, tmp_path / "m.glb")
+    document = Editable(path)
+    nodes = document.json["nodes"]
+    part = next(node for node in nodes if node["name"] == "Wheel_c_m1o1.level1")
+    part["name"] = "Wheel_c_m1o1.stage2.level1"
+    nodes[part["extras"]["msh"]["node"]]["name"] = "another"
+    back = alone(document.save(path))
+    assert [text for text in back.warnings if text.startswith(f"part {part['name']!r} has custom properties of anoth")]
+    made = tmp_path / "again.msh"
+    made.write_bytes(back.data)
+    assert call(msh2gltf, made, "-o", tmp_path / "again.glb", "--quiet", "--dialect", "retail") == 0
+    names = {node["name"] for node in Editable(tmp_path / "again.glb").json["nodes"]}
+    assert "another.stage2.level1" in names
+    assert "another.level1" not in names

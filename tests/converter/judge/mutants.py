@@ -25,7 +25,6 @@ MODELS: list[tuple[str, object, tuple[str, ...]]] = [
     ("msh_gltf.converter.kinds.import_model.compare_poses", lambda *_: PoseChanges(), ("move node", "turn node")),
     ("msh_gltf.converter.kinds.import_model.compare_poses", lambda *_: PoseChanges(), ("move key", "turn key")),
     ("msh_gltf.converter.kinds.import_model.compare_poses", lambda *_: PoseChanges(), ("offset animation",)),
-    (f"{EDITS}.poses.report_moved_though_animated", nothing, ("change rest pose of animated node",)),
     (UNCHANGED, property(lambda _: True), ("move vertices", "delete triangles", "add triangles", "flip triangles")),
     (UNCHANGED, property(lambda _: True), ("change uv", "change lightmap uv", "change colours")),
     (UNCHANGED, property(lambda _: True), ("assign material",)),

@@ -132,7 +132,8 @@ class Assembly(World):
         second.file = Editable(target)
         second.nodes = second.file.json["nodes"]
         placed, drawn = assembled(second)
-        return placed | {("not drawn", *one): 1 for one in self.drawn - drawn}
+        left = [one for one in self.drawn - drawn if not any(_is_near(one, other) for other in drawn)]
+        return placed | {("not drawn", *one): 1 for one in left}
 
 
 #: What placed things state, and what decides where they are.
@@ -168,6 +169,11 @@ def counted(facts: list[tuple[object, ...]]) -> Facts:
     for one in facts:
         out[one] = out.get(one, 0) + 1
     return out
+
+
+def _is_near(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Whether places that were rounded are of one, on both sides of a step."""
+    return one[0] == other[0] and bool(np.abs(np.subtract(one[1:], other[1:])).max() < 0.011)
 
 
 def rounded(values: Any, digits: int = 3) -> tuple[float, ...]:
