@@ -205,7 +205,7 @@ def read(material: bpy.types.Material) -> Read | None:
     light = _colour(node, LIGHT, LIGHT_TEXTURE)
     if any(light):
         entry["emissiveFactor"] = light
-        other = _info(out, node.inputs[LIGHT_TEXTURE]) or picture
+        other = _info(out, node.inputs[LIGHT_TEXTURE])
         if other is not None:
             entry["emissiveTexture"] = other[0]
     for name in (HOLES, COLOUR, ALPHA, LIGHT, MODE, PHASES):

@@ -39,7 +39,7 @@ _LIGHT_FROM_ELSEWHERE = (
     "what shines there is the lightmap or the way it is blended, not the material's own light",
     "edit lightmap.lib (docs/materials.md)",
 )
-_LIGHT_FOLLOWS = ("a material's own light goes through its picture", "use the same picture for both")
+LIGHT_FOLLOWS = ("a material's own light goes through its picture", "use the same picture for both")
 _PICTURE_KEPT = (
     "materials keep their picture, and so does what else uses it",
     "paint over the picture, or assign another one (docs/materials.md)",
@@ -251,7 +251,7 @@ class _Comparison:
         elif edited.light is not None:
             follows = edited.picture is not None and shown.light == shown.picture
             if not edited.light_transform.near(edited.transform if follows else shown.light_transform):
-                reason = _LIGHT_FOLLOWS if follows else _LIGHT_FROM_ELSEWHERE
+                reason = LIGHT_FOLLOWS if follows else _LIGHT_FROM_ELSEWHERE
                 self._reject("texture transform of the emission is another", reason)
 
     @property
@@ -392,7 +392,7 @@ class _Comparison:
         if follows and new and picture and new.pixels() and new.pixels() == picture.pixels():
             return
         what = "gone" if new is None else "new" if old is None else "another"
-        reason = _LIGHT_FOLLOWS if follows else _LIGHT_FROM_ELSEWHERE
+        reason = LIGHT_FOLLOWS if follows else _LIGHT_FROM_ELSEWHERE
         self._reject(f"emission picture is {what}", reason)
 
 

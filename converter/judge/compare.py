@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..edits.looks import LIGHT_FOLLOWS
 from ..errors import plural, printable
 from ..findings import Kind
 from ..scene.part_names import cell_title
@@ -360,8 +361,9 @@ class Comparison:
         for mine, theirs in np.unique(pairs, axis=0).tolist():
             where = f"material {printable(min(self.file.materials[mine], key=len))!r}"
             if all(one.where != where for one in self.found):
-                names = _folded((*self.file.materials[mine], "pictures"))
-                self.found.append(Difference(where, "look", ", ".join(self._other_look(mine, theirs)), names))
+                names, what = _folded((*self.file.materials[mine], "pictures")), self._other_look(mine, theirs)
+                reason = LIGHT_FOLLOWS if what[0].startswith("shines") else None
+                self.found.append(Difference(where, "look", ", ".join(what), names, reason=reason))
 
     def _compared(self, a: Triangles, b: Triangles, i: I64, j: I64, turn: I64) -> dict[Kind, Bools]:
         """Which pairs differ, by what."""

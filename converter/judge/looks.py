@@ -26,6 +26,7 @@ class Look:
         alpha: per cent; of an opaque one it says nothing.
         opaque: whether nothing shines through.
         picture: of a file the picture; of a result what it was exported as, or the digest of its pixels; ``""``: none.
+        lit: the same of what its light goes through; ``None``: it has no light, too.
     """
 
     colour: tuple[int, ...] | None = None
@@ -33,6 +34,7 @@ class Look:
     alpha: int | None = None
     opaque: bool | None = None
     picture: FilePicture | ShownPicture | str | None = None
+    lit: FilePicture | ShownPicture | str | None = None
 
     def other_than(self, result: Look) -> list[str]:
         """Return what a result shows otherwise than a file, in words."""
@@ -47,7 +49,16 @@ class Look:
             out.append(f"alpha {self.alpha}% in the file, and {result.alpha}% in the game")
         if not _same(self.picture, result.picture):
             out.append("another picture in the game")
+        elif not _same(self.lit, result.lit):
+            how = "through another picture" if self.lit else "in one colour"
+            out.append(f"shines {how} in the file, and through {'its' if result.lit else 'no'} picture in the game")
         return out
+
+    def shone(self, before: Look) -> Look:
+        """Return a look of the game's after edits: a light of its own goes through the picture."""
+        if self.light is None or not any(self.light):
+            return replace(self, lit=None)
+        return replace(self, lit=self.picture) if before.lit in (None, "", before.picture) else self
 
 
 def _common(looks: Sequence[Look]) -> Look:
@@ -81,6 +92,7 @@ def _look(surface: Surface[FilePicture] | Surface[ShownPicture]) -> Look:
         round(100 * min(1.0, max(0.0, surface.colour[3]))),
         surface.alpha_mode == "OPAQUE",
         surface.picture or "",
+        (surface.light or "") if any(to_bytes(surface.emission)) else None,
     )
 
 
@@ -159,7 +171,7 @@ class WrittenLooks:
     def _edited(self, surface: Surface[ShownPicture]) -> Look:
         """The look of a material that was exported, with its entry and its texture as they will be."""
         edits = {edit.entry.key: edit for edit in self.edits}
-        look = _look(surface)
+        look = before = _look(surface)
         if (edit := edits.get(entry_key(MATERIALS, surface.definition))) is not None:
             data = with_values(edit.entry.data, edit.values)
             look = self._with(look, edit.values, lambda name: first_phase(data, name))
@@ -168,14 +180,14 @@ class WrittenLooks:
         picture = look.picture
         if isinstance(picture, ShownPicture) and (edit := edits.get(entry_key(TEXTURES, picture.name))) is not None:
             look = replace(look, picture=edit.values["pixels"].decode())
-        return look
+        return look.shone(before)
 
     def _of_new(self, one: NewMaterial) -> Look:
         """The look of a material that is made; what a copy has of another one stays unknown."""
         of = {s.definition.casefold(): s for s in self.shown if s.definition}
         base = Look() if one.base is None or one.base.name.casefold() not in of else _look(of[one.base.name.casefold()])
         look = self._with(base, one.values, one.values.__getitem__)
-        return look if one.picture is None else replace(look, picture=one.picture.digest)
+        return (look if one.picture is None else replace(look, picture=one.picture.digest)).shone(base)
 
     def _with(self, look: Look, values: Mapping[str, bytes], stored: Callable[[str], bytes]) -> Look:
         """A look with those fields of an entry that change, as ``stored`` has them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,11 @@ import pytest
 import trimesh
 
 from msh_gltf.converter.cli import msh2gltf
+from msh_gltf.converter.edits.looks import LIGHT_FOLLOWS
+from msh_gltf.converter.edits.new_materials import NewMaterial
 from msh_gltf.converter.edits.points import PointEdit
 from msh_gltf.converter.formats.gltf import surface_of
+from msh_gltf.converter.formats.library import NewPicture
 from msh_gltf.converter.judge.explain import JUDGED
 from msh_gltf.converter.judge.looks import WrittenLooks, named
 from msh_gltf.converter.kinds.dispatch import import_file, import_gltf
@@ -66,6 +70,7 @@ MUTANTS: list[tuple[str, str, object, tuple[str, ...]]] = [
     ("materials", f"{EDITS}.looks._Comparison._compare_colours", nothing, ("change colour", "change light")),
     *((name, f"{EDITS}.looks._Comparison._compare_colours", nothing, ("change colour",)) for name in _PLACED),
     ("materials", f"{EDITS}.looks._Comparison._compare_mode", nothing, ("change mode",)),
+    ("materials", f"{EDITS}.looks._Comparison._light", nothing, ("light of one colour",)),
     ("materials", f"{EDITS}.looks._Comparison._picture", nothing, ("assign picture",)),
 ]
 
@@ -111,7 +116,8 @@ def test_an_ignored_edit_is_named(
         with monkeypatch.context() as patch:
             for one in target.split():
                 patch.setattr(one, instead if callable(instead) else property(lambda _: instead))
-            assert judged(imported(WORLDS[name], kind, tmp_path / str(number))), kind
+            back = imported(WORLDS[name], kind, tmp_path / str(number))
+            assert judged(back) or [one for one in back.not_applied if one.why == LIGHT_FOLLOWS[0]], kind
 
 
 def test_of_materials_of_one_name_only_what_they_show_alike_counts() -> None:
@@ -122,6 +128,14 @@ def test_of_materials_of_one_name_only_what_they_show_alike_counts() -> None:
     assert (look.colour, look.light) == (None, (0, 0, 0))
     (look,) = WrittenLooks(named(["A", "A+B"]), shown).of(named(["a+b"]))
     assert look.colour == (255, 0, 0)
+
+
+def test_a_new_light_goes_through_the_picture() -> None:
+    """Of a material that had none, no comparator sees that the file shows it in one colour."""
+    new = NewMaterial("A", "", values={"light": b"\t\t\t"}, picture=NewPicture("P", "1", b""), certain=True)
+    (look,) = WrittenLooks(new=[new]).of(named(["A"]))
+    one_colour = "shines in one colour in the file, and through its picture in the game"
+    assert replace(look, lit="").other_than(look) == [one_colour]
 
 
 # ------------------------------------------------------------------ generated levels

@@ -244,6 +244,10 @@ class Materials(World):
         for one in some:
             one["emissiveFactor"] = light
 
+    def light_of_one_colour(self, chance: Chance) -> None:
+        for one in self.materials(chance):
+            del one["emissiveTexture"]
+
     def change_mode(self, chance: Chance) -> None:
         some = self.materials(chance)
         mode = "BLEND" if some[0].get("alphaMode", "OPAQUE") == "OPAQUE" else "OPAQUE"
@@ -261,6 +265,7 @@ class Materials(World):
     edits: ClassVar = {
         "change colour": World.change_colour,
         "change light": change_light,
+        "light of one colour": light_of_one_colour,
         "change mode": change_mode,
         "assign picture": assign_picture,
     }
