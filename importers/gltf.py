@@ -352,6 +352,8 @@ def read_flags(extras: object, where: str, report: Report) -> StatedFlags:
 #: Seconds that the first key may be before 0: times are float32.
 _TIME_NOISE = 1e-5
 _MAX_SCALE_CHANGE = 1e-4
+_ONLY_NODES = "only nodes of a model are animated"
+_TWO_CURVES = "in Blender's Nonlinear Animation editor, delete one of this object's strips, or unlink its action"
 _PATHS = ("translation", "rotation", "scale")
 
 
@@ -375,6 +377,7 @@ def _clip(file: GltfFile, animation: GltfAnimation, index_of: dict[int, int], pl
     clip = Clip(animation.name or "")
     where = f"animation {printable(clip.name)!r}"
     tracks: dict[int, Track] = {}
+    read: dict[tuple[int, str], tuple[str, NDArray[np.float64], NDArray[np.float64]]] = {}
     outside: list[str] = []
     morphed: list[str] = []
     pointers: list[str] = []
@@ -404,6 +407,10 @@ def _clip(file: GltfFile, animation: GltfAnimation, index_of: dict[int, int], pl
                 value=values.shape[1],
                 expected=width,
             )
+        first = read.setdefault((target, path), (kind, seconds, values))
+        if first[0] != kind or not (np.array_equal(first[1], seconds) and np.array_equal(first[2], values)):
+            title = f"{where} has two curves for the {path} of {file.node_title(target)}"
+            raise ConversionError(title, file=file.label, hint=_TWO_CURVES)
         if path == "scale":
             values = values[1::3] if kind == "CUBICSPLINE" else values
             _read_scale(clip, where, name, values, file.nodes[target].scale)
@@ -417,14 +424,9 @@ def _clip(file: GltfFile, animation: GltfAnimation, index_of: dict[int, int], pl
             track.rotation = Channel(seconds, rotation_to_game(values), kind)
     clip.tracks = list(tracks.values())
     for names, what, why, instead in (
-        (
-            outside,
-            "moves {}, not in the model",
-            "only nodes of the model are animated",
-            "export them with the scene that is read, if they belong to the model",
-        ),
+        (outside, "moves {}, not in the model", _ONLY_NODES, "export them with the scene, if they belong to it"),
         (morphed, "changes shape keys of {}", "a model has none", "animate nodes instead"),
-        (pointers, "animates {}", "only nodes of a model are animated", "animate nodes instead"),
+        (pointers, "animates {}", _ONLY_NODES, "animate nodes instead"),
     ):
         if names:
             clip.report.skipped(where, what.format(_names(names)), why, instead)

@@ -375,20 +375,15 @@ def _require_consistent(root: Json) -> None:
         if accessor["componentType"] == ComponentType.FLOAT and accessor.get("normalized"):
             raise _at(True, "no floats: only integers are normalised", "accessors", i, "normalized")
     for i, animation in enumerate(root.get("animations", [])):
-        targets = set()
         for k, channel in enumerate(animation["channels"]):
             place = ("animations", i, "channels", k)
             count = len(animation["samplers"])
             if channel["sampler"] >= count:
                 raise _at(channel["sampler"], f"an index into its {count} samplers", *place, "sampler")
             target = channel["target"]
-            what = target.get("node"), target["path"]
-            if what[0] is None:
-                continue
-            if what in targets:
-                raise _at(target, "one channel for each node and path", *place, "target")
-            targets.add(what)
-            if target["path"] in ("translation", "rotation", "scale") and "matrix" in root["nodes"][what[0]]:
+            node = target.get("node")
+            moves = node is not None and target["path"] in ("translation", "rotation", "scale")
+            if moves and "matrix" in root["nodes"][node]:
                 raise _at(target, "a node without a matrix", *place, "target")
 
 

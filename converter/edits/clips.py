@@ -16,10 +16,13 @@ from ..findings import Report
 from ..options import ImportOptions
 from ..scene.scene import Channel, Clip, ImportedScene, Scene, Track
 from .frame_rate import DEFAULT_FPS, FrameRate, TimedClip, Timing
-from .nodes import Identified
+from .nodes import POSE_NOISE, Identified
+from .poses import placed_elsewhere
 from .range_clips import report_ranges
 from .transforms import rigid_track
 
+#: How many are named; the others are counted.
+_NAMED = 5
 _ACTIONS = "export with Animation > Animation Mode: Actions"
 
 
@@ -57,6 +60,7 @@ def choose_clip(identified: Identified, stored: Scene | None, options: ImportOpt
         shown.append(_stored_tracks(identified, stored, set(identified.node_of) - set(identified.frames)))
     report_ranges(identified, shown, fps)
     _place(identified)
+    _report_still(identified, stored)
     length = None if timed is None else timed.frame_count
     if timed is None and imported.tracks and stored is not None:
         length = stored.frame_count
@@ -79,6 +83,31 @@ def _animated_parts(identified: Identified) -> None:
             "place",
             "turn",
             "triangles",
+        )
+
+
+def _report_still(identified: Identified, stored: Scene | None) -> None:
+    """Warn of nodes that moved in the clip that was exported, and stand elsewhere without any keys in this one."""
+    imported, moved = identified.imported, {track.node for track in identified.scene.tracks}
+    old = {} if stored is None else {track.node: track for track in stored.tracks}
+    still = []
+    for item, node in identified.node_of.items() if moved or not old else ():
+        k, one = identified.stored_of.get(node), imported.nodes[item]
+        if node in moved or (stored is None and one.extras.get("frame_count", 1) < 2):
+            continue
+        if stored is not None:
+            noises = 2 * POSE_NOISE * identified.size, 4 * identified.turn_noise
+            now, track = identified.scene.nodes[node], None if k is None else old.get(k)
+            if k is None or track is None or not placed_elsewhere(track, now, stored.nodes[k], noises):
+                continue
+        still.append(repr(printable(one.name)))
+    if still:
+        more = f" and {plural(len(still) - _NAMED, 'other')}" if len(still) > _NAMED else ""
+        listed = ", ".join(still[:_NAMED])
+        imported.report.warnings.append(
+            f"{plural(len(still), 'node')} without keys that the exported clip moved: {listed}{more}; "
+            "in the game they stand where they are in the file. What a driver or a constraint moves is one pose in a "
+            "glTF: in Blender, bake it (Object > Animation > Bake Action)"
         )
 
 

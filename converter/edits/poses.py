@@ -122,7 +122,9 @@ def _differing(
     return np.asarray(same_t), np.asarray(same_r)
 
 
-def placed_elsewhere(track: Track, item: ImportedNode, before: Node | None, noises: tuple[float, float]) -> list[str]:
+def placed_elsewhere(
+    track: Track, item: ImportedNode | Node, before: Node | None, noises: tuple[float, float]
+) -> list[str]:
     """Return how a node stands elsewhere than it ever does in its animation, and than it did before.
 
     Args:

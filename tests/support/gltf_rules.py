@@ -429,7 +429,14 @@ def _(b: Builder) -> None:
     b.clip(1, "translation", [0.25, 0.5], [[0, 2, 0], [0, 3, 0]])
 
 
-@row("two channels of one target", "animations[0].channels[1].target:")
+@row("two channels of one target", "has two curves for the translation of node 'n'")
+def _(b: Builder) -> None:
+    clip = animated(b)
+    clip["samplers"].append({**clip["samplers"][0], "interpolation": "STEP"})
+    clip["channels"].append({**clip["channels"][0], "sampler": 1})
+
+
+@row("two channels of one target that say the same")
 def _(b: Builder) -> None:
     animated(b)["channels"] *= 2
 

@@ -380,3 +380,23 @@ def test_require_all_refuses_a_file_without_its_clip(tmp_path: Path) -> None:
     assert back.returncode == 1
     assert back.stderr.startswith("not applied: animation ")
     assert not (tmp_path / "b.msh").exists()
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_motion_that_came_as_one_pose_is_named(tmp_path: Path, alone: bool) -> None:
+    """As Blender exports what a constraint moves; keys that were deleted leave the node where it was."""
+    for moved in (True, False):
+        document = opened(WALKING, tmp_path)
+        (clip,) = document.json["animations"]
+        node = clip["channels"][0]["target"]["node"]
+        clip["channels"] = [one for one in clip["channels"] if one["target"]["node"] != node]
+        if moved:
+            document.json["nodes"][node]["translation"] = [3.0, 30.0, 300.0]
+        back = import_gltf(document.save(tmp_path / "e.glb"), None, ALONE) if alone else imported(document, tmp_path)
+        name = document.json["nodes"][node]["name"]
+        said = [
+            text
+            for text in back.warnings
+            if text.startswith(f"1 node without keys that the exported clip moved: '{name}'")
+        ]
+        assert len(said) == (moved or alone)
