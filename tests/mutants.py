@@ -2,9 +2,11 @@
 
     python -m tests.mutants converter/rebuild --count 100 --seed 1
 
-The tree is copied; there every test below ``--tests`` runs once and notes which functions it calls. Then each mutant
-meets the tests that call its function, quickest first, until one fails. What survives is printed with its line: a
-test is missing, or the mutant means the same.
+First every test below ``--tests`` runs once and notes which functions of the product it calls. Then the tree is
+copied, and there each mutant meets the tests that call its function, until one fails: first those that call the fewest
+other functions, since they are about it. What survives is printed with its line: a test is missing, or the mutant means
+the same. For more than one package, run the tests once: ``--record calls.json``, then ``--calls calls.json``; several
+recordings, made side by side with other ``--tests``, count as one.
 """
 
 import argparse
@@ -28,6 +30,8 @@ ROOT = Path(__file__).parent.parent
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", "build", "demo", "dist", "site", ".mypy_cache", "__pycache__")
 #: A mutant that takes this much longer than the tests did is noticed.
 PATIENCE = 4.0
+PRODUCT = ("converter", "importers", "exporters", "msh_gltf", "blender_extension")
+TESTS = ["tests/converter", "tests/importers", "tests/exporters", "tests/msh_gltf"]
 
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -93,10 +97,10 @@ def mutants(path: Path, root: Path) -> Iterator[Mutant]:
 class Calls:
     """A pytest plugin: which functions of the product each test calls, and how long it takes."""
 
-    def __init__(self, root: Path, wanted: str) -> None:
-        self.places = str(root / wanted)
-        self.root = len(str(root)) + 1
-        self.found: dict[str, set[str]] = {}
+    def __init__(self) -> None:
+        self.places = tuple(f"{ROOT / package}{os.sep}" for package in PRODUCT)
+        self.root = len(str(ROOT)) + 1
+        self.found: dict[str, list[str]] = {}
         self.times: dict[str, float] = {}
 
     @pytest.hookimpl(wrapper=True)
@@ -116,17 +120,28 @@ class Calls:
             sys.setprofile(None)
             name = item.nodeid
             self.times[name] = time.perf_counter() - began
-            for place in seen:
-                self.found.setdefault(place, set()).add(name)
+            self.found[name] = sorted(seen)
 
 
-def record(root: Path, wanted: str, tests: list[str]) -> int:
-    """Run tests in this process and write what they call to ``calls.json``."""
-    calls = Calls(root, wanted)
+def record(place: Path, tests: list[str]) -> int:
+    """Run tests in this process and write what they call."""
+    calls = Calls()
     code = pytest.main(["-q", "-p", "no:cacheprovider", "-n", "0", *tests], plugins=[calls])
-    found = {place: sorted(names, key=calls.times.__getitem__) for place, names in calls.found.items()}
-    (root / "calls.json").write_text(json.dumps({"calls": found, "times": calls.times}), encoding="utf-8")
+    place.write_text(json.dumps({"calls": calls.found, "times": calls.times}), encoding="utf-8")
     return int(code)
+
+
+def recorded(places: list[Path]) -> tuple[dict[str, list[str]], dict[str, float]]:
+    """What recordings say: the tests of each function, those first that call the fewest; the seconds of each test."""
+    tests: dict[str, list[str]] = {}
+    times: dict[str, float] = {}
+    for place in places:
+        known = json.loads(place.read_text(encoding="utf-8"))
+        times |= known["times"]
+        for name, functions in sorted(known["calls"].items(), key=lambda call: len(call[1])):
+            for function in functions:
+                tests.setdefault(function, []).append(name)
+    return tests, times
 
 
 def survives(root: Path, mutant: Mutant, names: list[str], seconds: float) -> bool:
@@ -152,25 +167,30 @@ def _environment(root: Path) -> dict[str, str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("package", help="what is changed: a folder or a module, from the project's folder")
+    parser.add_argument("package", nargs="?", help="what is changed: a folder or a module, from the project's folder")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="run the tests and note what they call")
+    parser.add_argument("--tests", nargs="*", default=TESTS, help="tests to run for --record")
+    parser.add_argument("--calls", type=Path, nargs="*", default=[], metavar="FILE", help="what --record wrote")
     parser.add_argument("--count", type=int, default=100, help="mutants")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--tests", nargs="*", help="default: the folder of the package below tests")
-    parser.add_argument("--most", type=int, default=40, help="tests a mutant meets, the quickest of those that call it")
-    parser.add_argument("--record", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--most", type=int, default=60, help="tests that a mutant meets")
     options = parser.parse_args()
-    tests = options.tests or [f"tests/{options.package.removesuffix('.py')}"]
     if options.record:
-        return record(options.record, options.package, tests)
+        return record(options.record, options.tests)
+    if not options.package:
+        parser.error("state a package, or --record")
     with tempfile.TemporaryDirectory() as folder:
+        if not options.calls:
+            print("The tests run once ...", flush=True)
+            options.calls = [Path(folder) / "calls.json"]
+            recording = ["--record", str(options.calls[0]), "--tests", *options.tests]
+            command = [sys.executable, "-m", "tests.mutants", *recording]
+            if subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False).returncode:
+                print("tests fail without any change")
+                return 1
+        tests, times = recorded(options.calls)
         root = Path(folder) / "tree"
         shutil.copytree(ROOT, root, ignore=LEFT_OUT, ignore_dangling_symlinks=True)
-        command = [sys.executable, "-m", "tests.mutants", options.package, "--record", str(root), "--tests", *tests]
-        print("The tests run once ...", flush=True)
-        if subprocess.run(command, cwd=root, env=_environment(root), stdout=subprocess.DEVNULL, check=False).returncode:
-            print("tests fail without any change")
-            return 1
-        known = json.loads((root / "calls.json").read_text(encoding="utf-8"))
         place = root / options.package
         modules = [place] if place.is_file() else sorted(place.rglob("*.py"))
         every = [m for module in modules for m in mutants(module.relative_to(root), root)]
@@ -178,9 +198,9 @@ def main() -> int:
         left: list[Mutant] = []
         unseen = 0
         for number, mutant in enumerate(every[: options.count], 1):
-            names = known["calls"].get(f"{mutant.path}:{mutant.function}", [])[: options.most]
+            names = tests.get(f"{mutant.path}:{mutant.function}", [])[: options.most]
             unseen += not names
-            if not names or survives(root, mutant, names, sum(known["times"][n] for n in names)):
+            if not names or survives(root, mutant, names, sum(times[n] for n in names)):
                 left.append(mutant)
                 why = "" if names else " (no test calls it)"
                 print(f"{mutant.path}:{mutant.line}: {mutant.before} -> {mutant.after}{why}", flush=True)
