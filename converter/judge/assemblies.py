@@ -46,10 +46,11 @@ _OF_ONE = ("logical_id", "host", "vertex")
 
 @dataclass(frozen=True)
 class PlacedModel:
-    """A model that is shown below placements: its scene, and the cell that is shown."""
+    """A model that is shown below placements: its scene, the cell that is shown, and the scene that was exported."""
 
     scene: Scene
     cell: tuple[int, int]
+    exported: Scene
 
 
 @dataclass
@@ -219,8 +220,8 @@ class Placed:
     def _rests(self, i: int) -> None:
         """Whether a node that a clip moves stands by itself where the clip or its model puts it."""
         item, row = self.given.nodes[i], self.given.nodes[i].extras.get("node", -1)
-        scene = self.models[self.holder[i][1]].scene if self.holder[i][1] in self.models else None
-        if scene is None or not 0 <= row < len(scene.nodes):
+        model = self.models.get(self.holder[i][1])
+        if model is None or not 0 <= row < len((scene := model.exported).nodes):
             return
         noises = (
             2 * POSE_NOISE * max(model_size(scene), float(np.abs(self.world[i, :3, 3]).max())),

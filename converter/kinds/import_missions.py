@@ -290,6 +290,6 @@ def _models(kept: Sidecar, out: ImportResult) -> dict[str, PlacedModel]:
             stored = stored_model(own, Path(own.description.source))
             result = edited.get((own.description.source, own.description.source_sha256))
             scene = stored.scene if result is None else written_model(result, stored.about).scene()
-            made[number] = PlacedModel(scene, (about.lod, about.group))
+            made[number] = PlacedModel(scene, (about.lod, about.group), stored.scene)
         models[key] = made[number]
     return models
