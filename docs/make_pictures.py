@@ -302,7 +302,7 @@ def mission_picture(work: Work, target: Path) -> None:
 @recipe("docs/pictures/lods.png", *GAME, f"{BLENDER}/preview.py", f"{BLENDER}/scene.py")
 def lods_picture(work: Work, target: Path) -> None:
     walker = work.out / "static.rlb/r_h_01.glb"
-    places = {"": "0,0,0", ":1.0": "-3.95,1.44,0", ":2.0": "-7.9,2.87,0", ":0.1": "-11.85,4.31,0"}
+    places = {"": "0,0,0", ":0.1": "-3.95,1.44,0", ":0.2": "-7.9,2.87,0", ":1.0": "-11.85,4.31,0"}
     shown = work.scene(
         *(f"{walker}{cell}@{place}" for cell, place in places.items()),
         *("--size", "1000x330", "--turn", "160", "--near", "0.6", "--no-ground"),

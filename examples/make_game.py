@@ -38,25 +38,25 @@ def base(model: Model) -> int:
     plinth = Shape().box(ARMOUR, (0, 0, 0.25), (2.6, 2.6, 0.5), 0.8)
     plinth.box(JOINT, (0, 0, 0.6), (1.3, 1.3, 0.2))
     node = model.node("Base_TM", None, (0, 0, 0), plinth)
-    model.part(node, 1, 0, Shape().box(ARMOUR, (0, 0, 0.35), (2.6, 2.6, 0.7), 0.7))
-    model.part(node, 2, 0, Shape().box(ARMOUR, (0, 0, 0.9), (2.2, 2.2, 1.8), 0.6))
-    model.part(node, 0, 1, Shape().box(JOINT, (0, 0, 0.2), (2.6, 2.6, 0.4), 0.7))
+    model.part(node, "level1", Shape().box(ARMOUR, (0, 0, 0.35), (2.6, 2.6, 0.7), 0.7))
+    model.part(node, "level2", Shape().box(ARMOUR, (0, 0, 0.9), (2.2, 2.2, 1.8), 0.6))
+    model.part(node, "stage1", Shape().box(JOINT, (0, 0, 0.2), (2.6, 2.6, 0.4), 0.7))
     return node
 
 
 def gun_turret() -> Model:
-    """A turning tower with a radar on its left and one gun on its right; three LODs."""
+    """A turning tower with a radar on its left and one gun on its right; three levels of detail."""
     m = Model("e_tur_01")
     body = base(m)
     head = Shape().box(ARMOUR, (0, 0, 0.5), (1.8, 2.0, 1.0), 0.75)
     head.box(GLASS, (0, 0.86, 0.55), (0.5, 0.3, 0.25)).box(JOINT, (0.55, 0.8, 0.45), (0.5, 0.5, 0.5))
     tower = m.node("tower", body, (0, 0, 0.7), head)
-    m.part(tower, 1, 0, Shape().box(ARMOUR, (0, 0, 0.5), (1.8, 2.0, 1.0), 0.75))
-    m.part(tower, 0, 1, Shape().box(JOINT, (0.1, -0.2, 0.3), (1.5, 1.4, 0.6), 0.6))
+    m.part(tower, "level1", Shape().box(ARMOUR, (0, 0, 0.5), (1.8, 2.0, 1.0), 0.75))
+    m.part(tower, "stage1", Shape().box(JOINT, (0.1, -0.2, 0.3), (1.5, 1.4, 0.6), 0.6))
     m.turn(tower, (0, 0, 1), lambda t: 0.6 * math.sin(2 * math.pi * t), 24)
     barrel = Shape().box(JOINT, (0, 0.9, 0), (0.2, 1.8, 0.2)).box(ARMOUR, (0, 1.8, 0), (0.32, 0.5, 0.32))
     gun = m.node("gun", tower, (0.55, 0.9, 0.45), barrel)
-    m.part(gun, 1, 0, Shape().box(JOINT, (0, 1.0, 0), (0.24, 2.0, 0.24)))
+    m.part(gun, "level1", Shape().box(JOINT, (0, 1.0, 0), (0.24, 2.0, 0.24)))
     mast = Shape().box(JOINT, (0, 0, 0.35), (0.1, 0.1, 0.7)).box(GLOW, (0, 0.05, 0.75), (0.7, 0.08, 0.35))
     radar = m.node("radar", tower, (-0.45, -0.5, 0.95), mast)
     m.turn(radar, (0, 0, 1), lambda t: 2 * math.pi * t, 24)
@@ -69,12 +69,12 @@ def rocket_turret() -> Model:
     body = base(m)
     head = Shape().box(ARMOUR, (0, 0, 0.4), (1.0, 1.4, 0.8), 0.8)
     tower = m.node("tower", body, (0, 0, 0.7), head)
-    m.part(tower, 1, 0, Shape().box(ARMOUR, (0, 0, 0.4), (1.0, 1.4, 0.8), 0.8))
+    m.part(tower, "level1", Shape().box(ARMOUR, (0, 0, 0.4), (1.0, 1.4, 0.8), 0.8))
     m.turn(tower, (0, 0, 1), lambda t: -0.8 * math.sin(2 * math.pi * t), 24)
     for side, sign in (("l", -1), ("r", 1)):
         pod = Shape().box(ARMOUR, (0, 0, 0), (0.6, 1.6, 0.6)).box(GLOW, (0, 0.82, 0), (0.45, 0.06, 0.45))
         node = m.node(f"pod_{side}", tower, (0.85 * sign, 0.2, 0.55), pod)
-        m.part(node, 1, 0, Shape().box(ARMOUR, (0, 0, 0), (0.6, 1.6, 0.6)))
+        m.part(node, "level1", Shape().box(ARMOUR, (0, 0, 0), (0.6, 1.6, 0.6)))
     return m
 
 

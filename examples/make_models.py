@@ -4,7 +4,7 @@
 
 Writes ``walker.glb``, ``hangar.glb`` and ``tree.glb`` with a ``.wea`` each; ``gltf2msh`` turns them
 into the ``.msh`` files in ``examples/``. Read it as a recipe for models of your own: nodes that
-hinge, levels of detail named ``.lod1`` and ``.lod2``, a damage stage as group 1, a walk cycle.
+hinge, levels of detail named ``.level1`` and ``.level2``, a damage stage named ``.stage1``, a walk cycle.
 Game axes: x to the right, y forward, z up.
 """
 
@@ -131,9 +131,9 @@ class Model:
             self.nodes[parent].setdefault("children", []).append(len(self.nodes) - 1)
         return len(self.nodes) - 1
 
-    def part(self, node: int, lod: int, group: int, shape: Shape) -> None:
-        """Another level of detail or damage stage: a child that stands where its node stands."""
-        self.node(f"{self.nodes[node]['name']}.lod{lod}.group{group}", node, shape=shape)
+    def part(self, node: int, cell: str, shape: Shape) -> None:
+        """What the node shows from afar (``level1``) or damaged (``stage1``): a child that stands where its node stands."""
+        self.node(f"{self.nodes[node]['name']}.{cell}", node, shape=shape)
 
     def turn(self, node: int, axis: tuple[float, float, float], angle: Callable[[float], float], frames: int) -> None:
         """Turn a node about an axis; ``angle`` takes 0..1 through the clip and gives radians."""
@@ -189,23 +189,23 @@ def y_up(points: np.ndarray) -> np.ndarray:
 
 
 def walker() -> Model:
-    """Two legs on hinges, a turret with a gun, a walk cycle, three LODs, one damage stage."""
+    """Two legs on hinges, a turret with a gun, a walk cycle, three levels of detail, one damage stage."""
     m = Model("walker")
     frames = 24
     hull = Shape().box(ARMOUR, (0, 0, 0), (1.6, 2.0, 0.7), 0.8).box(GLASS, (0, 0.85, 0.2), (0.9, 0.4, 0.3))
     body = m.node("Base_TM", None, (0, 0, 2.6), hull)
-    m.part(body, 1, 0, Shape().box(ARMOUR, (0, 0, 0), (1.6, 2.0, 0.7), 0.8))
-    m.part(body, 2, 0, Shape().box(ARMOUR, (0, 0, 0), (1.5, 1.9, 0.7)))
+    m.part(body, "level1", Shape().box(ARMOUR, (0, 0, 0), (1.6, 2.0, 0.7), 0.8))
+    m.part(body, "level2", Shape().box(ARMOUR, (0, 0, 0), (1.5, 1.9, 0.7)))
     burnt = Shape().box(JOINT, (0, -0.2, -0.05), (1.5, 1.5, 0.5), 0.7).box(GLOW, (0.2, 0.5, 0.2), (0.4, 0.4, 0.2))
-    m.part(body, 0, 1, burnt)
+    m.part(body, "stage1", burnt)
 
     dome = Shape().box(ARMOUR, (0, 0, 0.25), (1.0, 1.0, 0.5), 0.7).box(GLOW, (0, 0.45, 0.3), (0.5, 0.1, 0.1))
     turret = m.node("turret", body, (0, -0.1, 0.35), dome)
-    m.part(turret, 1, 0, Shape().box(ARMOUR, (0, 0, 0.25), (1.0, 1.0, 0.5), 0.7))
+    m.part(turret, "level1", Shape().box(ARMOUR, (0, 0, 0.25), (1.0, 1.0, 0.5), 0.7))
     m.turn(turret, (0, 0, 1), lambda t: 0.5 * math.sin(2 * math.pi * t), frames)
     barrel = Shape().box(JOINT, (0, 0.8, 0), (0.14, 1.6, 0.14)).box(ARMOUR, (0, 1.6, 0), (0.24, 0.3, 0.24))
     gun = m.node("gun", turret, (0.3, 0.3, 0.3), barrel)
-    m.part(gun, 1, 0, Shape().box(JOINT, (0, 0.8, 0), (0.16, 1.8, 0.16)))
+    m.part(gun, "level1", Shape().box(JOINT, (0, 0.8, 0), (0.16, 1.8, 0.16)))
 
     for side, sign, phase in (("l", -1, 0.0), ("r", 1, math.pi)):
         swing = lambda t, p=phase: 0.5 * math.sin(2 * math.pi * t + p)  # noqa: E731
@@ -214,11 +214,11 @@ def walker() -> Model:
         m.turn(hip, (1, 0, 0), swing, frames)
         thigh = Shape().box(ARMOUR, (0.2 * sign, 0, -0.5), (0.4, 0.6, 1.1), 1.2)
         upper = m.node(f"thigh_{side}", hip, (0, 0, 0), thigh)
-        m.part(upper, 1, 0, Shape().box(ARMOUR, (0.2 * sign, 0, -0.5), (0.4, 0.6, 1.1)))
+        m.part(upper, "level1", Shape().box(ARMOUR, (0.2 * sign, 0, -0.5), (0.4, 0.6, 1.1)))
         shin = Shape().box(JOINT, (0, 0, -0.05), (0.3, 0.35, 0.3)).box(ARMOUR, (0, 0, -0.6), (0.3, 0.45, 1.0), 0.8)
         lower = m.node(f"shin_{side}", upper, (0.2 * sign, 0, -1.05), shin)
         m.turn(lower, (1, 0, 0), lambda t, b=bend: -b(t), frames)
-        m.part(lower, 1, 0, Shape().box(ARMOUR, (0, 0, -0.55), (0.3, 0.45, 1.1)))
+        m.part(lower, "level1", Shape().box(ARMOUR, (0, 0, -0.55), (0.3, 0.45, 1.1)))
         foot = Shape().box(ARMOUR, (0, 0.2, -0.12), (0.5, 1.0, 0.24), 0.7)
         toe = m.node(f"foot_{side}", lower, (0, 0, -1.1), foot)
         m.turn(toe, (1, 0, 0), lambda t, s=swing, b=bend: b(t) - s(t), frames)
@@ -235,8 +235,10 @@ def hangar() -> Model:
     hall.box(WALL, (4.5, 8, 2.5), (3.5, 0.5, 5)).box(WALL, (0, 8, 4.5), (5.5, 0.5, 1))
     hall.box(ARMOUR, (0, 0, 5.6), (13, 17, 1.2), 0.75)
     root = m.node("Base_TM", None, (0, 0, 0), hall)
-    m.part(root, 1, 0, Shape().box(WALL, (0, 0, 2.5), (12.5, 16.5, 5)).box(ARMOUR, (0, 0, 5.6), (13, 17, 1.2), 0.75))
-    m.part(root, 2, 0, Shape().box(WALL, (0, 0, 3), (12.5, 16.5, 6)))
+    m.part(
+        root, "level1", Shape().box(WALL, (0, 0, 2.5), (12.5, 16.5, 5)).box(ARMOUR, (0, 0, 5.6), (13, 17, 1.2), 0.75)
+    )
+    m.part(root, "level2", Shape().box(WALL, (0, 0, 3), (12.5, 16.5, 6)))
     inside = Shape().quad(FLOOR, (-5.7, -7.7, 0.05), (5.7, -7.7, 0.05), (5.7, 7.7, 0.05), (-5.7, 7.7, 0.05))
     for y in (-5, 0, 5):
         inside.box(JOINT, (-4.6, y, 1), (1.2, 2.4, 2)).box(GLOW, (0, y, 4.8), (3, 0.2, 0.1))
@@ -269,10 +271,10 @@ def tree() -> Model:
         return shape
 
     root = m.node("Base_TM", None, (0, 0, 0), Shape().box(BARK, (0, 0, 1.0), (0.4, 0.4, 2.0), 0.6))
-    m.part(root, 1, 0, Shape().box(BARK, (0, 0, 1.0), (0.4, 0.4, 2.0)))
+    m.part(root, "level1", Shape().box(BARK, (0, 0, 1.0), (0.4, 0.4, 2.0)))
     leaves = m.node("leaf1", root, (0, 0, 0), crown(4, 4))
-    m.part(leaves, 1, 0, crown(3, 2))
-    m.part(leaves, 2, 0, crown(2, 1))
+    m.part(leaves, "level1", crown(3, 2))
+    m.part(leaves, "level2", crown(2, 1))
     return m
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import bpy
 
-#: The gun, and what stands for it on the damaged turret.
-GUNS = ("gun", "gun.stage1")
+#: The gun, and what stands for it from afar.
+GUNS = ("gun", "gun.level1")
 LEFT = (-1.1, 0, 0)
 
 

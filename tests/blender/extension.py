@@ -153,14 +153,14 @@ def reopened(out):
     """Saved, closed, opened: the sidecar is in the .blend. Switched off things do not move."""
     read("walker")
     bpy.data.objects["turret"].hide_viewport = True
-    bpy.data.objects["Base_TM.stage1"].hide_viewport = True
+    bpy.data.objects["Base_TM.level1"].hide_viewport = True
     bpy.ops.wm.save_as_mainfile(filepath=str(out / "walker.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(out / "walker.blend"))
     bpy.ops.export_scene.gltf(filepath=str(out / "by_hand.glb"))
     facts = write(out / "same.msh")
     facts["hidden"] = sorted(o.name for o in bpy.context.scene.objects if o.hide_viewport)
     facts["view_layers"] = len(bpy.context.scene.view_layers)
-    bpy.data.objects["Base_TM.stage1"].location.x += 1
+    bpy.data.objects["Base_TM.level1"].location.x += 1
     facts["moved"] = write(out / "moved.msh")
     return facts
 
@@ -198,7 +198,7 @@ def edited(out):
     bpy.ops.mesh.select_all(action="SELECT")
     bpy.ops.transform.translate(value=(0, 0, 0.25))
     scene.render.fps = 60
-    for name in ("gun", "gun.stage1"):
+    for name in ("gun", "gun.level1"):
         bpy.data.objects[name].modifiers.new("mirror", "MIRROR")
     facts = write(out / "edited.msh")
     facts["mode"] = bpy.context.object.mode

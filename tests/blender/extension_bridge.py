@@ -36,7 +36,7 @@ def cells(out):
     state.level = 0
     facts["again"] = seen()
     scene.frame_set(7)
-    gun, part = (bpy.data.objects[name].matrix_world for name in ("gun", "gun.stage1"))
+    gun, part = (bpy.data.objects[name].matrix_world for name in ("gun", "gun.level1"))
     facts["follows"] = max(abs(a - b) for x, y in zip(gun, part, strict=True) for a, b in zip(x, y, strict=True))
     scene.frame_set(0)
     bpy.ops.wm.read_homefile(use_empty=True)
@@ -46,7 +46,7 @@ def cells(out):
     target.select_set(True)
     bpy.context.view_layer.objects.active = target
     bpy.ops.object.duplicate()
-    bpy.context.object.name = f"{target.name}.level1"
+    bpy.context.object.name = f"{target.name}.stage1"
     facts["copied"] = [target.name, target.parent.name, write(out / "copied.msh")]
     return facts
 

@@ -239,8 +239,8 @@ def test_what_is_in_the_scene(seen: Seen) -> None:
     assert facts["scene"] == "walker"
     assert facts["scenes"] == ["walker"]
     assert facts["collections"] == {"walker": False}
-    assert facts["parents"]["Base_TM.stage2"] == "Base_TM"
-    assert facts["parents"]["gun.stage1"] == "gun"
+    assert facts["parents"]["Base_TM.level2"] == "Base_TM"
+    assert facts["parents"]["gun.level1"] == "gun"
     assert facts["parents"]["Base_TM"] is None
     parts = [name for name in facts["parents"] if ".stage" in name or ".level" in name]
     assert facts["hidden"] == sorted(parts)
@@ -268,17 +268,17 @@ def test_a_reopened_blend(seen: Seen) -> None:
     facts = seen.facts["reopened"]
     assert facts["outcome"] == "unchanged, restored byte for byte"
     seen.same("reopened", "same.msh", WALKER)
-    assert facts["hidden"] == ["Base_TM.stage1", "turret"]
+    assert facts["hidden"] == ["Base_TM.level1", "turret"]
     assert facts["view_layers"] == 1
     changed = [row for row in facts["moved"]["rows"] if row[2] != "kept"]
-    assert [row[1] for row in changed] == ["Base_TM.stage1"]
+    assert [row[1] for row in changed] == ["Base_TM.level1"]
 
 
 def test_a_reopened_blend_by_hand(seen: Seen, tmp_path: Path) -> None:
     """Without the extension, parts that are hidden stay where they are; what is switched off moves."""
     assert call(cli.msh2gltf, WALKER, "-o", tmp_path / "walker.glb", "-q") == 0
     back = import_gltf(seen.out / "reopened/by_hand.glb", tmp_path / "walker.msh-sidecar")
-    assert [change.where for change in back.changes] == ["part 'Base_TM' stage 1 level 0"]
+    assert [change.where for change in back.changes] == ["part 'Base_TM' stage 0 level 1"]
 
 
 def test_a_scene_that_was_copied(seen: Seen) -> None:
@@ -293,9 +293,9 @@ def test_a_scene_that_was_copied(seen: Seen) -> None:
 def test_the_turret_of_the_tutorial(seen: Seen) -> None:
     """What its page says of the way without commands."""
     facts = seen.facts["turret"]
-    assert "gun.stage1" in facts["objects"]
+    assert "gun.level1" in facts["objects"]
     rebuilt = [row[1] for row in facts["report"]["rows"] if row[2] != "kept"]
-    assert rebuilt == ["gun", "gun.stage1"]
+    assert rebuilt == ["gun", "gun.level1"]
     archive = seen.out.parent / "turrets.rlb"
     before = (example_game() / "turrets.rlb").read_bytes()
     assert original(archive) == before
@@ -321,7 +321,7 @@ def test_edit_mode_frame_rate_and_modifiers(seen: Seen) -> None:
     made = seen.out / "edited/edited.msh"
     changed = {row[1] for row in facts["rows"] if row[2] != "kept"}
     # what is in a collection that is switched off has its modifiers too; no animation changed
-    assert changed == {"foot_l", "gun", "gun.stage1"}
+    assert changed == {"foot_l", "gun", "gun.level1"}
     old, new = parse(WALKER), parse(made)
     assert len(new.indices) == len(old.indices) + (24 + 12) * 3
     assert (new.keys == old.keys).all()

@@ -55,7 +55,7 @@ def test_the_sliders_show_one_stage_and_level(seen: Seen) -> None:
     name, parent, report = facts["copied"]
     assert parent
     assert report["warnings"] == [], "a copy of a node lies beside it, under the same parent"
-    assert any(row[1] == f"{name}.level1" and "is new" in row[3] for row in report["rows"])
+    assert any(row[1] == f"{name}.stage1" and "is new" in row[3] for row in report["rows"])
 
 
 @pytest.mark.parametrize("name", ["constraint", "driver", "bone", "instances"])

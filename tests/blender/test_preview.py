@@ -42,7 +42,7 @@ def pixels(path: Path) -> np.ndarray:
 def test_thumbnail_frame_and_lod(walker: Path) -> None:
     """A transparent border round a model; another frame and another LOD look different."""
     shown = []
-    for name, options in (("a.png", ()), ("b.png", ("--frame", "6")), ("c.png", ("--stage", "1"))):
+    for name, options in (("a.png", ()), ("b.png", ("--frame", "6")), ("c.png", ("--level", "1"))):
         result = preview(walker, name, "--transparent", *options)
         assert result.returncode == 0, result.stderr[-1000:]
         picture = pixels(walker.with_name(name))

@@ -8,19 +8,19 @@ from trial_tools import curves, drag, edit, key, keys, move, obj, quick, remove,
 
 # ------------------------------------------------------------------ model: levels of detail
 
-L1, G1 = "gun.stage1", "tower.level1"
+L1, G1 = "gun.level1", "tower.stage1"
 quick(M, "delete level part", lambda: remove(L1), L1, "gun")
 quick(M, "delete stage part", lambda: remove(G1), G1, "tower")
-quick(M, "rename level part", lambda: setattr(obj(L1), "name", "gun.stage2"), L1, "gun.stage2")
+quick(M, "rename level part", lambda: setattr(obj(L1), "name", "gun.level2"), L1, "gun.level2")
 quick(M, "rename level part to nothing", lambda: setattr(obj(L1), "name", "thing"), L1, "thing", "gun")
 quick(M, "switch levels on", switch_on)
 quick(M, "scale level part", lambda: (switch_on(), setattr(obj(L1), "scale", (2, 2, 2)))[:0], L1)
 quick(M, "move level part", lambda: (switch_on(), move(L1))[:0], L1)
 quick(M, "turn level part", lambda: (switch_on(), turn(L1))[:0], L1)
 quick(M, "animate level part", lambda: (switch_on(), key(L1, "location", {0: (0, 0, 0), 24: (1, 0, 0)}))[:0], L1)
-quick(M, "lod property", lambda: obj(L1)["msh"].update({"lod": 2}), L1, "gun.stage2")
-quick(M, "taken cell", lambda: obj(G1)["msh"].update({"lod": 1, "group": 0}), G1, "tower.stage1")
-quick(M, "delete level", lambda: remove("Base_TM.stage2"), "Base_TM.stage2", "Base_TM")
+quick(M, "lod property", lambda: obj(L1)["msh"].update({"group": 2}), L1, "gun.level2")
+quick(M, "taken cell", lambda: obj(G1)["msh"].update({"lod": 0, "group": 1}), G1, "tower.level1")
+quick(M, "delete level", lambda: remove("Base_TM.level2"), "Base_TM.level2", "Base_TM")
 
 
 @edit(M, "gun", only_extension=True)
@@ -30,12 +30,12 @@ def node_in_a_new_collection():
     drag("gun", home)
 
 
-@edit(M, "gun.stage2")
+@edit(M, "gun.level2")
 def level_added_by_name():
     switch_on()
     copy = obj(L1).copy()
     copy.data = copy.data.copy()
-    copy.name = "gun.stage2"
+    copy.name = "gun.level2"
     if "msh" in copy:
         del copy["msh"]
     obj(L1).users_collection[0].objects.link(copy)

@@ -52,7 +52,7 @@ def apply_transforms():
     bpy.ops.object.transform_apply(location=True, rotation=True, scale=True)
 
 
-@edit(M, "Base_TM", "tower", "gun", "gun.stage1")
+@edit(M, "Base_TM", "tower", "gun", "gun.level1")
 def apply_transforms_of_animated():
     pick("tower").data = mesh_of("tower").copy()
     bpy.ops.object.transform_apply(location=True, rotation=True, scale=True)
@@ -87,7 +87,7 @@ def scale_all_and_apply():
 def move_node_and_levels_apart():
     switch_on()
     move("gun", (1, 0, 0))
-    move("gun.stage1", (2, 0, 0))
+    move("gun.level1", (2, 0, 0))
 
 
 @edit(M, "stray", "Cube")
@@ -140,8 +140,8 @@ def move_first(name, by=(0.25, 0, 0)):
 
 
 quick(M, "move vertex", lambda: move_first("gun"), "gun")
-quick(M, "move vertex of level", lambda: move_first("gun.stage1"), "gun.stage1")
-quick(M, "move vertex of stage", lambda: move_first("tower.level1"), "tower.level1")
+quick(M, "move vertex of level", lambda: move_first("gun.level1"), "gun.level1")
+quick(M, "move vertex of stage", lambda: move_first("tower.stage1"), "tower.stage1")
 quick(M, "flip normals", lambda: mesh_of("gun").flip_normals(), "gun")
 quick(
     M,
@@ -207,7 +207,7 @@ def paint(name, domain="CORNER", colour=(1, 0, 0, 1)):
 
 quick(M, "painted colours", lambda: paint("gun"), "gun", "colours", only_extension=True)
 quick(M, "painted points", lambda: paint("gun", "POINT"), "gun", "colours", only_extension=True)
-quick(M, "painted level", lambda: paint("gun.stage1"), "gun.stage1", "colours", only_extension=True)
+quick(M, "painted level", lambda: paint("gun.level1"), "gun.level1", "colours", only_extension=True)
 quick(M, "painted white", lambda: paint("gun", colour=(1, 1, 1, 1)), "gun", "colours")
 
 

@@ -64,13 +64,13 @@ def test_parts_at_the_origin_are_warned_of(tmp_path: Path) -> None:
     assert call(cli.msh2gltf, walker, "-o", path, "-q") == 0
     assert import_gltf(path).warnings == []
     document = Editable(path)
-    for name in ("gun.stage1", "turret.stage1"):
+    for name in ("gun.level1", "turret.level1"):
         document.node(name)["translation"] = [0, 0, 0]
-    document.node("shin_l.stage1")["translation"][0] += 1
+    document.node("shin_l.level1")["translation"][0] += 1
     back = import_gltf(document.save(path))
     assert len(back.changes) == 3
     (warning,) = back.warnings
-    assert "'turret.stage1' and 1 more came to the origin" in warning
+    assert "'turret.level1' and 1 more came to the origin" in warning
 
 
 def test_saved_by_pygltflib(tmp_path: Path) -> None:

@@ -128,12 +128,12 @@ def test_a_part_that_was_left_follows_its_node_and_is_named(tmp_path: Path) -> N
     back, away = walker(tmp_path, edit)
     assert [str(change) for change in back.changes] == ["node 'gun': translation changed"]
     assert back.warnings == [
-        "part 'gun.stage1' follows its node, which was moved, turned or scaled: its object "
+        "part 'gun.level1' follows its node, which was moved, turned or scaled: its object "
         "was left as exported (to place a part by itself, move its object, too)"
     ]
     assert back.not_applied == []
-    assert {cell[1] for cell in away} == {1}
-    (row,) = (row for row in back.report if row["name"] == "gun.stage1")
+    assert {cell[2] for cell in away} == {1}
+    (row,) = (row for row in back.report if row["name"] == "gun.level1")
     assert row["status"] == "kept"
     assert row["reason"].startswith("to follow its node")
 
@@ -141,7 +141,7 @@ def test_a_part_that_was_left_follows_its_node_and_is_named(tmp_path: Path) -> N
 def test_a_part_below_its_node_follows_without_a_line(tmp_path: Path) -> None:
     def edit(document: Editable) -> None:
         nodes = document.json["nodes"]
-        i = nodes.index(document.node("gun.stage1"))
+        i = nodes.index(document.node("gun.level1"))
         for scene in document.json["scenes"]:
             scene["nodes"] = [k for k in scene["nodes"] if k != i]
         for key in ("translation", "rotation"):
@@ -158,7 +158,7 @@ def test_a_part_below_its_node_follows_without_a_line(tmp_path: Path) -> None:
 def test_a_part_stays_where_the_origin_of_its_node_is_moved(tmp_path: Path) -> None:
     back, away = walker(tmp_path, lambda d: EDITS["set_origin"](d, row_of(d, "gun")))
     assert (away, back.warnings, back.not_applied) == ({}, [], [])
-    (change,) = (str(change) for change in back.changes if "stage 1" in str(change))
+    (change,) = (str(change) for change in back.changes if "level 1" in str(change))
     assert change.endswith("to stay where the file shows it, as the origin of its node was moved")
 
 
@@ -216,13 +216,13 @@ def test_a_part_of_an_animated_node_goes_where_it_is_at_the_first_frame(tmp_path
         node = document.node("shin_l")
         node["translation"] = [x + 0.5 for x in node.get("translation", [0, 0, 0])]
         node["rotation"] = [0.6, 0, 0, 0.8]
-        part = document.node("shin_l.stage1")
+        part = document.node("shin_l.level1")
         part["translation"][0] += 2
 
     back, away = walker(tmp_path, edit)
     assert away == {}
     assert [one.where for one in back.not_applied] == ["node 'shin_l'"]
-    assert [str(change).partition(":")[0] for change in back.changes] == ["part 'shin_l' stage 1 level 0"]
+    assert [str(change).partition(":")[0] for change in back.changes] == ["part 'shin_l' stage 0 level 1"]
 
 
 def test_parts_that_the_file_never_had_are_named_when_their_node_is_scaled(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_parts_that_the_file_never_had_are_named_when_their_node_is_scaled(tmp_p
     document.save(first)
     (line,) = import_gltf(first, None, ImportOptions(libraries=False)).not_applied
     assert str(line) == (
-        "part 'leaf1' stage 1 level 0 and 1 other: keeps its vertices, though its node was scaled or "
+        "part 'leaf1' stage 0 level 1 and 1 other: keeps its vertices, though its node was scaled or "
         "its origin was moved; the file does not have it; export every part, without --parts "
         "visible, and edit that file"
     )
@@ -251,7 +251,7 @@ def test_without_a_sidecar_parts_stand_where_they_are_shown(tmp_path: Path) -> N
 
     back, away = walker(tmp_path, edit, use_sidecar=False)
     assert away == {}
-    assert any(line.startswith("part 'gun.stage1' stands elsewhere") for line in back.warnings)
+    assert any(line.startswith("part 'gun.level1' stands elsewhere") for line in back.warnings)
 
 
 def test_an_applied_transform_of_a_part_is_not_one_at_the_origin(tmp_path: Path) -> None:
