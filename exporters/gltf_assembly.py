@@ -17,6 +17,7 @@ from ..converter.numeric.arrays import Ints, ranges
 from ..converter.numeric.axes import game_to_gltf, rotation_to_gltf
 from ..converter.scene.appearance import Appearance
 from ..converter.scene.assembly import AssembledModel, Assembly, Marker, Placement, Pose, closed_sides, unique_label
+from ..converter.scene.controller import cut_tracks, range_name
 from ..converter.scene.extras import SceneExtras, SourceExtras, to_extras
 from ..converter.scene.scene import Part, Primitive, Scene, Streams
 from .gltf import add_levels
@@ -43,6 +44,7 @@ class AssemblyOptions:
         clips: whether there is a clip.
         about: more of scene 0's ``extras.msh``: what it is, where it comes from.
         up: see :class:`~converter.scene.appearance.Appearance`.
+        ranges: whether there is a clip for each range that a controller plays, too.
     """
 
     fps: float = 24.0
@@ -51,6 +53,7 @@ class AssemblyOptions:
     clips: bool = True
     about: SourceExtras | SceneExtras = field(default_factory=SceneExtras)
     up: str | None = None
+    ranges: bool = False
 
 
 def export_assembly(assembly: Assembly, options: AssemblyOptions) -> Document:
@@ -95,7 +98,7 @@ class _Writer:
         roots = self._add_terrain()
         templates = [self._template(model) for model in assembly.models]
         own: list[int] = []  # node of each placement
-        moved = []
+        moved: list[tuple[int, int]] = []  # first node and model of each placement
         for placement in assembly.placements:
             template = None if placement.model is None else templates[placement.model]
             number = self._add_placement(placement, template)
@@ -106,23 +109,41 @@ class _Writer:
                 socket = 0 if placement.socket is None else 1 + placement.socket
                 file.nodes[above + socket].setdefault("children", []).append(number)
             own.append(number)
-            if template is not None and options.clips:
-                moved.append((number + 1, template.scene.tracks))
+            if placement.model is not None and options.clips:
+                moved.append((number + 1, placement.model))
+        add_clip(file, assembly.name, [(base, templates[row].scene.tracks) for base, row in moved], options.fps)
+        ranges = self._add_ranges(moved) if options.ranges else []
         first: Json = {"name": assembly.name, **({"nodes": roots} if roots else {})}
-        file.scenes = [{**first, "extras": self._scene_extras()}]
+        file.scenes = [{**first, "extras": self._scene_extras(ranges)}]
         for name, markers in assembly.markers.items():
             nodes = [self._add_marker(marker) for marker in markers]
             file.scenes.append({"name": name, **({"nodes": nodes} if nodes else {})})
-        add_clip(file, assembly.name, moved, options.fps)
         return file.document()
 
-    def _scene_extras(self) -> Json:
+    def _add_ranges(self, moved: Sequence[tuple[int, int]]) -> list[str]:
+        """Add an animation for each range of the clip of a model, of all its placements; returns their names."""
+        names: list[str] = []
+        taken: dict[str, int] = {}
+        for row, model in enumerate(self.assembly.models):
+            bases = [base for base, placed_row in moved if placed_row == row]
+            if not (bases and model.ranges):
+                continue
+            of = unique_label(model.scene.name, taken)
+            for one in model.ranges:
+                tracks = cut_tracks(model.scene.tracks, one.range.first, one.range.last)
+                names.append(range_name(of, one))
+                add_clip(self.file, names[-1], [(base, tracks) for base in bases], self.options.fps)
+        return names
+
+    def _scene_extras(self, ranges: Sequence[str]) -> Json:
         options = self.options
         values = SceneExtras(format=1, lod=options.lod, group=options.group)
         if options.clips:
             values["fps"] = options.fps
             lengths = [model.scene.frame_count for model in self.assembly.models]
             values["frame_count"] = max(lengths, default=1)
+        if ranges:
+            values["range_clips"] = "\n".join(ranges)
         return to_extras({**values, **options.about})
 
     def _add_terrain(self) -> list[int]:

@@ -262,10 +262,12 @@ def _load(given: ToGltf, options: ExportOptions) -> tuple[Loaded, Callable[[Path
 def _why_no_ranges(loaded: Loaded, options: ExportOptions) -> str:
     from ..errors import with_article
     from ..kinds.model import LoadedModel
+    from ..kinds.placed_models import LoadedAssembly
 
-    if isinstance(loaded, LoadedModel):
+    if isinstance(loaded, LoadedModel | LoadedAssembly):
         return loaded.why_no_ranges(options)
-    return f"--clips states is for models, and this is {with_article(loaded.kind)}" if options.clips == "states" else ""
+    what = f"is for models, units and missions, and this is {with_article(loaded.kind)}"
+    return f"--clips states {what}" if options.clips == "states" else ""
 
 
 def _show_findings(findings: list[Finding], source: Path, verbose: bool) -> None:

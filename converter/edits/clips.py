@@ -18,7 +18,7 @@ from ..scene.scene import Channel, Clip, ImportedScene, Scene, Track
 from .frame_rate import DEFAULT_FPS, FrameRate, TimedClip, Timing
 from .nodes import POSE_NOISE, Identified
 from .poses import placed_elsewhere
-from .range_clips import report_ranges
+from .range_clips import with_ranges
 from .transforms import rigid_track
 
 #: How many are named; the others are counted.
@@ -55,10 +55,10 @@ def choose_clip(identified: Identified, stored: Scene | None, options: ImportOpt
         elif stored is not None and stored.tracks:
             _missing_clip(identified, stored, options)
     fps = timed.timing.fps if timed is not None else options.fps or imported.fps or DEFAULT_FPS
-    shown = [imported.tracks]
-    if stored is not None and imported.ranges:
-        shown.append(_stored_tracks(identified, stored, set(identified.node_of) - set(identified.frames)))
-    report_ranges(identified, shown, fps)
+    if imported.ranges:
+        alike = set(identified.node_of) - set(identified.frames)
+        before = None if stored is None else _stored_tracks(identified, stored, alike)
+        imported.tracks = with_ranges(identified, imported.tracks, before, fps)
     _place(identified)
     _report_still(identified, stored)
     length = None if timed is None else timed.frame_count

@@ -123,7 +123,9 @@ class Copies:
         return bool(moved <= self._noise(other)) and not turned
 
     def _same_clips(self, other: Copies) -> bool:
-        mine, theirs = ([(c.name, t) for c in one.scene.clips for t in c.tracks] for one in (self, other))
+        mine, theirs = (
+            [(c.name, t) for c in (*one.scene.clips, *one.scene.ranges) for t in c.tracks] for one in (self, other)
+        )
         noise = self._noise(other)
         return len(mine) == len(theirs) and all(
             (name, track.node) == (other_name, other_track.node)
@@ -159,7 +161,8 @@ class PlacedScenes:
         self.given, self.world = given, world
         self.fps = fps or given.info.get("fps") or given.fps or DEFAULT_FPS
         self.tracks: dict[int, list[tuple[int, Track]]] = defaultdict(list)
-        for number, clip in enumerate(given.clips):
+        self.clips = [*given.clips, *given.ranges]
+        for number, clip in enumerate(self.clips):
             for track in clip.tracks:
                 self.tracks[track.node].append((number, track))
         self._materials: dict[int, list[Material]] = {}
@@ -199,13 +202,15 @@ class PlacedScenes:
         info = FileInfo(lod=given.shown[0], group=given.shown[1])
         if "fps" in given.info:
             info["fps"] = given.info["fps"]
+        clips = self._clips(items, row_of, model, reach)
         scene = replace(
             given,
             info=info,
             nodes=own,
             meshes=[_copied(given.meshes[number]) for number in numbers],
             materials=[*self._own_materials(model)],
-            clips=self._clips(items, row_of, model, reach),
+            clips=[clip for clip in clips if clip.span is None],
+            ranges=[clip for clip in clips if clip.span is not None],
             tracks=[],
             placed=placed,
             report=Report(),
@@ -217,8 +222,10 @@ class PlacedScenes:
         clips: dict[int, Clip] = {}
         for item in items:
             for number, track in self.tracks[item]:
-                clip = clips.setdefault(number, Clip(self.given.clips[number].name))
-                clip.tracks.append(_without_tail(replace(track, node=row_of[item]), end, reach))
+                whole = self.clips[number]
+                clip = clips.setdefault(number, Clip(whole.name, span=whole.span))
+                track = replace(track, node=row_of[item])
+                clip.tracks.append(track if whole.span else _without_tail(track, end, reach))
         return [clips[number] for number in sorted(clips)]
 
     def _own_materials(self, model: ShownModel) -> list[Material]:

@@ -226,7 +226,7 @@ class Placements:
             replace(item, parent=-1, translation=np.zeros(3, np.float32), rotation=still, linear=None) for item in nodes
         ]
         placed = Placed(0.0, moves=False, points=False)
-        return replace(self.given, nodes=own, clips=[], placed=placed, report=Report())
+        return replace(self.given, nodes=own, clips=[], ranges=[], placed=placed, report=Report())
 
     def title(self, where: Collection[int], most: int = 3) -> str:
         """Return the names of the objects that nodes belong to; at most ``most`` of them."""

@@ -1,16 +1,16 @@
-"""Compare the animations that show a range of a model's clip with the clip, and report those that were edited.
+"""Compare the animations that show a range of a model's clip with the clip, and put what was edited into it.
 
-``msh2gltf --clips states`` writes them for people and other programs; what an import reads is the whole clip.
+``msh2gltf --clips states`` writes them. One that shows what the clip shows says nothing; an edited one edits the
+frames of the clip that it shows, unless the clip was edited there too, otherwise.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import plural, printable
+from ..scene.controller import spliced
 from ..scene.scene import Channel, Clip, Track, evaluate
 from .frame_rate import Timing, in_frames
 from .nodes import POSE_NOISE, Identified
@@ -21,35 +21,50 @@ F64 = NDArray[np.float64]
 _FRAME_NOISE = 2e-3
 
 
-def report_ranges(identified: Identified, shown: Sequence[list[Track]], fps: float) -> None:
-    """Report each animation of a range that shows neither the clip of its file nor the stored one.
+def with_ranges(identified: Identified, read: list[Track], stored: list[Track] | None, fps: float) -> list[Track]:
+    """Return the clip with the edits of the animations that show a range of it; what cannot be put in is reported.
 
     Args:
         identified: the file, whose report is added to.
-        shown: curves by item, times in frames: of the clip that is read, and of the stored one, if there is one.
+        read: curves by item, times in frames: of the clip that is read.
+        stored: those of the stored clip; ``None`` without a sidecar: then nobody can tell which of two was edited.
         fps: frames per second of the file.
     """
     imported = identified.imported
     whole = imported.clips[0].name if imported.clips else imported.name
-    keys = [c.frames for tracks in shown for t in tracks for c in (t.translation, t.rotation) if c is not None]
+    before = read
     for clip in imported.ranges:
+        shown = [before] if stored is None else [read, before, stored]
+        keys = [c.frames for tracks in shown for t in tracks for c in (t.translation, t.rotation) if c is not None]
         compared = _Range(identified, clip, np.unique(np.concatenate([[0.0], *keys])), fps)
         found = min((compared.changed(tracks) for tracks in shown), key=len)
-        names = [*(imported.nodes[item].name for item in found), *clip.scaled]
+        names = [printable(name) for name in (*(imported.nodes[item].name for item in found), *clip.scaled)]
         imported.report.add(clip.report)
-        if names:
-            more = f" and {plural(len(names) - 1, 'other')}" if len(names) > 1 else ""
-            what = f"moves node {printable(names[0])!r}{more} otherwise than the clip"
-        elif not compared.has_its_length:
-            what = "has another length"
-        else:
+        if not names and compared.has_its_length:
             continue
+        where = f"animation {printable(clip.name)!r}"
+        why = f"it only shows frames {compared.first:g} to {compared.last:g} of {printable(whole)!r}, which is read"
+        more = f" and {plural(len(names) - 1, 'other')}" if len(names) > 1 else ""
+        if stored is not None and names and compared.has_its_length and not clip.scaled:
+            edited = [item for item in compared.changed(stored) if item in compared.changed(read)]
+            changed = compared.put_into(read, stored, edited)
+            if not isinstance(changed, str):
+                read = changed
+                clip.span, clip.put_in = (compared.first, compared.last), frozenset(edited)
+                imported.report.warnings.append(
+                    f"{where} moves node {names[0]!r}{more} in frames {compared.first:g} to {compared.last:g} of "
+                    f"{printable(whole)!r}, and so does the clip now"
+                )
+                imported.report.concerns([imported.nodes[item].name for item in edited], "clip")
+                continue
+            why = changed
         imported.report.skipped(
-            f"animation {printable(clip.name)!r}",
-            what,
-            f"it only shows frames {compared.first:g} to {compared.last:g} of {printable(whole)!r}, which is read",
+            where,
+            f"moves node {names[0]!r}{more} otherwise than the clip" if names else "has another length",
+            why,
             f"edit these frames of {printable(whole)!r}",
         )
+    return read
 
 
 class _Range:
@@ -95,6 +110,38 @@ class _Range:
         places = {*self.curves, *whole}
         return sorted({item for item, path in places if not self._shows((item, path), whole)})
 
+    def put_into(self, read: list[Track], stored: list[Track], edited: list[int]) -> list[Track] | str:
+        """Return the clip that shows what this range does of the edited items, else why that cannot be."""
+        out = {track.node: track for track in read}
+        end = max((c.frames[-1] for t in read for c in (t.rotation, t.translation) if c is not None), default=self.last)
+        for item in edited:
+            track = out.get(item, Track(item))
+            curves = {}
+            for path in ("translation", "rotation"):
+                place = (item, path)
+                if place not in self.curves:
+                    if getattr(track, path) is not None:
+                        return "it lacks a curve that the clip has"
+                    continue
+                mine, old, before = (
+                    curve or self._at_rest(*place)
+                    for curve in (self.curves.get(place), getattr(track, path), _curve(stored, place))
+                )
+                frames = np.unique(np.concatenate([mine.frames + self.first, old.frames, before.frames]))
+                frames = frames[(frames >= self.first) & (frames <= self.last)]
+                own, kept = evaluate(mine, frames - self.first), evaluate(old, frames)
+                if not (self._same(path, own, kept) | self._same(path, kept, evaluate(before, frames))).all():
+                    return "the clip was edited in these frames too, in another way"
+                curves[path] = spliced(old, mine, self.first, self.last, end)
+            out[item] = Track(item, curves.get("rotation"), curves.get("translation"))
+        made = [*out.values()]
+        return "the clip cannot show it" if set(self.changed(made)) & set(edited) else made
+
+    def _same(self, path: str, a: F64, b: F64) -> NDArray[np.bool_]:
+        if path == "rotation":
+            return same_rotations(a, b, self.identified.turn_noise)
+        return np.asarray((np.abs(a - b) <= POSE_NOISE * self.identified.size).all(axis=1))
+
     def _shows(self, place: tuple[int, str], whole: dict[tuple[int, str], Channel]) -> bool:
         """Whether a curve is what the whole clip has between the frames of the range."""
         mine, other = (curves.get(place) or self._at_rest(*place) for curves in (self.curves, whole))
@@ -103,12 +150,8 @@ class _Range:
         ends = [] if self.resampled else [0.0, self.keys[-1] if self.has_its_length else self.last - self.first]
         frames = np.concatenate([self.curves[place].frames if place in self.curves else [], between, ends])
         own = evaluate(mine, frames)
-        if place[1] == "translation":
-            noise = POSE_NOISE * self.identified.size
-            return bool((np.abs(own - evaluate(other, frames + self.first)) <= noise).all())
-        noise = self.identified.turn_noise
         return any(
-            bool(same_rotations(own, evaluate(other, frames + self.first, by_component=way), noise).all())
+            bool(self._same(place[1], own, evaluate(other, frames + self.first, by_component=way)).all())
             for way in (False, True)
         )
 
@@ -116,3 +159,10 @@ class _Range:
         """What a node without a curve does: it keeps its own pose."""
         value = np.asarray(getattr(self.identified.imported.nodes[item], path), np.float64)
         return Channel(np.zeros(1), value[None])
+
+
+def _curve(tracks: list[Track], place: tuple[int, str]) -> Channel | None:
+    """The curve of a node and path among some, if there is one."""
+    found = next((track for track in tracks if track.node == place[0]), None)
+    curve: Channel | None = None if found is None else getattr(found, place[1])
+    return curve

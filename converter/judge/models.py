@@ -14,6 +14,7 @@ from ..edits.nodes import POSE_NOISE, model_size
 from ..findings import Report
 from ..formats.model import BATCH_PORTAL
 from ..numeric.pose import parents_first
+from ..scene.controller import spliced
 from ..scene.dialect import Dialect
 from ..scene.part_names import part_key, part_name
 from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Material, Node, Scene, Track
@@ -184,7 +185,24 @@ class FileOfModel:
         for clip in [chosen, *(clips if name is None else ())]:
             for track in clip.tracks:
                 taken.setdefault(track.node, track)
-        return [in_frames(track, timing) for track in taken.values()], names
+        tracks = {i: in_frames(track, timing) for i, track in taken.items()}
+        end = max((float(c.frames[-1]) for c in _channels([*tracks.values()])), default=0.0)
+        for clip in self.given.ranges:
+            for part in (in_frames(t, replace(timing, start=0.0)) for t in clip.tracks if t.node in clip.put_in):
+                whole = tracks.get(part.node, Track(part.node))
+                curves = (self._spliced(whole, part, path, clip, end) for path in ("rotation", "translation"))
+                tracks[part.node] = Track(part.node, *curves)
+        return [*tracks.values()], names
+
+    def _spliced(self, whole: Track, part: Track, path: str, clip: Clip, end: float) -> Channel | None:
+        """A curve of the whole clip with that of a range of it, which the import put in."""
+        curve: Channel | None = getattr(whole, path)
+        inside: Channel | None = getattr(part, path)
+        if inside is None:
+            return curve
+        still = np.asarray(getattr(self.items[part.node], path), np.float64)
+        first, last = clip.span or (0.0, end)
+        return spliced(curve or Channel(np.zeros(1), still[None]), inside, first, last, end)
 
     def keep_clip(self, stored: Scene) -> None:
         """Let the nodes move as the sidecar's do: the file has no clip, and the import kept it."""

@@ -56,6 +56,12 @@ class LoadedAssembly(LoadedScene):
         """The bytes of the file, which the sidecar keeps."""
         return self.data
 
+    def why_no_ranges(self, options: ExportOptions) -> str:
+        """Say why ``--clips states`` makes no clip of a range; empty where it does, or nobody asked for it."""
+        if options.clips != "states" or any(model.range_clips for model in self.models):
+            return ""
+        return "--clips states: no model that it places has a controller that plays a range of its clip"
+
     @property
     def figures(self) -> str:
         """How many models are placed how often, and their triangles."""
@@ -161,7 +167,9 @@ class PlacedModels:
     def assembled(self) -> list[AssembledModel]:
         """Return the models as an assembly has them."""
         return [
-            AssembledModel(model.scene, model.appearance, played_extras(model.controller, model.scene))
+            AssembledModel(
+                model.scene, model.appearance, played_extras(model.controller, model.scene), model.range_clips
+            )
             for model in self.loaded
         ]
 
@@ -288,6 +296,7 @@ def assembly_files(
             clips,
             {**extras, **source},
             None if appearance is None else appearance.up,
+            options.clips == "states",
         )
         return export_assembly(loaded.assembly, shown)
 

@@ -33,6 +33,7 @@ from ..formats.unit import Unit
 from ..numeric.arrays import Ints
 from ..numeric.pose import F64, multiply, rotate
 from .appearance import Appearance
+from .controller import PlayedRange
 from .extras import NodeExtras, SourceExtras
 from .landscape import TerrainScene
 from .scene import F32, Scene
@@ -75,11 +76,13 @@ class AssembledModel:
         scene: the model; what a single model's default scene shows of it is shown.
         appearance: its materials and textures; ``None``: a colour for each row.
         played: what its controller plays, which the nodes that place it state.
+        ranges: of its clip, each of which may be an animation of its own, too.
     """
 
     scene: Scene
     appearance: Appearance | None = None
     played: SourceExtras = field(default_factory=SourceExtras)
+    ranges: Sequence[PlayedRange] = ()
 
 
 @dataclass

@@ -14,8 +14,8 @@ from ..formats.names import stem, without_number
 from .extras import SourceExtras
 from .scene import F64, Channel, Clip, ImportedScene, Scene, Track, evaluate
 
-#: The name of a range: two frames.
-_SPAN = re.compile(r"(-?\d{1,9}(?:\.\d{1,9})?)-(-?\d{1,9}(?:\.\d{1,9})?)")
+#: The name of a range: two frames, of a placed model after its name.
+_SPAN = re.compile(r"(?:.+:)?(-?\d{1,9}(?:\.\d{1,9})?)-(-?\d{1,9}(?:\.\d{1,9})?)")
 
 
 class PlayedRange(NamedTuple):
@@ -42,6 +42,11 @@ class PlayedRange(NamedTuple):
         said = f"{self.range.first:g}..{self.range.last:g}"
         said += "" if self.seconds is None else f" in {self.seconds:.3g} s"
         return said + ("" if not speed else f" at {speed:g} m/s")
+
+
+def range_name(model: str, played: PlayedRange) -> str:
+    """Return the name of the animation that shows a range of a placed model: ``r_h_01:5-13``."""
+    return f"{model}:{played.name}"
 
 
 def played_ranges(controller: Controller, scene: Scene | None) -> list[PlayedRange]:
@@ -90,6 +95,25 @@ def cut_tracks(tracks: Sequence[Track], first: float, last: float) -> list[Track
     return [Track(track.node, cut(track.rotation), cut(track.translation)) for track in tracks]
 
 
+def spliced(whole: Channel, part: Channel, first: float, last: float, end: float) -> Channel:
+    """Return a curve that shows another one from a frame to a frame; whole frames outside stay as they are.
+
+    Args:
+        whole: the curve.
+        part: what it is to show; its frame 0 is ``first``.
+        first, last: frames of the whole curve.
+        end: the last frame of the clip.
+    """
+    ends = np.array([np.ceil(first) - 1, np.floor(last) + 1])
+    around = np.unique(np.concatenate([whole.frames, ends[(ends >= 0) & (ends <= end)]]))
+    around = around[(around < first) | (around > last)]
+    inside = np.unique(np.concatenate([[0.0], part.frames, [last - first]]))
+    inside = inside[(inside >= 0) & (inside <= last - first)]
+    frames = np.concatenate([around, inside + first])
+    order = np.argsort(frames)
+    return Channel(frames[order], np.concatenate([evaluate(whole, around), evaluate(part, inside)])[order])
+
+
 def _span_of(name: str) -> tuple[float, float] | None:
     """Return the frames of a range that a name says, as :attr:`PlayedRange.name` does; ``None``: it says none."""
     found = _SPAN.fullmatch(name)
@@ -107,8 +131,8 @@ def add_clips(out: ImportedScene, clips: list[Clip]) -> None:
         out: the scene; its clips, ranges and report are changed in place.
         clips: every animation of the file.
     """
-    stated = out.info.get("range_clips", "").split()
-    if out.info.get("kind", "model") == "model":
+    stated = out.info.get("range_clips", "").splitlines()
+    if out.info.get("kind", "model") in ("model", "unit", "mission"):
         for clip in clips:
             name = clip.name if clip.name in stated else without_number(clip.name)
             clip.span = _span_of(name) if name in stated or not stated else None

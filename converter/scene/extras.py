@@ -52,7 +52,7 @@ class SourceExtras(TypedDict, total=False):
     states: Annotated[str, Key("states of the controller, a line each (4)", _MODEL, "kinds")]
     ranges: Annotated[str, Key("frames that the controller plays in a row, a line each (4)", _MODEL, "edits")]
     range_clips: Annotated[
-        str, Key("names of the animations that show a range of the clip, a line each", _MODEL, "scene")
+        str, Key("names of the animations that show a range of a clip, a line each", _PARTS, "scene")
     ]
     source: Annotated[str, Key("file name of the source", _ALL, "kinds")]
     digest: Annotated[str, Key("SHA-256 of the source", _ALL, "kinds")]

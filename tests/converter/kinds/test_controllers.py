@@ -15,7 +15,7 @@ from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import read_sidecar
 from msh_gltf.converter.kinds.controllers import facts_of_model
 from msh_gltf.converter.kinds.registry import game_of
-from tests.support.assembly import registry
+from tests.support.assembly import mission, placed, registry, unit
 from tests.support.controller import State, controller, walker
 from tests.support.game import MESH, archive, entry, model
 from tests.support.gltf_edit import Editable
@@ -26,6 +26,8 @@ from tests.support.runs import call
 ROBOT = "retail__odd__s_rock_009"
 CTLD = int.from_bytes(b"CTLD", "little")
 FRAMES = 9
+#: What the registry says of a model whose controller has another name.
+OTHER = ("EXTO", [("bases.rlb", "other.msh"), ("PARTS.rlb", "c_01.ctl")])
 
 
 @pytest.fixture
@@ -41,8 +43,7 @@ def game(tmp_path: Path) -> Path:
     ]
     (root / "bases.rlb").write_bytes(archive([entry(*row) for row in rows]))
     (root / "parts.rlb").write_bytes(archive([entry(CTLD, b"c_01.ctl", walker(5, node=1))]))
-    keys = {"other": ("EXTO", [("bases.rlb", "other.msh"), ("PARTS.rlb", "c_01.ctl")])}
-    (root / "objects.rlb").write_bytes(registry(keys))
+    (root / "objects.rlb").write_bytes(registry({"other": OTHER}))
     return root
 
 
@@ -101,8 +102,8 @@ EDITS = {
     "another rate": (_at_thirty, ""),
     "no extras": (_without_extras, ""),
     "numbered": (lambda edited: edited.json["animations"][1].update(name="0-8.001"), ""),
-    "a key": (lambda edited: _turned(edited, 1, 4), "animation '0-8': moves node"),
-    "the last key": (lambda edited: _turned(edited, 1, -1), "animation '0-8': moves node"),
+    "a key": (lambda edited: _turned(edited, 1, 4), "and so does the clip now"),
+    "the last key": (lambda edited: _turned(edited, 1, -1), "and so does the clip now"),
     "slower": (_twice_as_long, "animation '0-8': moves node"),
     "a channel": (lambda edited: edited.json["animations"][1]["channels"].pop(0), "animation '0-8': moves node"),
     "all": (lambda edited: edited.json["animations"].pop(1), "1 animation of a range of the clip missing (0-8)"),
@@ -129,30 +130,65 @@ def test_clips_of_ranges_come_back_or_are_named(
     edited.save(tmp_path / "m.glb")
     assert call(gltf2msh, tmp_path / "m.glb", "-o", tmp_path / "back.msh") == 0
     said = capfd.readouterr()
-    assert (tmp_path / "back.msh").read_bytes() == path.read_bytes()
+    assert ((tmp_path / "back.msh").read_bytes() == path.read_bytes()) == ("now" not in line)
     assert line in said.out + said.err
     assert ("not applied" in said.out + said.err) == ("animation '" in line)
+    alone = call(gltf2msh, tmp_path / "m.glb", "--no-sidecar", "-o", tmp_path / "alone.msh", "--dialect", "spec")
+    assert (alone, "so does the clip now" in capfd.readouterr().out) == (0, False), "nobody knows which was edited"
 
 
-def test_an_edit_of_the_clip_arrives_whether_its_ranges_follow_or_not(
-    tmp_path: Path, capfd: pytest.CaptureFixture
-) -> None:
+def test_an_edit_arrives_of_the_clip_of_its_range_or_of_both(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     path = tmp_path / "m.msh"
     path.write_bytes(model(ROBOT))
     path.with_suffix(".ctl").write_bytes(walker(FRAMES, node=3))
     assert call(msh2gltf, path, "-o", tmp_path / "m.glb", "--clips", "states", "-q") == 0
     results = []
-    for follows in (False, True):
+    for turned in ((0,), (1,), (0, 1), (0, 1, 1)):
         edited = Editable(tmp_path / "m.glb")
-        for animation in range(1 + follows):
+        for animation in turned:
             _turned(edited, animation, 4)
         edited.save(tmp_path / "edited.glb")
         (tmp_path / "edited.msh-sidecar").write_bytes((tmp_path / "m.msh-sidecar").read_bytes())
         assert call(gltf2msh, tmp_path / "edited.glb", "-o", tmp_path / "back.msh", "--force") == 0
         said = capfd.readouterr()
-        assert "not applied" not in said.out + said.err
+        named = "the clip was edited in these frames too" in said.out + said.err
+        assert named == ("not applied" in said.out + said.err) == (turned == (0, 1, 1))
         results.append((tmp_path / "back.msh").read_bytes())
-    assert results[0] == results[1] != path.read_bytes()
+    assert [*{*results}] == results[:1] != [path.read_bytes()]
+
+
+def test_ranges_of_what_a_unit_and_a_mission_place(game: Path, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
+    """An animation for each model and range, of all its places; an edit of one edits that model."""
+    robot = ("EXTO", [("bases.rlb", "robot.msh")])
+    (game / "objects.rlb").write_bytes(registry({"robot": robot, "other": OTHER}))
+    (game / "UNITS").mkdir()
+    dat, tma = game / "UNITS/u.dat", game / "data.tma"
+    dat.write_bytes(unit([("robot", 0, -1, 2), ("other", 0, 1, 0), ("other", 0, 2, 0)]))
+    tma.write_bytes(mission([placed(1, "UNITS\\u.dat", name="a"), placed(1, "UNITS\\u.dat", name="b")]))
+    for path in (dat, tma):
+        shown = tmp_path / f"{path.stem}.glb"
+        assert call(msh2gltf, path, "-o", shown, "--clips", "states", "-q") == 0
+        edited = Editable(shown)
+        names = [one["name"] for one in edited.json["animations"]]
+        assert (
+            names[1:] == ["robot:0-8", "other:0-4"] == edited.json["scenes"][0]["extras"]["msh"]["range_clips"].split()
+        )
+        assert call(gltf2msh, shown, "-o", tmp_path / path.name, "--game", game) == 0
+        assert (tmp_path / path.name).read_bytes() == path.read_bytes()
+        _turned(edited, 2, 4)
+        edited.save(shown)
+        capfd.readouterr()
+        back = tmp_path / path.stem / path.name
+        back.parent.mkdir()
+        assert call(gltf2msh, shown, "-o", back, "--game", game) == 0
+        said = capfd.readouterr()
+        assert "animation 'other:0-4' moves node" in said.err
+        assert "model 'other.msh', animation of node 'Base_TM': translation changed at frame 4" in said.out
+        assert {one.name for one in back.parent.iterdir()} == {path.name, "other.msh"}
+    (game / "parts.rlb").unlink()
+    dat.write_bytes(unit([("other", 0, -1, 0)]))
+    assert call(msh2gltf, dat, "-o", tmp_path / "none.glb", "--clips", "states") == 0
+    assert "no model that it places has a controller" in capfd.readouterr().err
 
 
 def test_what_has_no_ranges_is_said(tmp_path: Path, game: Path, capfd: pytest.CaptureFixture) -> None:
