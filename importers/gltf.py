@@ -381,10 +381,14 @@ def _clip(file: GltfFile, animation: GltfAnimation, index_of: dict[int, int], pl
     outside: list[str] = []
     morphed: list[str] = []
     pointers: list[str] = []
+    homeless = 0
     for channel in animation.channels:
         target, path = channel["target"].get("node"), channel["target"]["path"]
         if target is None:
-            pointers.append(_pointer(channel["target"]))
+            if pointer := _pointer(channel["target"]):
+                pointers.append(pointer)
+            else:
+                homeless += 1
             continue
         name = file.nodes[target].name or ""
         if path == "weights":
@@ -430,6 +434,9 @@ def _clip(file: GltfFile, animation: GltfAnimation, index_of: dict[int, int], pl
     ):
         if names:
             clip.report.skipped(where, what.format(_names(names)), why, instead)
+    if homeless:
+        what = f"has {plural(homeless, 'channel')} without a node"
+        clip.report.skipped(where, what, "nothing says what moves", "give the channel a node, or delete it")
     return clip
 
 
@@ -441,10 +448,10 @@ def _names(names: Iterable[str]) -> str:
 
 
 def _pointer(target: GltfTarget) -> str:
-    """What a channel without a node animates, as KHR_animation_pointer names it."""
+    """What a channel without a node animates, as KHR_animation_pointer names it; empty where nothing says it."""
     extensions = target.get("extensions")
     pointer = extensions.get("KHR_animation_pointer") if isinstance(extensions, dict) else None
-    return str(pointer["pointer"]) if isinstance(pointer, dict) else "nothing"
+    return str(pointer["pointer"]) if isinstance(pointer, dict) else ""
 
 
 def _read_scale(clip: Clip, where: str, name: str, values: NDArray[np.float64], own: list[float] | None) -> None:

@@ -345,8 +345,12 @@ def _split_glb(data: memoryview, label: str) -> tuple[memoryview, memoryview | N
         raise ConversionError(
             "is cut", file=label, value=plural(len(data), "byte"), expected=max(size, 20), hint="export it again"
         )
-    if version != 2 or size < 20:
-        raise ConversionError("broken .glb header", file=label, offset=4, value=bytes(data[4:12]))
+    if version != 2:
+        raise ConversionError("unknown version of .glb", file=label, offset=4, value=version, expected=2)
+    if size < 20:
+        raise ConversionError(
+            ".glb is too short for its header", file=label, offset=8, value=size, expected="20 or more"
+        )
     chunks: dict[bytes, memoryview] = {}
     at = 12
     while at + 8 <= size:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..converter.errors import ConversionError, printable
+from ..converter.errors import ConversionError, plural, printable
 from ..converter.formats.gltf import TEXTURE_TRANSFORM, Mode
 from ..converter.numeric.arrays import cross_products
 from ..converter.numeric.axes import gltf_to_game
@@ -145,6 +145,11 @@ def _read_primitive(file: GltfFile, number: int, place: int, data: GltfPrimitive
     attributes, index = _arrays(file, data)
     if index.dtype.kind != "u":
         raise ConversionError(f"indices of {title} are not unsigned integers", file=file.label)
+    if rest := len(index) % 3 if mode == Mode.TRIANGLES else len(index) if len(index) < 3 else 0:
+        what = "" if rest == len(index) else " after its last triangle"
+        file.report.skipped(
+            title, f"has {plural(rest, 'corner')}{what}", "a triangle has three", "give it whole triangles", "triangles"
+        )
     index = _as_triangles(index, mode)
     material = data.get("material")
     if material is not None:

@@ -64,6 +64,8 @@ RESTART16 = 0xFFFF
 #: The extension that shows a rectangle of a texture.
 TEXTURE_TRANSFORM = "KHR_texture_transform"
 P = TypeVar("P")
+#: Where ``MASK`` cuts alpha, if a material does not say.
+_CUTOFF = 0.5
 #: Textures that the exporter never writes.
 _MORE_TEXTURES = ("normalTexture", "occlusionTexture", "metallicRoughnessTexture")
 
@@ -239,6 +241,8 @@ def surface_of(
     definition = str(stated.get("material", "")) if isinstance(stated, dict) else ""
     name = str(material.get("name", "")).lower()
     others = [name for name in _MORE_TEXTURES if name in material or name in base]
+    cutoff = float(material.get("alphaCutoff", _CUTOFF))
+    others += [f"alphaCutoff {cutoff:g}"] if material.get("alphaMode") == "MASK" and cutoff != _CUTOFF else []
     others += [] if repeats(base.get("baseColorTexture")) else ["a texture that does not repeat"]
     return Surface(
         _numbers(base.get("baseColorFactor", [1, 1, 1, 1]), 4),

@@ -23,7 +23,7 @@ from msh_gltf.converter.scene.decode import decode, rest_pose
 from msh_gltf.converter.scene.dialect import Dialect
 from tests.support.foreign import TO_GAME, Builder
 from tests.support.gltf_codes import CODES, FILES, invalid, valid
-from tests.support.gltf_extension_rules import ROWS
+from tests.support.gltf_reader_rules import ROWS
 from tests.support.gltf_rules import UV, plain, primitive, textured
 from tests.support.runs import require
 from tests.support.second_reader import SecondReader
@@ -33,8 +33,14 @@ PAGE = Path(__file__).parents[2] / "docs/reference/gltf.md"
 
 
 def save(b: Builder, folder: Path) -> Path:
-    short = b.json.pop("short", False)
+    short, raw = b.json.pop("short", False), b.json.pop("raw", None)
     path = b.save(folder)
+    if raw is not None:
+        data = raw(b.document(), b.data)
+        for name, beside in b.json.pop("files", {}).items():
+            (folder / name).write_bytes(beside)
+        path = folder / ("raw.glb" if data[:4] == b"glTF" else "raw.gltf")
+        path.write_bytes(data)
     if short:
         document = json.loads(path.read_text())
         document["buffers"][0]["byteLength"] += 4
@@ -88,7 +94,7 @@ def test_rules(rule: str, tmp_path: Path) -> None:
     said += [fact.line for new in back.new_materials for fact in new.not_applied]
     assert table()[rule] == ("reported" if words else "read")
     assert not words or any(words in line for line in said), said
-    same_as_shown(path, back.data, back.dialect)
+    same_as_shown(tmp_path / "in.gltf", back.data, back.dialect)
 
 
 def page() -> str:
