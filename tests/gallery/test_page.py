@@ -279,14 +279,14 @@ def test_animation(level: int, tab: Tab, out: Path) -> None:
     box = tab.shown().bounding_box()
     view = GltfView(out / "walker.glb")
     camera = Camera(corners(view), round(box["width"]), round(box["height"]))
-    tab.page.select_option("#lod", str(level))
-    rest = camera.pixels(corners(view, level))
+    tab.page.select_option("#group", str(level))
+    rest = camera.pixels(corners(view, 0, level))
     moved = 0
     for frame in (0, 6, 13, 24):
         tab.seek(frame)
         assert tab.page.inner_text("#at") == f"frame {frame} of 24"
         seen = mask(tab.pixels())
-        where = camera.pixels(corners(view, level, 0, frame))
+        where = camera.pixels(corners(view, 0, level, frame))
         inside = (where > 2).all(1) & (where < np.array([box["width"], box["height"]]) - 2).all(1)
         assert inside.mean() > 0.6
         assert ratio_inside(seen, where[inside]) > 0.99
