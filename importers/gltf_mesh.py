@@ -145,11 +145,9 @@ def _read_primitive(file: GltfFile, number: int, place: int, data: GltfPrimitive
     attributes, index = _arrays(file, data)
     if index.dtype.kind != "u":
         raise ConversionError(f"indices of {title} are not unsigned integers", file=file.label)
-    if rest := len(index) % 3 if mode == Mode.TRIANGLES else len(index) if len(index) < 3 else 0:
-        what = "" if rest == len(index) else " after its last triangle"
-        file.report.skipped(
-            title, f"has {plural(rest, 'corner')}{what}", "a triangle has three", "give it whole triangles", "triangles"
-        )
+    if rest := len(index) % 3 if mode == Mode.TRIANGLES else len(index) * (len(index) < 3):
+        what = f"has {plural(rest, 'corner')} after its last triangle"
+        file.report.skipped(title, what, "a triangle has three", "give it whole triangles", "triangles")
     index = _as_triangles(index, mode)
     material = data.get("material")
     if material is not None:
@@ -291,8 +289,7 @@ def _as_triangles(index: NDArray[Any], mode: int) -> NDArray[Any]:
         corners = np.stack([i, i + 1 + i % 2, i + 2 - i % 2], axis=1)
     else:
         corners = np.stack([i + 1, i + 2, np.zeros_like(i)], axis=1)
-    triangles: NDArray[Any] = index[corners.reshape(-1)]
-    return triangles
+    return np.asarray(index[corners.reshape(-1)])
 
 
 def _flat(attributes: Arrays, index: NDArray[Any]) -> tuple[Arrays, NDArray[Any]]:
