@@ -57,7 +57,7 @@ def choose_clip(identified: Identified, stored: Scene | None, options: ImportOpt
     fps = timed.timing.fps if timed is not None else options.fps or imported.fps or DEFAULT_FPS
     if imported.ranges:
         alike = set(identified.node_of) - set(identified.frames)
-        before = None if stored is None else _stored_tracks(identified, stored, alike)
+        before = None if stored is None or timed is None else _stored_tracks(identified, stored, alike)
         imported.tracks = with_ranges(identified, imported.tracks, before, fps)
     _place(identified)
     _report_still(identified, stored)

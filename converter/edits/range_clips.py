@@ -27,7 +27,8 @@ def with_ranges(identified: Identified, read: list[Track], stored: list[Track] |
     Args:
         identified: the file, whose report is added to.
         read: curves by item, times in frames: of the clip that is read.
-        stored: those of the stored clip; ``None`` without a sidecar: then nobody can tell which of two was edited.
+        stored: those of the stored clip; ``None`` without a sidecar, when nobody can tell which of two was edited, or
+            without a clip in the file.
         fps: frames per second of the file.
     """
     imported = identified.imported
