@@ -17,6 +17,7 @@ from ..errors import ConversionError, plural, printable
 from ..files import inflate
 from ..findings import Finding, Rule
 from ..numeric.arrays import Records
+from .huffman import LEAST_COPIED, MOST_COPIED, decoded, encoded
 from .names import encode_name, field_text, fold_upper
 
 _rule = partial(Rule, "RsLi", source="docs/reference/rsli.md")
@@ -37,8 +38,6 @@ METHODS = {
     XOR_HUFFMAN: "XOR, LZSS with adaptive Huffman codes",
     DEFLATE: "Deflate",
 }
-#: Those that are not unpacked here.
-NOT_UNPACKED = (HUFFMAN, XOR_HUFFMAN)
 #: The largest entry that is unpacked, bytes.
 MOST_UNPACKED = 1 << 24
 
@@ -87,7 +86,7 @@ RSLI_ENTRY = _rule(
 RSLI_METHOD = _rule(
     "rsli-method",
     "note",
-    "An entry is stored, enciphered (XOR), packed with LZSS, or with Deflate.",
+    "An entry is stored, enciphered (XOR), or packed with LZSS, Huffman codes or Deflate.",
     source="docs/reference/rsli.md#entries",
     why="It is listed, and cannot be unpacked here.",
     fix="Nothing to do.",
@@ -138,6 +137,8 @@ class RsliLibrary:
 _HEADER, _ROW = RSLI_HEADER_DTYPE.itemsize, RSLI_ENTRY_DTYPE.itemsize
 #: The window of LZSS: its size, where it starts, and what fills it.
 _WINDOW, _START, _FILL = 4096, 0xFEE, 0x20
+#: No byte of a content takes more bytes with Huffman codes.
+_LONGEST_CODE = 8
 
 
 def is_rsli(data: memoryview | bytes) -> bool:
@@ -202,15 +203,9 @@ def unpack(library: RsliLibrary, row: int) -> bytes:
     """
     entry, method = library.rows[row], library.method(row)
     size, packed_size = int(entry["unpacked_size"]), int(entry["packed_size"])
-    if method not in METHODS or method in NOT_UNPACKED:
-        raise _error(
-            library,
-            row,
-            "entry cannot be unpacked",
-            library.method_name(row),
-            "stored, XOR, LZSS or Deflate",
-            RSLI_METHOD.code,
-        )
+    if method not in METHODS:
+        problem, known = "entry cannot be unpacked", "stored, XOR, LZSS, Huffman or Deflate"
+        raise _error(library, row, problem, library.method_name(row), known, RSLI_METHOD.code)
     start = int(entry["data_offset"]) + library.overlay
     end = start + packed_size
     if method == DEFLATE and end == len(library.data) + 1:
@@ -220,10 +215,12 @@ def unpack(library: RsliLibrary, row: int) -> bytes:
     if size > MOST_UNPACKED:
         raise _error(library, row, "entry is too large", plural(size, "byte"), MOST_UNPACKED)
     data = library.data[start:end]
-    if method in (XOR, XOR_LZSS):
+    if method & XOR:
         data = memoryview(decipher(data, int(library.header["seed"])))
     if method in (LZSS, XOR_LZSS):
         content = _lzss(bytes(data), size)
+    elif method in (HUFFMAN, XOR_HUFFMAN):
+        content = _lzhuf(bytes(data[: _LONGEST_CODE * size]), size)
     elif method == DEFLATE:
         content, _ = inflate(data, size + 1, raw=True)
     else:
@@ -265,14 +262,21 @@ def with_contents(library: RsliLibrary, contents: Mapping[int, bytes]) -> bytes:
 def _packed(library: RsliLibrary, row: int, content: bytes) -> bytes:
     """A content as the method of an entry stores it."""
     method = library.method(row)
-    if method not in METHODS or method in NOT_UNPACKED or len(content) > MOST_UNPACKED:
+    if method not in METHODS or len(content) > MOST_UNPACKED:
         problem = "entry is too large" if len(content) > MOST_UNPACKED else "entry cannot be packed"
-        raise _error(library, row, problem, library.method_name(row), "stored, XOR, LZSS or Deflate", RSLI_METHOD.code)
+        known = "stored, XOR, LZSS, Huffman or Deflate"
+        raise _error(library, row, problem, library.method_name(row), known, RSLI_METHOD.code)
     if method == DEFLATE:
         deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
         return deflate.compress(content) + deflate.flush()
-    packed = _to_lzss(content) if method in (LZSS, XOR_LZSS) else content
-    return decipher(packed, int(library.header["seed"])) if method in (XOR, XOR_LZSS) else packed
+    packed = content
+    if method in (LZSS, XOR_LZSS):
+        packed = _to_lzss(content)
+    elif method in (HUFFMAN, XOR_HUFFMAN):
+        packed = encoded(
+            (content[at] if not length else at - before, length) for at, before, length in _steps(content, MOST_COPIED)
+        )
+    return decipher(packed, int(library.header["seed"])) if method & XOR else packed
 
 
 def check_rsli(library: RsliLibrary) -> Iterator[Finding]:
@@ -337,28 +341,49 @@ def _copied(window: bytearray, place: int, source: int, length: int) -> bytes:
     return (first * (length // step + 1))[:length]
 
 
-def _to_lzss(data: bytes) -> bytes:
-    """The reverse of :func:`_lzss`: each step takes the last place with the same three bytes."""
-    out, met, at = bytearray(), dict[bytes, int](), 0
+def _lzhuf(data: bytes, size: int) -> bytes:
+    """The same with adaptive Huffman codes; places are distances here."""
+    out = bytearray([_FILL]) * _WINDOW
+    for value, length in decoded(data):
+        if len(out) >= size + _WINDOW:
+            break
+        if length:
+            start = len(out) - value
+            first = out[start : start + length]
+            out += (first * (length // len(first) + 1))[:length]
+        else:
+            out.append(value)
+    return bytes(out[_WINDOW : size + _WINDOW])
+
+
+def _steps(data: bytes, most: int) -> Iterator[tuple[int, int, int]]:
+    """Yield place, place of the copied bytes and their number, 0 for a byte; each takes the last place with three."""
+    met, at = dict[bytes, int](), 0
     while at < len(data):
+        before, length = met.get(data[at : at + 3], -1), 0
+        if before >= 0 and at - before < _WINDOW:
+            end = min(most, len(data) - at)
+            length = next((n for n in range(3, end) if data[before + n] != data[at + n]), end)
+        if length < LEAST_COPIED:
+            length = 0
+        yield at, before, length
+        for step in range(at, at + (length or 1)):
+            met[data[step : step + 3]] = step
+        at += length or 1
+
+
+def _to_lzss(data: bytes) -> bytes:
+    """The reverse of :func:`_lzss`."""
+    out, steps = bytearray(), list(_steps(data, 18))
+    for start in range(0, len(steps), 8):
         flags, items = 0, bytearray()
-        for bit in range(8):
-            if at >= len(data):
-                break
-            before, length = met.get(data[at : at + 3], -1), 0
-            if before >= 0 and at - before < _WINDOW:
-                most = min(18, len(data) - at)
-                length = next((n for n in range(3, most) if data[before + n] != data[at + n]), most)
-            if length < 3:
-                flags |= 1 << bit
-                items.append(data[at])
-                length = 1
-            else:
+        for bit, (at, before, length) in enumerate(steps[start : start + 8]):
+            if length:
                 source = (_START + before) % _WINDOW
                 items += bytes((source & 0xFF, (source >> 4) & 0xF0 | length - 3))
-            for step in range(at, at + length):
-                met[data[step : step + 3]] = step
-            at += length
+            else:
+                flags |= 1 << bit
+                items.append(data[at])
         out.append(flags)
         out += items
     return bytes(out)

@@ -23,7 +23,7 @@ _MOST = 8 * MOST_UNPACKED
 def unpacked_library(data: bytes, label: str) -> dict[str, bytes]:
     """Return the files that a library becomes: its entries unpacked, and an index that holds it as it is.
 
-    An entry that cannot be unpacked (Huffman codes) has no file; packing keeps it.
+    An entry that cannot be unpacked (an unknown method) has no file; packing keeps it.
 
     Raises:
         ConversionError: it is damaged.

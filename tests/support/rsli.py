@@ -3,6 +3,7 @@
 import struct
 import zlib
 from collections.abc import Sequence
+from functools import cache
 
 SEED = 0xAB12733E
 
@@ -18,6 +19,7 @@ def cipher(data: bytes, seed: int = SEED) -> bytes:
     return bytes(out)
 
 
+@cache
 def lzss(data: bytes) -> bytes:
     """Greedy, overlapping copies too; byte i of the data is at place 0xFEE + i of the window."""
     tokens: list[tuple[bool, bytes]] = []
@@ -46,6 +48,46 @@ def lzss(data: bytes) -> bytes:
     return out
 
 
+class Node:
+    """A node of LZHUF's tree, or a leaf; ``sides`` are its children."""
+
+    def __init__(self, *sides: "Node") -> None:
+        self.weight, self.sides, self.above = sum(one.weight for one in sides) or 1, [*sides], None
+        for one in sides:
+            one.above = self
+
+
+@cache
+def lzhuf(data: bytes) -> bytes:
+    """Bytes alone, no copies: at most 32,000, so that the tree is never made again."""
+    leaves = [Node() for _ in range(314)]
+    order = [*leaves]
+    for first in range(0, 626, 2):
+        order.append(Node(*order[first : first + 2]))
+    for place, node in enumerate(order):
+        node.place = place
+    bits = ""
+    for byte in data:
+        node, code = leaves[byte], ""
+        while node.above:
+            code, node = str(node.above.sides.index(node)) + code, node.above
+        bits += code
+        node = leaves[byte]
+        while node:
+            node.weight += 1
+            at = place = node.place
+            while place < 626 and order[place + 1].weight < node.weight:
+                place += 1
+            other = order[place]
+            if other is not node:
+                order[at], order[place], node.place, other.place = other, node, place, at
+                one, two = node.above, other.above
+                i, j = one.sides.index(node), two.sides.index(other)
+                one.sides[i], two.sides[j], node.above, other.above = other, node, two, one
+            node = node.above
+    return bytes(int(bits[at : at + 8].ljust(8, "0"), 2) for at in range(0, len(bits), 8))
+
+
 def deflate(data: bytes) -> bytes:
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     return packer.compress(data) + packer.flush()
@@ -53,8 +95,8 @@ def deflate(data: bytes) -> bytes:
 
 def packed(data: bytes, method: int) -> bytes:
     """Data as a method packs it."""
-    if method & 0x40:
-        data = lzss(data)
+    if method & 0xC0:
+        data = lzss(data) if method & 0x40 else lzhuf(data)
     if method == 0x100:
         return deflate(data)
     return cipher(data) if method & 0x20 else data

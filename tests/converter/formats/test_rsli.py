@@ -1,8 +1,11 @@
 """RsLi libraries: the cipher, the packers, what is refused, and textures as PNG."""
 
+import hashlib
 import io
 import json
+import random
 import struct
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +16,12 @@ from PIL import Image
 
 from msh_gltf.converter.cli import msh2gltf, msh_inspect
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.rsli import decipher, is_rsli, read_rsli, unpack
+from msh_gltf.converter.formats.rsli import decipher, is_rsli, read_rsli, unpack, with_contents
 from tests.support import rsli as make
 from tests.support.corpus import CORPUS, DATA
 from tests.support.runs import call
 
-METHODS = [0x000, 0x020, 0x040, 0x060, 0x100]
+METHODS = [0x000, 0x020, 0x040, 0x060, 0x080, 0x0A0, 0x100]
 
 
 @given(st.binary(max_size=300), st.integers(0, 0xFFFFFFFF))
@@ -63,15 +66,26 @@ def test_one_entry_may_state_a_byte_too_much() -> None:
     assert unpack(read_rsli(bytes(data), "x.lib"), 0) == b"content" * 9
 
 
-@pytest.mark.parametrize(
-    ("method", "name"),
-    [
-        (0x080, "LZSS with adaptive Huffman codes"),
-        (0x0A0, "XOR, LZSS with adaptive Huffman codes"),
-        (0x1E0, "unknown method 0x1e0"),
-    ],
-)
-def test_other_methods_are_refused_by_name(method: int, name: str) -> None:
+@pytest.mark.parametrize("method", [0x080, 0x0A0])
+def test_huffman_codes_with_copies(method: int) -> None:
+    """So many steps that frequencies are halved. Lhasa, the free LHA, unpacks these bytes to the same (``-lh1-``)."""
+    dice = random.Random(5)
+    content = b" " * 70 + dice.randbytes(40_000) + b"abcabcabd" * 900 + dice.randbytes(60) * 60
+    library = read_rsli(make.library([("A", b"a", method), ("B", b"b", 0)]), "x.lib")
+    made = read_rsli(with_contents(library, {0: content}), "x.lib")
+    assert (unpack(made, 0), unpack(made, 1)) == (content, b"b")
+    packed = bytes(made.data[-int(made.rows["packed_size"][0]) :])
+    plain = make.cipher(packed) if method & 0x20 else packed
+    assert hashlib.sha256(plain).hexdigest()[:16] == "415016f8d174e601"
+    for end in (0, 1, 100, 30_000):
+        cut = bytearray(made.data)
+        cut[len(cut) - len(packed) + end :] = bytes(len(packed) - end)
+        with suppress(ConversionError):
+            unpack(read_rsli(bytes(cut), "x.lib"), 0)
+
+
+def test_other_methods_are_refused_by_name() -> None:
+    method, name = 0x1E0, "unknown method 0x1e0"
     data = make.library([("A", b"content", 0)])
     row = bytearray(make.cipher(data[32:64]))
     struct.pack_into("<H", row, 16, method)

@@ -206,7 +206,7 @@ of_rsli.table(
         ("rsli-entry", "rsli-entry-huge", lambda data: _entry(data, 1, "<I", 20, 0xFFFFFFFF)),
         ("rsli-entry", "rsli-entry-damaged", lambda data: _entry(data, 1, "<I", 24, 40)),
         ("rsli-method", "rsli-method-unknown", lambda data: _entry(data, 2, "<H", 16, 0x1E0)),
-        ("rsli-method", "rsli-method-of-huffman", lambda data: _entry(data, 2, "<H", 16, 0x80)),
+        ("rsli-method", "rsli-method-above-deflate", lambda data: _entry(data, 2, "<H", 16, 0x140)),
     ]
 )
 
