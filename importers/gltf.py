@@ -40,7 +40,7 @@ from .materials import read_material, read_surfaces
 
 def read_gltf(
     path: Path,
-    in_memory: GltfInMemory | None = None,
+    in_memory: GltfInMemory | GltfFile | None = None,
     *,
     scene: str | None = None,
     all_scenes: bool = False,
@@ -50,7 +50,7 @@ def read_gltf(
 
     Args:
         path: ``.glb`` or ``.gltf``; what messages call a document in memory.
-        in_memory: the document, where it is not a file.
+        in_memory: the document, where it is not a file, or is open.
         scene: name or number of the scene to read. Default: all of a file of ours (its other
             scenes are parts), else the default scene.
         all_scenes: the file is ours, even if an editor dropped its extras.
@@ -59,7 +59,7 @@ def read_gltf(
     Raises:
         ConversionError: not glTF, broken, or with features that a model cannot have.
     """
-    file = open_gltf(path, in_memory)
+    file = in_memory if isinstance(in_memory, GltfFile) else open_gltf(path, in_memory)
     try:
         # numbers beyond their type become infinite or NaN here, and are refused at the end
         with broken_gltf(file.label), np.errstate(all="ignore"):

@@ -127,7 +127,15 @@ def test_every_translation_is_of_a_message(wording: ModuleType) -> None:
 
 #: Where a text is that Blender's interface shows: arguments by name, or by place of what is called.
 SHOWN = {"name", "description", "text", "hint", "message", "expected"}
-CALLED = {"ConversionError": (0,), "skipped": (0, 1, 2, 3), "say": (2,), "Field": (2, 3), "append": (0,)}
+CALLED = {
+    "ConversionError": (0,),
+    "skipped": (0, 1, 2, 3),
+    "say": (2,),
+    "Field": (2, 3),
+    "append": (0,),
+    "Step": (0,),
+    "paced": (1,),
+}
 NAMED = {"bl_label", "why", "what", "question", "state.outcome", "done"}
 
 

@@ -6,9 +6,23 @@ knows of its own is how a model lives in a .blend: a scene per model, which carr
 
 import bpy
 
-from . import assets, bake, check, export_msh, fields, game, import_msh, language, panel, placed, state
+from . import (
+    areals,
+    assets,
+    bake,
+    check,
+    export_msh,
+    fields,
+    game,
+    import_msh,
+    language,
+    long_work,
+    panel,
+    placed,
+    state,
+)
 
-_PARTS = (state, import_msh, export_msh, assets, placed, game, panel, fields, bake, check)
+_PARTS = (state, long_work, import_msh, export_msh, assets, placed, game, panel, fields, areals, bake, check)
 _MENUS = (*import_msh.MENUS, *export_msh.MENUS, *assets.MENUS, *placed.MENUS, *game.MENUS)
 
 

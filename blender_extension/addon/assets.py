@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import tempfile
 import uuid
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import bpy
 import numpy as np
@@ -23,14 +25,14 @@ from numpy.typing import NDArray
 
 from .converter.errors import ConversionError, plural
 from .converter.formats.names import stem, without_number
-from .converter.kinds.placed_models import GameAsset, game_assets
+from .converter.kinds.placed_models import GameAsset, GameAssets, game_assets
 from .converter.options import ExportOptions
 from .converter.storage import write_outputs
 from .exporters.gltf_assembly import AssemblyOptions, export_assembly
 from .exporters.gltf_file import glb_bytes
 from .landscapes import named_game
 from .language import say
-from .state import guarded
+from .long_work import Step, Steps, run, whole_or_nothing
 from .wording import in_blender
 
 F32 = NDArray[np.float32]
@@ -233,18 +235,6 @@ def _picture(seen: F32, corners: F32, rows: NDArray[np.int64], weights: F32, col
 
 CATALOGS = "blender_assets.cats.txt"
 _HEAD = "# This is an Asset Catalog Definition file for Blender.\n\nVERSION 1\n\n"
-_GROUPS = (
-    "collections",
-    "objects",
-    "meshes",
-    "materials",
-    "images",
-    "node_groups",
-    "scenes",
-    "cameras",
-    "lights",
-    "actions",
-)
 
 
 def catalog_id(catalog: str) -> str:
@@ -261,45 +251,44 @@ def with_catalogs(text: str, catalogs: set[str]) -> str:
     return "\n".join([*kept, *made]) + "\n"
 
 
-def make_library(game: Path, target: Path) -> tuple[int, list[str]]:
+def _read_assets(game: Path) -> tuple[GameAssets, bytes]:
+    """The assets of a game, and a glTF of them all; nothing of Blender is touched."""
+    found = game_assets(game, ExportOptions(points=False))
+    if not found.assets:
+        raise ConversionError("has no models and no units", file=str(game))
+    return found, glb_bytes(export_assembly(found.assembly, AssemblyOptions(clips=False)))
+
+
+def make_library(context: bpy.types.Context, game: Path, target: Path) -> Generator[Step, Any, tuple[int, list[str]]]:
     """Write the asset library of a game; returns the number of assets and what was left out.
 
     Args:
+        context: Blender's.
         game: the folder with ``objects.rlb``.
         target: the .blend.
 
     Raises:
         ConversionError: not a game, nothing in it, or the file cannot be written.
     """
-    options = ExportOptions(points=False)
-    found = game_assets(game, options)
-    if not found.assets:
-        raise ConversionError("has no models and no units", file=str(game))
+    found, data = yield Step(f"reading {game.name}", partial(_read_assets, game))
     beside = target.with_name(CATALOGS)
     text = beside.read_text("utf-8", errors="replace") if beside.is_file() else ""
     catalogs = with_catalogs(text, {asset.catalog for asset in found.assets})
-    document = export_assembly(found.assembly, AssemblyOptions(clips=False))
-    before = {group: set(getattr(bpy.data, group)) for group in _GROUPS}
-    scene = bpy.context.scene
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            glb, blend = Path(folder) / "assets.glb", Path(folder) / target.name
-            glb.write_bytes(glb_bytes(document))
-            bpy.context.window.scene = bpy.data.scenes.new("assets")
-            bpy.ops.import_scene.gltf(filepath=str(glb), merge_vertices=False)
-            tops = [one for one in bpy.data.objects if one not in before["objects"] and one.parent is None]
-            made = _collections(tops, found.assets)
-            thumbnails = Thumbnails()
-            bpy.context.view_layer.update()
-            for one in made:
-                thumbnails.set(one, one.objects)
-            bpy.data.libraries.write(str(blend), made, fake_user=True, compress=True)
-            write_outputs([(beside, catalogs.encode()), (target, blend.read_bytes())], force=True)
-    finally:
-        bpy.context.window.scene = scene
-        bpy.data.batch_remove(
-            [thing for group in _GROUPS for thing in getattr(bpy.data, group) if thing not in before[group]]
-        )
+    before = set(bpy.data.objects)
+    with whole_or_nothing(context, keep=False), tempfile.TemporaryDirectory() as folder:
+        glb, blend = Path(folder) / "assets.glb", Path(folder) / target.name
+        glb.write_bytes(data)
+        context.window.scene = bpy.data.scenes.new("assets")
+        bpy.ops.import_scene.gltf(filepath=str(glb), merge_vertices=False)
+        tops = [one for one in bpy.data.objects if one not in before and one.parent is None]
+        made = _collections(tops, found.assets)
+        thumbnails = Thumbnails()
+        context.view_layer.update()
+        for number, one in enumerate(made):
+            yield Step("drawing thumbnails", lambda: None, 0.5 + number / len(made) / 2)
+            thumbnails.set(one, one.objects)
+        bpy.data.libraries.write(str(blend), made, fake_user=True, compress=True)
+        write_outputs([(beside, catalogs.encode()), (target, blend.read_bytes())], force=True)
     return len(made), found.left_out
 
 
@@ -344,18 +333,19 @@ class MSH_OT_assets(bpy.types.Operator, ExportHelper):
 
     def execute(self, context):
         """Write the library."""
+        return run(
+            self, [partial(_write, context=context, target=Path(bpy.path.abspath(self.filepath)), game=self.game)]
+        )
 
-        def work() -> None:
-            target = Path(bpy.path.abspath(self.filepath))
-            if not target.name:
-                raise ConversionError("no file is named")
-            game = named_game(context, self.game)
-            count, left_out = make_library(game, target)
-            for text in left_out:
-                say(self, "WARNING", in_blender(text))
-            say(self, "INFO", f"{target.name}: {plural(count, 'asset')}, from {game}")
 
-        return guarded(self, work)
+def _write(reporter: bpy.types.Operator, context: bpy.types.Context, target: Path, game: str) -> Steps:
+    if not target.name:
+        raise ConversionError("no file is named")
+    folder = named_game(context, game)
+    count, left_out = yield from make_library(context, folder, target)
+    for text in left_out:
+        say(reporter, "WARNING", in_blender(text))
+    say(reporter, "INFO", f"{target.name}: {plural(count, 'asset')}, from {folder}")
 
 
 def _menu(menu, context):

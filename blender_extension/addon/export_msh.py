@@ -5,8 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
@@ -34,9 +37,10 @@ from .game import find_again, refresh, require_file
 from .importers.gltf import read_gltf
 from .landscapes import game_of_file, named_game, numbered
 from .language import say, shown
+from .long_work import Step, Steps, run
 from .materials import as_shown, split
 from .seen import clans_of_collections, others_are_new, report_left_out
-from .state import DIALECTS, MshState, commit, game_folders, guarded, put_back, recorded, show_report, sidecar_bytes
+from .state import DIALECTS, commit, game_folders, put_back, recorded, show_report, sidecar_bytes
 from .to_blender import FPS, SWITCHED_OFF
 
 #: What leaves Blender: every property that says what is what, this scene alone. Modifiers are
@@ -55,8 +59,10 @@ REBUILD = BoolProperty(
 )
 
 
-def export_model(context: bpy.types.Context, name: str, dialect: str, rebuild: bool) -> ImportResult:
-    """The scene's model as the game wants it.
+def export_model(
+    context: bpy.types.Context, name: str, dialect: str, rebuild: bool
+) -> Generator[Step, Any, ImportResult]:
+    """The scene's model as the game wants it, in steps.
 
     Args:
         context: Blender's; its scene is exported.
@@ -89,7 +95,8 @@ def export_model(context: bpy.types.Context, name: str, dialect: str, rebuild: b
         target = Path(folder) / f"{file_stem(name)}.glb"
         try:
             given = _scene_of(context, target)
-            return import_scene(target, given, kept, options, alone=True)
+            job = partial(import_scene, target, given, kept, options, alone=True)
+            return (yield Step(f"comparing scene {scene.name!r} with the game", job, 0.3))
         except ConversionError as error:
             raise _in_words_of_blender(error, scene, folder) from None
 
@@ -230,48 +237,46 @@ class MSH_OT_export(bpy.types.Operator, ExportHelper):
 
     def execute(self, context):
         """Write the file; the file browser has asked about one that is there."""
+        chosen = Path(bpy.path.abspath(self.filepath)), self.dialect, self.rebuild
+        return run(self, [lambda reporter: _write(reporter, context, *chosen)])
 
-        def work() -> None:
-            with recorded(context.scene) as state:
-                write(state)
 
-        def write(state: MshState) -> None:
-            path = Path(bpy.path.abspath(self.filepath))
-            if not path.name:
-                raise ConversionError("no file is named")
-            result = export_model(context, stem(path.name), self.dialect, self.rebuild)
-            files = [(path, result.data), *companions_beside(path, result.companions), *placed_beside(path, result)]
-            beside = files_beside(path, result, _game(context))
-            there = [file for file in beside.files if file[0].is_file()]
-            result.differences.not_applied += beside.not_applied
-            if beside.files:
-                names = ", ".join(file.name for file, _ in beside.files)
-                known = bool(state.source)
+def _write(reporter: bpy.types.Operator, context: bpy.types.Context, path: Path, dialect: str, rebuild: bool) -> Steps:
+    """Write the scene as a file, and what goes with it beside it."""
+    with recorded(context.scene) as state:
+        if not path.name:
+            raise ConversionError("no file is named")
+        result = yield from export_model(context, stem(path.name), dialect, rebuild)
+        files = [(path, result.data), *companions_beside(path, result.companions), *placed_beside(path, result)]
+        beside = files_beside(path, result, _game(context))
+        there = [file for file in beside.files if file[0].is_file()]
+        result.differences.not_applied += beside.not_applied
+        if beside.files:
+            names = ", ".join(file.name for file, _ in beside.files)
+            known = bool(state.source)
+            result.differences.warnings.append(
+                f"{names}: entries for the game's Material.lib and Textures.lib"
+                + ("; Put Back Into the Game writes them there" if known else "")
+            )
+        if result.wear is not None:
+            hint = "delete it and export again to replace it"
+            wear, messages = wear_beside(path, result.wear, force=False, hint=hint)
+            files += wear
+            result.differences.warnings += messages
+        files += [file for file in beside.files if file not in there]
+        # what the game has goes through its history
+        there += [(f, data) for f, data in files if f.is_file() and find_game(f) is not None]
+        write_outputs([file for file in files if file not in there], force=True)
+        with Games(f"Blender: export {path.name}", "into") as games:
+            for file, data in there:
+                games.put(file, data, path.name)
+            for file in games.commit():
                 result.differences.warnings.append(
-                    f"{names}: entries for the game's Material.lib and Textures.lib"
-                    + ("; Put Back Into the Game writes them there" if known else "")
+                    f"{file.name} was another one, perhaps of another model; the game's history has it"
                 )
-            if result.wear is not None:
-                hint = "delete it and export again to replace it"
-                wear, messages = wear_beside(path, result.wear, force=False, hint=hint)
-                files += wear
-                result.differences.warnings += messages
-            files += [file for file in beside.files if file not in there]
-            # what the game has goes through its history
-            there += [(f, data) for f, data in files if f.is_file() and find_game(f) is not None]
-            write_outputs([file for file in files if file not in there], force=True)
-            with Games(f"Blender: export {path.name}", "into") as games:
-                for file, data in there:
-                    games.put(file, data, path.name)
-                for file in games.commit():
-                    result.differences.warnings.append(
-                        f"{file.name} was another one, perhaps of another model; the game's history has it"
-                    )
-            result.differences.warnings += games.messages
-            show_report(state, result)
-            report_result(self, result, state)
-
-        return guarded(self, work)
+        result.differences.warnings += games.messages
+        show_report(state, result)
+        report_result(reporter, result, state)
 
 
 class MSH_OT_put_back(bpy.types.Operator):
@@ -305,32 +310,30 @@ class MSH_OT_put_back(bpy.types.Operator):
 
     def execute(self, context):
         """Replace the entries that changed and nothing else."""
+        return run(self, [partial(_put_back, context=context, game=self.game)])
 
-        def work() -> None:
-            with recorded(context.scene) as state:
-                write(state)
 
-        def write(state: MshState) -> None:
-            state.path = str(require_file(context, self.game))
-            result = export_model(context, stem(state.source), "auto", False)
-            companions = [*result.companions, *result.kept_companions]
-            with put_back(state, f"Blender: put back {state.source}") as games:
-                plan = plan_libraries(games, _library_folders(context), result)
-                replace_model(games, state.origin, result.data, {state.digest}, companions)
-                result.differences.not_applied += replace_placed(games, result)
-                plan.put()
-                games.take_back_rest(state.origin.path)
-                wrote, messages = commit(state, games)
-            result.differences.not_applied += plan.not_applied
-            result.differences.warnings += [*plan.messages, *messages]
-            show_report(state, result)
-            report_result(self, result, state)
-            with contextlib.suppress(ConversionError):
-                refresh(context)
-            place = os.path.basename(state.path)
-            say(self, "INFO", f"{place} has it now" if wrote else f"{place} has it already")
-
-        return guarded(self, work)
+def _put_back(reporter: bpy.types.Operator, context: bpy.types.Context, game: str) -> Steps:
+    """Put the scene's model where it came from."""
+    with recorded(context.scene) as state:
+        state.path = str(require_file(context, game))
+        result = yield from export_model(context, stem(state.source), "auto", False)
+        companions = [*result.companions, *result.kept_companions]
+        with put_back(state, f"Blender: put back {state.source}") as games:
+            plan = plan_libraries(games, _library_folders(context), result)
+            replace_model(games, state.origin, result.data, {state.digest}, companions)
+            result.differences.not_applied += replace_placed(games, result)
+            plan.put()
+            games.take_back_rest(state.origin.path)
+            wrote, messages = commit(state, games)
+        result.differences.not_applied += plan.not_applied
+        result.differences.warnings += [*plan.messages, *messages]
+        show_report(state, result)
+        report_result(reporter, result, state)
+        with contextlib.suppress(ConversionError):
+            refresh(context)
+        place = os.path.basename(state.path)
+        say(reporter, "INFO", f"{place} has it now" if wrote else f"{place} has it already")
 
 
 def _menu(menu, context):
@@ -390,37 +393,36 @@ class MSH_OT_put_new(bpy.types.Operator):
 
     def execute(self, context):
         """Write the model's entry, what goes with it, and its key."""
+        asked = {name: getattr(self, name) for name in ("archive", "model", "tag", "dialect", "game")}
+        return run(self, [partial(_put_new, context=context, asked=SimpleNamespace(**asked))])
 
-        def work() -> None:
-            with recorded(context.scene) as state:
-                write(state)
 
-        def write(state: MshState) -> None:
-            game = named_game(context, self.game)
-            if not self.archive:
-                raise ConversionError("no archive is named", hint="choose one of the game")
-            name = self.model or context.scene.name
-            name = stem(name) if name.lower().endswith(".msh") else name
-            tag = None if self.tag == _NO_KEY else self.tag
-            to = find_destination(game / self.archive, entry_name(escape(name)), tag, game)
-            dialect = dialect_of(to.archive) if self.dialect == "auto" else self.dialect
-            result = export_model(context, name, dialect, False)
-            with put_back(state, f"Blender: put {name} into {self.archive}") as games:
-                plan = plan_libraries(games, to.folders, result)
-                add_model(plan, to, result, hint=_HINT)
-                plan.put()
-                wrote, messages = commit(state, games)
-            result.differences.not_applied += plan.not_applied
-            result.differences.warnings += [*plan.messages, *messages]
-            state.archive, state.model, state.tag = self.archive, name, self.tag
-            show_report(state, result)
-            report_result(self, result, state)
-            with contextlib.suppress(ConversionError):
-                refresh(context)
-            place = to.archive.name
-            say(self, "INFO", f"{place} has {name} now" if wrote else f"{place} has {name} already")
-
-        return guarded(self, work)
+def _put_new(reporter: bpy.types.Operator, context: bpy.types.Context, asked: SimpleNamespace) -> Steps:
+    """Put the scene into the game as a new model."""
+    with recorded(context.scene) as state:
+        game = named_game(context, asked.game)
+        if not asked.archive:
+            raise ConversionError("no archive is named", hint="choose one of the game")
+        name = asked.model or context.scene.name
+        name = stem(name) if name.lower().endswith(".msh") else name
+        tag = None if asked.tag == _NO_KEY else asked.tag
+        to = find_destination(game / asked.archive, entry_name(escape(name)), tag, game)
+        dialect = dialect_of(to.archive) if asked.dialect == "auto" else asked.dialect
+        result = yield from export_model(context, name, dialect, False)
+        with put_back(state, f"Blender: put {name} into {asked.archive}") as games:
+            plan = plan_libraries(games, to.folders, result)
+            add_model(plan, to, result, hint=_HINT)
+            plan.put()
+            wrote, messages = commit(state, games)
+        result.differences.not_applied += plan.not_applied
+        result.differences.warnings += [*plan.messages, *messages]
+        state.archive, state.model, state.tag = asked.archive, name, asked.tag
+        show_report(state, result)
+        report_result(reporter, result, state)
+        with contextlib.suppress(ConversionError):
+            refresh(context)
+        place = to.archive.name
+        say(reporter, "INFO", f"{place} has {name} now" if wrote else f"{place} has {name} already")
 
 
 CLASSES = (MSH_OT_export, MSH_OT_put_back, MSH_OT_put_new)

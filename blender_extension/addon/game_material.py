@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from io import BytesIO
 from math import cos, sin
 from pathlib import Path
@@ -18,9 +19,11 @@ import numpy as np
 
 from .converter.formats.gltf import TEXTURE_TRANSFORM
 from .exporters.gltf_file import row_colour
+from .importers.materials import file_picture
 
 GROUP = "Parkan material"
 TEXTURE, HOLES, COLOUR, ALPHA = "Texture", "Texture Alpha", "Colour", "Alpha"
+SECOND, SECOND_COLOUR, BLEND = "Second Texture", "Second Colour", "Blend"
 LIGHT, LIGHT_TEXTURE, MODE, PHASES = "Own Light", "Light Texture", "Draw Mode", "Phases"
 #: What glTF calls a draw mode, by its number; the last one is added to what is behind it.
 MODES = ("OPAQUE", "MASK", "BLEND", "BLEND")
@@ -28,6 +31,9 @@ ADDED = 3
 #: Socket: its type, its value, its least and its greatest, and what it means.
 _SOCKETS = {
     TEXTURE: ("Color", (1, 1, 1, 1), None, None, "The picture, a texture of Textures.lib"),
+    SECOND: ("Color", (1, 1, 1, 1), None, None, "Of two grounds of a landscape the upper one"),
+    SECOND_COLOUR: ("Color", (1, 1, 1, 1), None, None, "Its colour; the material of that ground alone has it"),
+    BLEND: ("Float", 0.0, 0.0, 1.0, "How much of the second texture lies over the first: the attribute _MSH_BLEND"),
     HOLES: ("Float", 1.0, 0.0, 1.0, "The alpha of the picture; it counts where the draw mode is not 0"),
     COLOUR: ("Color", (1, 1, 1, 1), None, None, "The diffuse colour, which the picture is multiplied by"),
     ALPHA: ("Float", 1.0, 0.0, 1.0, "How opaque the material is"),
@@ -36,6 +42,10 @@ _SOCKETS = {
     MODE: ("Int", 0, 0, ADDED, "0: opaque, 1: with holes, 2: blended, 3: added to what is behind"),
     PHASES: ("Int", 1, 1, 255, "How many phases an animated material has; the first one is shown"),
 }
+#: On a material of two grounds: the picture of both that was imported. On its pictures: what was imported of them.
+MIXED, IMPORTED = "msh_mixed", "msh_imported"
+#: Colours nearer than that are the same.
+_STEP = 1e-4
 _MARK = (0.5, 0.1, 0.1)
 #: Where nodes pass a picture on as it is.
 _PLAIN = ("TEX_IMAGE", "REROUTE")
@@ -78,6 +88,40 @@ def make(entry: dict[str, Any], name: str, images: Sequence[bpy.types.Image | No
     return out
 
 
+def blend(
+    material: bpy.types.Material, grounds: Sequence[bpy.types.Image], colour: Sequence[float], attribute: str | None
+) -> None:
+    """Let a material of two grounds show both, one over the other, in the place of the picture of both.
+
+    Args:
+        material: as :func:`make` makes it.
+        grounds: pictures of the first and the second.
+        colour: of the second, linear.
+        attribute: of the mesh, how much of the second is seen; ``None``: all of it.
+    """
+    tree, node = material.node_tree, node_of(material)
+    first = node.inputs[TEXTURE].links[0].from_node
+    material[MIXED], material[SECOND_COLOUR] = first.image, [*colour]
+    node.inputs[SECOND_COLOUR].default_value = (*colour, 1)
+    second = tree.nodes.new("ShaderNodeTexImage")
+    second.location = first.location.x, first.location.y - 300
+    first.image, second.image = grounds
+    tree.links.new(second.outputs["Color"], node.inputs[SECOND])
+    node.inputs[BLEND].default_value = 1.0
+    both = tree.nodes.new("ShaderNodeTexImage")
+    both.image, both.location, both.label = material[MIXED], (first.location.x, first.location.y + 300), "Both"
+    tree.nodes.active = both  # Solid with Color: Texture shows one picture
+    if attribute is not None:
+        stated = tree.nodes.new("ShaderNodeAttribute")
+        stated.attribute_name, stated.location = attribute, (first.location.x, second.location.y - 300)
+        tree.links.new(stated.outputs["Fac"], node.inputs[BLEND])
+
+
+def _is_painted(image: bpy.types.Image) -> bool:
+    """Whether a ground shows something else than what was imported."""
+    return file_picture(image.name, "", partial(bytes_of, image)).pixels() != image.get(IMPORTED)
+
+
 def _picture(tree: bpy.types.NodeTree, info: dict[str, Any] | None, images: Sequence[bpy.types.Image | None]):
     """The node of a texture; ``None``: there is none."""
     if info is None or images[info["index"]] is None:
@@ -109,7 +153,9 @@ def group() -> bpy.types.NodeTree:
     """The node group, which is made where it is not there."""
     known = bpy.data.node_groups.get(GROUP)
     if known is not None and known.bl_idname == "ShaderNodeTree" and known.library is None:
-        return known
+        there = {*known.interface.items_tree.keys()}
+        if there.issuperset(_SOCKETS):  # else it is of an earlier version
+            return known
     tree = bpy.data.node_groups.new(GROUP, "ShaderNodeTree")
     for name, (kind, value, least, most, tip) in _SOCKETS.items():
         socket = tree.interface.new_socket(name, in_out="INPUT", socket_type=f"NodeSocket{kind}", description=tip)
@@ -122,15 +168,24 @@ def group() -> bpy.types.NodeTree:
     shader = nodes.new("ShaderNodeBsdfPrincipled")
     shader.inputs["Roughness"].default_value = row_colour(0)["roughnessFactor"]
     shader.inputs["Emission Strength"].default_value = 1.0
-    for first, second, to in ((TEXTURE, COLOUR, "Base Color"), (LIGHT_TEXTURE, LIGHT, "Emission Color")):
-        mix = nodes.new("ShaderNodeMix")
-        mix.data_type, mix.blend_type = "RGBA", "MULTIPLY"
-        factor, *_ = (one for one in mix.inputs if one.enabled)
-        factor.default_value = 1.0
-        colours = [one for one in mix.inputs if one.enabled and one.type == "RGBA"]
-        links.new(given[first], colours[0])
-        links.new(given[second], colours[1])
-        links.new(next(one for one in mix.outputs if one.enabled), shader.inputs[to])
+
+    def mix(kind: str, first: Any, second: Any, factor: Any = None):
+        node = nodes.new("ShaderNodeMix")
+        node.data_type, node.blend_type = "RGBA", kind
+        share, *_ = (one for one in node.inputs if one.enabled)
+        share.default_value = 1.0
+        if factor is not None:
+            links.new(factor, share)
+        colours = [one for one in node.inputs if one.enabled and one.type == "RGBA"]
+        links.new(first, colours[0])
+        links.new(second, colours[1])
+        return next(one for one in node.outputs if one.enabled)
+
+    second = mix("MULTIPLY", given[SECOND], given[SECOND_COLOUR])
+    ground = mix("MIX", mix("MULTIPLY", given[TEXTURE], given[COLOUR]), second, given[BLEND])
+    links.new(ground, shader.inputs["Base Color"])
+    lit = mix("MIX", given[LIGHT_TEXTURE], given[SECOND], given[BLEND])
+    links.new(mix("MULTIPLY", lit, given[LIGHT]), shader.inputs["Emission Color"])
 
     def calculate(operation: str, *values: Any):
         node = nodes.new("ShaderNodeMath")
@@ -164,6 +219,8 @@ class Read:
         entry: a material of a glTF.
         images: its textures.
         layer: the UV map that its picture goes through; ``None``: by the first.
+        recoloured: whether the second of two grounds got another colour.
+        painted: of two grounds those that do not show what was imported.
         foreign: nodes between pictures and the group that the game has not.
         mode: number of the draw mode.
         phases: as the socket says.
@@ -172,6 +229,8 @@ class Read:
     entry: dict[str, Any]
     images: list[bpy.types.Image] = field(default_factory=list)
     layer: str | None = None
+    recoloured: bool = False
+    painted: list[bpy.types.Image] = field(default_factory=list)
     foreign: list[bpy.types.Node] = field(default_factory=list)
     mode: int = 0
     phases: int = 1
@@ -208,11 +267,26 @@ def read(material: bpy.types.Material) -> Read | None:
         other = _info(out, node.inputs[LIGHT_TEXTURE])
         if other is not None:
             entry["emissiveTexture"] = other[0]
-    for name in (HOLES, COLOUR, ALPHA, LIGHT, MODE, PHASES):
-        plain = [one for one in _above(node.inputs[name]) if name == HOLES and one.type == "TEX_IMAGE"]
-        out.foreign += [one for one in _above(node.inputs[name]) if one not in plain]
+    _read_grounds(out, material, node)
+    for name in (HOLES, SECOND_COLOUR, BLEND, COLOUR, ALPHA, LIGHT, MODE, PHASES):
+        if name not in node.inputs:  # of an earlier version
+            continue
+        plain = {HOLES: "TEX_IMAGE", BLEND: "ATTRIBUTE"}.get(name)
+        out.foreign += [one for one in _above(node.inputs[name]) if one.type != plain]
     out.foreign = [*dict.fromkeys(out.foreign)]
     return out
+
+
+def _read_grounds(out: Read, material: bpy.types.Material, node: bpy.types.Node) -> None:
+    """Of two grounds, what the material is compared by is the picture of both, which nobody sees."""
+    chain = [*_chain(node.inputs[SECOND])] if SECOND in node.inputs else []
+    out.foreign += [one for one in chain if one.type not in _PLAIN]
+    second = next((one.image for one in chain if one.type == "TEX_IMAGE" and one.image is not None), None)
+    if second is not None and out.images and isinstance(material.get(MIXED), bpy.types.Image):
+        out.painted = [one for one in (out.images[0], second) if _is_painted(one)]
+        out.images[0] = material[MIXED]
+        pairs = zip(node.inputs[SECOND_COLOUR].default_value, material[SECOND_COLOUR], strict=False)
+        out.recoloured = any(abs(a - b) > _STEP for a, b in pairs)
 
 
 def _colour(node: bpy.types.Node, name: str, texture: str) -> list[float]:

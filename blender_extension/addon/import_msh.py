@@ -1,6 +1,6 @@
 """File > Import > Parkan MSH: files, archives with an entry picker, drag and drop."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -24,15 +24,17 @@ from .converter.kinds.open_files import mission_in
 from .converter.options import ExportOptions
 from .converter.scene.controller import PlayedRange
 from .converter.scene.extras import to_extras
+from .converter.scene.scene import ImportedScene
 from .importers.gltf import read_gltf
-from .importers.gltf_file import GltfInMemory, open_gltf
-from .landscapes import game_of_file, show_areals, sort_by_kind
+from .importers.gltf_file import GltfFile, GltfInMemory, open_gltf
+from .landscapes import game_of_file, show_areals
 from .language import say
-from .materials import bring_in
+from .long_work import Step, Steps, paced, run, whole_or_nothing
+from .materials import Ground, bring_in, grounds_of
 from .seen import remember_clans, remember_model
 from .stages import show_cells
-from .state import DIALECTS, TEXTURES, clear_report, game_folders, guarded, keep_sidecar, new_owner, show_warnings
-from .to_blender import Builder
+from .state import DIALECTS, TEXTURES, clear_report, game_folders, keep_sidecar, new_owner, show_warnings
+from .to_blender import BLEND, Builder
 
 _FILES = "*.msh;*.rlb;*.lib;*.map;*.dat;*.tma"
 
@@ -68,7 +70,51 @@ def choices(path: Path) -> list[int]:
     return models if len(models) > 1 else []
 
 
-def import_model(context: bpy.types.Context, path: Path, entry: str | None, options: ExportOptions) -> None:
+@dataclass(frozen=True)
+class _Document:
+    """A file of the game, read: what it is, and its glTF.
+
+    Attributes:
+        loaded: the model, unit, mission, landscape or areal map.
+        index: directory index in its archive; ``None``: the file is the model.
+        raw_name: the entry's name, as hex.
+        file: the glTF, with its pictures.
+        given: what is in it.
+        grounds: of its landscape, as of :func:`grounds_of`.
+        sidecar: what comes with it.
+    """
+
+    loaded: LoadedScene
+    index: int | None
+    raw_name: str
+    file: GltfFile
+    given: ImportedScene
+    grounds: dict[tuple[int, int], tuple[Ground, Ground]]
+    sidecar: bytes
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        loaded = self.loaded
+        return loaded.assembly.name if loaded.kind in ASSEMBLY_KINDS else stem(loaded.name)
+
+
+def _read(path: Path, entry: str | None, options: ExportOptions) -> _Document:
+    """Read a file of the game; nothing of Blender is touched."""
+    whole = entry is None and kind_of_assembly(path)
+    if whole in ASSEMBLY_KINDS:
+        loaded, index, raw_name = load(whole, Source(path), options), None, ""
+    else:
+        loaded, index, raw_name = _load(path, entry, options)
+    target = Path("model.glb")  # in memory
+    data = {file.suffix: data for file, data in loaded.files(target, options)}
+    file = open_gltf(target, GltfInMemory(data[target.suffix]))
+    level = loaded if loaded.kind is Kind.TERRAIN else loaded.terrain if loaded.kind is Kind.MISSION else None
+    grounds = {} if level is None else grounds_of(level.appearance)
+    return _Document(loaded, index, raw_name, file, read_gltf(target, file, all_scenes=True), grounds, data[SUFFIX])
+
+
+def import_model(context: bpy.types.Context, path: Path, entry: str | None, options: ExportOptions) -> Steps:
     """Put a model into a scene of its own; its panel has the warnings.
 
     Args:
@@ -80,58 +126,61 @@ def import_model(context: bpy.types.Context, path: Path, entry: str | None, opti
     """
     if path.is_dir():
         path = mission_in(path) or path
-    whole = entry is None and kind_of_assembly(path)
-    index, raw_name = None, ""
-    if whole in ASSEMBLY_KINDS:
+    if entry is None and kind_of_assembly(path) in ASSEMBLY_KINDS:
         options = replace(options, game=str(game_of_file(context, path)))
-        loaded = load(whole, Source(path), options)
-        name = loaded.assembly.name
-    else:
-        loaded, index, raw_name = _load(path, entry, options)
-        name = stem(loaded.name)
+    with whole_or_nothing(context):
+        document = yield Step(f"reading {path.name}", partial(_read, path, entry, options))
+        scene = _scene(context, document.name)
+        yield from _build(scene, document)
+        _remember(scene, document, path)
+        context.window.scene = scene
+        scene.frame_set(0)
+        show_cells(scene)
+        _frame(context)
+
+
+def _build(scene: bpy.types.Scene, document: _Document) -> Steps:
+    """Make the objects."""
+    loaded, given = document.loaded, document.given
     kind = loaded.kind
-    target = Path("model.glb")  # in memory
-    data = {file.suffix: data for file, data in loaded.files(target, options)}
-    document = GltfInMemory(data[target.suffix])
-    given = read_gltf(target, document, all_scenes=True)
-    scene = _scene(context, name)
-    materials, batches = bring_in(open_gltf(target, document))
+    attribute = BLEND if given.streams.blend is not None else None
+    materials, batches = bring_in(document.file, document.grounds, attribute)
+    clans = [clan.title for clan in loaded.mission.clans] if kind is Kind.MISSION else []
     if kind is Kind.AREAL_MAP:
         show_areals(scene, given, materials, loaded.areals)
     else:
-        Builder(scene, given, materials, batches).build()
+        shares = Builder(scene, given, materials, batches, clans).build()
+        yield from paced(shares, f"making objects of {loaded.name}")
     if given.info:
         scene["msh"] = to_extras(given.info)["msh"]
     if kind is Kind.MISSION:
-        clans = [clan.title for clan in loaded.mission.clans]
-        sort_by_kind(scene, clans)
         remember_clans(scene, clans)
     if kind is Kind.TERRAIN:
         remember_grid(scene, loaded.terrain.grid)
-    scene.frame_set(0)
-    sidecar = data[SUFFIX]
-    state = scene.msh_gltf
+
+
+def _remember(scene: bpy.types.Scene, document: _Document, path: Path) -> None:
+    """Keep in the scene what it is, and where it came from."""
+    loaded, state = document.loaded, scene.msh_gltf
     clear_report(state)
     for name in ("written", "archive", "model", "tag", "recorded", "stage", "level"):  # of a former model
         state.property_unset(name)
     # from the start: what Put Back sets, Blender's undo takes away
     state.owner = new_owner()
-    state.source, state.path, state.kind = loaded.name, str(path.absolute()), kind
-    state.index = -1 if index is None else index
-    state.raw_name = raw_name
+    state.source, state.path, state.kind = loaded.name, str(path.absolute()), loaded.kind
+    state.index = -1 if document.index is None else document.index
+    state.raw_name = document.raw_name
     state.summary, state.digest = loaded.summary, sha256(loaded.stored)
     if isinstance(loaded, LoadedModel):
         remember_model(scene)
         state.dialect = loaded.decision.dialect.value
         scene.frame_end = max(loaded.scene.frame_count - 1, 1)
         _mark(scene, loaded.ranges)
-    elif kind is Kind.UNIT:
+    elif loaded.kind is Kind.UNIT:
         counts = [model.scene.frame_count for model in loaded.assembly.models]
         scene.frame_end = max(max(counts, default=0) - 1, 1)
         _mark(scene, next((model.ranges for model in loaded.models if model.ranges), []))
-    show_cells(scene)
-    _frame(context)
-    keep_sidecar(scene, sidecar)
+    keep_sidecar(scene, document.sidecar)
     show_warnings(state, messages(loaded.findings))
 
 
@@ -181,7 +230,6 @@ def _scene(context: bpy.types.Context, name: str) -> bpy.types.Scene:
     scene = context.scene
     if scene.objects or scene.collection.children or scene.msh_gltf.source:
         scene = bpy.data.scenes.new(name)
-        context.window.scene = scene
     scene.name = name
     scene.render.fps, scene.render.fps_base = int(ExportOptions().fps), 1.0
     scene.unit_settings.scale_length = 1.0
@@ -194,7 +242,7 @@ class MSH_OT_import(bpy.types.Operator, ImportHelper):
 
     bl_idname = "import_scene.msh"
     bl_label = "Import MSH"
-    bl_options = {"REGISTER", "UNDO", "PRESET"}
+    bl_options = {"REGISTER", "PRESET"}
 
     filename_ext = ".msh"
     filter_glob: StringProperty(default=_FILES, options={"HIDDEN"})
@@ -218,18 +266,7 @@ class MSH_OT_import(bpy.types.Operator, ImportHelper):
         """One scene per file."""
         names = [file.name for file in self.files if file.name]
         paths = [Path(self.directory, name) for name in names] or [Path(self.filepath)]
-        options = {"dialect": self.dialect, "textures": self.textures}
-
-        def one(path: Path) -> None:
-            if not path.name:
-                raise ConversionError("no file is named")
-            if not self.entry and not bpy.app.background and choices(path):
-                bpy.ops.import_scene.msh_entry("INVOKE_DEFAULT", filepath=str(path), **options)
-            else:
-                _import(self, context, path, self.entry or None)
-
-        done = [guarded(self, partial(one, path)) for path in paths]
-        return {"FINISHED"} if {"FINISHED"} in done else {"CANCELLED"}
+        return _import(self, context, paths, self.entry or None)
 
 
 _shown: list[tuple[str, str, str]] = []  # Blender does not keep the texts of a list alive
@@ -248,7 +285,7 @@ class MSH_OT_import_entry(bpy.types.Operator):
 
     bl_idname = "import_scene.msh_entry"
     bl_label = "Model of the Archive"
-    bl_options = {"REGISTER", "UNDO", "INTERNAL"}
+    bl_options = {"REGISTER", "INTERNAL"}
     bl_property = "entry"
 
     filepath: StringProperty()
@@ -263,17 +300,28 @@ class MSH_OT_import_entry(bpy.types.Operator):
 
     def execute(self, context):
         """Import the entry by its number."""
-        return guarded(self, lambda: _import(self, context, Path(self.filepath), self.entry))
+        return _import(self, context, [Path(self.filepath)], self.entry)
 
 
-def _import(operator, context, path: Path, entry: str | None) -> None:
-    folders = game_folders(context) if operator.textures else ()
-    options = ExportOptions(operator.dialect, textures=folders, find_textures=operator.textures)
-    import_model(context, path, entry, options)
-    state = context.scene.msh_gltf
-    for warning in state.warnings:
-        say(operator, "WARNING", f"{path.name}: {warning.reason}")
-    say(operator, "INFO", f"{state.source}: {state.summary}")
+def _import(operator, context, paths: list[Path], entry: str | None) -> set[str]:
+    """Open files one after another; an archive of several models asks which one."""
+    chosen = {"dialect": operator.dialect, "textures": operator.textures}
+
+    def steps(reporter: bpy.types.Operator, path: Path) -> Steps:
+        if not path.name:
+            raise ConversionError("no file is named")
+        if entry is None and not bpy.app.background and choices(path):
+            bpy.ops.import_scene.msh_entry("INVOKE_DEFAULT", filepath=str(path), **chosen)
+            return
+        folders = game_folders(context) if chosen["textures"] else ()
+        options = ExportOptions(chosen["dialect"], textures=folders, find_textures=chosen["textures"])
+        yield from import_model(context, path, entry, options)
+        state = context.scene.msh_gltf
+        for warning in state.warnings:
+            say(reporter, "WARNING", f"{path.name}: {warning.reason}")
+        say(reporter, "INFO", f"{state.source}: {state.summary}")
+
+    return run(operator, [partial(steps, path=path) for path in paths], undo=True)
 
 
 class MSH_FH_import(bpy.types.FileHandler):

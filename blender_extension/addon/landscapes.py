@@ -10,7 +10,7 @@ one object has a face per areal and a common corner is one vertex; their attribu
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,14 +20,10 @@ import numpy as np
 from .converter.edits.areal_polygons import PARTS, class_of
 from .converter.errors import ConversionError
 from .converter.formats.areal_map import ArealMap
-from .converter.formats.mission import BUILDING, OBJECT_KINDS, UNIT
 from .converter.kinds.registry import find_game
 from .converter.scene.scene import ImportedScene
-from .stages import about
 from .state import game_folders
 from .to_blender import Builder
-
-_PLURALS = {"building": "buildings", "unit": "units", "vegetation": "vegetation", "rock": "rocks"}
 
 
 def game_of_file(context: bpy.types.Context, path: Path) -> Path:
@@ -68,41 +64,6 @@ def named_game(context: bpy.types.Context, named: str) -> Path:
     )
 
 
-def sort_by_kind(scene: bpy.types.Scene, clans: list[str]) -> None:
-    """Move what a mission places into collections: by kind, and buildings and units by clan.
-
-    Args:
-        scene: its first collection has the objects, as the importer left them.
-        clans: names by row.
-    """
-    main = scene.collection.children[0]
-    made: dict[str, bpy.types.Collection] = {}
-    for top in [one for one in main.objects if about(one).get("kind") == "object"]:
-        kind, clan = about(top).get("object_kind"), about(top).get("clan")
-        if not isinstance(kind, int) or not 0 <= kind < len(OBJECT_KINDS):
-            continue
-        home = _child(main, f"{scene.name}.{_PLURALS[OBJECT_KINDS[kind]]}", made)
-        if kind in (BUILDING, UNIT):
-            known = isinstance(clan, int) and 0 <= clan < len(clans)
-            name = (clans[clan] if known else "") or f"clan {clan}"
-            home = _child(home, f"{home.name}.{name}", made)
-        move_to(home, (top, *top.children_recursive), main)
-
-
-def move_to(home: bpy.types.Collection, things: Iterable[bpy.types.Object], before: bpy.types.Collection) -> None:
-    """Move objects to another collection."""
-    for one in things:
-        home.objects.link(one)
-        before.objects.unlink(one)
-
-
-def _child(above: bpy.types.Collection, name: str, made: dict[str, bpy.types.Collection]) -> bpy.types.Collection:
-    if name not in made:
-        made[name] = bpy.data.collections.new(name)
-        above.children.link(made[name])
-    return made[name]
-
-
 NUMBER, LOGIC = "_MSH_AREAL", "_MSH_LOGIC"
 
 
@@ -117,7 +78,8 @@ def show_areals(
         materials: of the document.
     """
     borders = [item for item in given.nodes if item.extras.get("kind") == "borders"]
-    Builder(scene, replace(given, nodes=borders), materials, [0] * len(materials)).build()
+    for _ in Builder(scene, replace(given, nodes=borders), materials, [0] * len(materials)).build():
+        pass
     if not len(areals.records):
         return
     of_class = {class_of(material.name, {}): material for material in materials}

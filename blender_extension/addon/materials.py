@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,10 +22,13 @@ import numpy as np
 
 from . import game_material
 from .converter.findings import Report
-from .converter.formats.gltf import TEXTURE_TRANSFORM, FilePicture, Surface, surface_of
+from .converter.formats.gltf import TEXTURE_TRANSFORM, FilePicture, Surface, pixel_digest, surface_of
 from .converter.formats.names import without_number
+from .converter.numeric.quantize import to_linear
+from .converter.scene.appearance import Appearance
 from .converter.scene.extras import MaterialExtras, read_extras
 from .converter.scene.scene import ImportedScene
+from .exporters.gltf_file import png_bytes
 from .importers.gltf import read_flags
 from .importers.gltf_file import GltfFile, GltfInMemory, open_gltf
 from .importers.gltf_types import GltfMaterial
@@ -69,8 +72,37 @@ BATCHES = "msh_batches"
 _LIT = " + "
 
 
-def bring_in(file: GltfFile) -> tuple[list[bpy.types.Material], list[int]]:
+@dataclass(frozen=True)
+class Ground:
+    """A ground of a landscape: its picture's name, a PNG, what its pixels are known by; its colour, linear."""
+
+    name: str
+    data: bytes
+    pixels: str
+    colour: list[float]
+
+
+def grounds_of(appearance: Appearance | None) -> dict[tuple[int, int], tuple[Ground, Ground]]:
+    """Return the pictures of two grounds that lie one over the other, by their rows."""
+    made: dict[int, Ground] = {}
+    if appearance is None:
+        return {}
+    for row in {row for pair in appearance.mixed for row in pair}:
+        material, picture = appearance.of(row)
+        pixels = picture.rgba()
+        colour = to_linear(material.colour[:3])
+        made[row] = Ground(picture.name, png_bytes(pixels), pixel_digest(pixels), colour)
+    return {rows: (made[rows[0]], made[rows[1]]) for rows in appearance.mixed}
+
+
+def bring_in(
+    file: GltfFile, grounds: Mapping[tuple[int, int], tuple[Ground, Ground]], attribute: str | None
+) -> tuple[list[bpy.types.Material], list[int]]:
     """Make the materials of a document that the exporter made, and its pictures: one for all that look alike.
+
+    Args:
+        grounds: of a landscape, as of :func:`grounds_of`.
+        attribute: says how much of the second one is seen; ``None``: all of it.
 
     Returns:
         For each material of the document the one of Blender, and the number of its batch there, from 1; 0: there is
@@ -82,6 +114,7 @@ def bring_in(file: GltfFile) -> tuple[list[bpy.types.Material], list[int]]:
         for image in root.get("images", [])
     ]
     textures = [images[texture["source"]] for texture in root.get("textures", [])]
+    known = dict(zip((image.get("name", "image") for image in root.get("images", [])), images, strict=True))
     alike: dict[str, list[int]] = {}
     for i, entry in enumerate(root.get("materials", [])):
         said = {key: value for key, value in entry["extras"]["msh"].items() if key not in _BATCH}
@@ -98,6 +131,13 @@ def bring_in(file: GltfFile) -> tuple[list[bpy.types.Material], list[int]]:
             said = {key: value for key, value in said.items() if key not in _BATCH}
             one[BATCHES] = {str(number): words for number, words in batches.items()}
         one["msh"] = said
+        both = grounds.get((said.get("first", -1), said.get("second", -1)), ())
+        for ground in both:
+            if ground.name not in known:
+                known[ground.name] = game_material.image_of(ground.name, ground.data)
+            known[ground.name][game_material.IMPORTED] = ground.pixels
+        if both:
+            game_material.blend(one, [known[ground.name] for ground in both], both[1].colour, attribute)
         made |= dict.fromkeys(rows, one)
         numbers |= {i: i + 1 if len(rows) > 1 else 0 for i in rows}
     return [made[i] for i in range(len(made))], [numbers[i] for i in range(len(made))]
@@ -138,16 +178,27 @@ def looks(
         used: the materials.
         layers: names of all UV maps, in the order in which meshes have them.
     """
-    found = {one: _look(one) for one in used}
+    found = _looks(used, report)
     others = [one for one in used if found[one] is None]
     found |= dict(zip(others, _probe(context, others, layers, report), strict=True))
     return [look for look in found.values() if look is not None]
 
 
-def _look(material: bpy.types.Material) -> Look | None:
-    seen = game_material.read(material)
-    if seen is None:
-        return None
+def _looks(used: Iterable[bpy.types.Material], report: Report) -> dict[bpy.types.Material, Look | None]:
+    """What materials of the game's group show; of two grounds that were painted each is shown by one of them."""
+    seen = {one: game_material.read(one) for one in used}
+    told = {image for one in seen.values() if one is not None for image in one.images}
+    for one in filter(None, seen.values()):
+        new = next((image for image in one.painted if image not in told), None)
+        if new is not None:
+            one.images[0] = new
+            told.add(new)
+    for image in {image for one in filter(None, seen.values()) for image in one.painted} - told:
+        report.skipped(f"picture {image.name!r}", "is repainted", "no material has it alone", "put one back first")
+    return {material: None if one is None else _look(material, one) for material, one in seen.items()}
+
+
+def _look(material: bpy.types.Material, seen: game_material.Read) -> Look:
     extras = plain_items(material)
     light = f"{_LIT}{about(material).get('light', '')}"
     pictures = [file_picture(one.name, "", partial(game_material.bytes_of, one)) for one in seen.images]
@@ -195,8 +246,10 @@ def split(meshes: Iterable[bpy.types.Mesh]) -> Iterator[None]:
 
 def as_shown(given: ImportedScene) -> None:
     """Replace what Blender's glTF add-on made of materials of the game's group, which it does not know."""
+    there = [bpy.data.materials.get(material.name) for material in given.materials]
+    found = _looks({one for one in there if one is not None}, given.report)
     for i, material in enumerate(given.materials):
-        look = _look(bpy.data.materials[material.name]) if material.name in bpy.data.materials else None
+        look = found.get(there[i])
         if look is not None:
             given.materials[i], given.surfaces[i] = material._replace(name=look.name), look.surface
 

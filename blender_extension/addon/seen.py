@@ -135,6 +135,9 @@ def _report_material(given: ImportedScene, material: bpy.types.Material) -> None
         if (seen.mode == ADDED) != bool(said.get("additive")) or seen.phases != max(1, said.get("phases", 1)):
             why = "whether a material is added to what is behind it, and its phases, are not changed from here"
             given.report.skipped(where, "has another Draw Mode or Phases", why, "put the old value back")
+        if seen.recoloured:
+            why = "the colour of the second ground is that of its own material"
+            given.report.skipped(where, "has another Second Colour", why, "change the material of that ground")
     for name in dict.fromkeys(node.label or node.name for node in between):
         why = "the game has no such thing, and it is left out"
         what = f"has a node {name!r} between its picture and its shader"

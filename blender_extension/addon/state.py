@@ -17,7 +17,6 @@ import binascii
 import contextlib
 import os
 import secrets
-import textwrap
 import traceback
 import uuid
 import zlib
@@ -47,6 +46,8 @@ from .wording import in_blender
 FAILED = "the last export failed"
 #: How many states of a model a scene remembers.
 _MOST_WRITTEN = 200
+#: Letters of a line of a sidecar's text.
+_LINE = 100
 _HEAD = "The sidecar of {name}: what glTF cannot hold. Leave it as it is; exporting needs it."
 
 
@@ -214,7 +215,8 @@ def commit(state: MshState, games: Games) -> tuple[list[Path], list[str]]:
 def keep_sidecar(scene: bpy.types.Scene, data: bytes) -> None:
     """Put a sidecar into the .blend."""
     name = scene.msh_gltf.source
-    body = textwrap.wrap(base64.b64encode(zlib.compress(data)).decode(), 100)
+    packed = base64.b64encode(zlib.compress(data)).decode()
+    body = [packed[at : at + _LINE] for at in range(0, len(packed), _LINE)]
     text = bpy.data.texts.new(f"{stem(name)}{SUFFIX}")
     text.write("\n".join([_HEAD.format(name=printable(name)), *body]))
     text.current_line_index = 0
@@ -316,13 +318,17 @@ def _key(scene: bpy.types.Scene) -> tuple:
 def recorded(scene: bpy.types.Scene) -> Iterator[MshState]:
     """Export a scene: its report is of this export, shown when it is done, and outlives undo.
 
-    Where an error stops it, the panel says so.
+    Where an error stops it, the panel says so; where the user does, the report stays.
     """
     _bring_back(scene)
     state = scene.msh_gltf
+    before = _record_of(state)
     clear_report(state)
     try:
         yield state
+    except GeneratorExit:
+        _give(state, before)
+        raise
     except Exception as error:
         clear_report(state)
         state.outcome = FAILED
@@ -336,19 +342,18 @@ def remember(scene: bpy.types.Scene) -> None:
     """Keep what a scene knows now over Blender's undo and redo."""
     state = scene.msh_gltf
     state.recorded = uuid.uuid4().hex
-    _records[_key(scene)] = _Record(
+    _records[_key(scene)] = _record_of(state)
+
+
+def _record_of(state: MshState) -> _Record:
+    return _Record(
         {name: getattr(state, name) for name in _VALUES},
         [tuple(getattr(row, name) for name in _ROW) for row in state.rows],
         [tuple(getattr(row, name) for name in _ROW) for row in state.warnings],
     )
 
 
-def _bring_back(scene: bpy.types.Scene) -> None:
-    """Give a scene what it knew after its last export."""
-    state = scene.msh_gltf
-    record = _records.get(_key(scene))
-    if record is None or record.values["recorded"] == state.recorded:
-        return
+def _give(state: MshState, record: _Record) -> None:
     for name, value in record.values.items():
         setattr(state, name, value)
     for there, rows in ((state.rows, record.rows), (state.warnings, record.warnings)):
@@ -357,6 +362,13 @@ def _bring_back(scene: bpy.types.Scene) -> None:
             new = there.add()
             for name, value in zip(_ROW, row, strict=True):
                 setattr(new, name, value)
+
+
+def _bring_back(scene: bpy.types.Scene) -> None:
+    """Give a scene what it knew after its last export."""
+    record = _records.get(_key(scene))
+    if record is not None and record.values["recorded"] != scene.msh_gltf.recorded:
+        _give(scene.msh_gltf, record)
 
 
 @persistent

@@ -11,13 +11,14 @@ A part that is not shown first is an object below its node, which it follows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import bpy
 import numpy as np
 from numpy.typing import NDArray
 
 from .converter.edits.triangles import NORMAL_DEGREES
+from .converter.formats.mission import BUILDING, OBJECT_KINDS, UNIT
 from .converter.formats.names import stem
 from .converter.formats.terrain import COARSE, LEVELS
 from .converter.numeric.arrays import row_ids
@@ -35,8 +36,10 @@ COLOUR = "Color"
 FPS = 24
 #: A key this near to a whole frame is on it.
 NEAR = 1e-3
-#: On collections that the import switched off.
+#: On collections that the import switched off, and which these are.
 SWITCHED_OFF = "msh_off"
+_OFF = (("routes",), ("zones",), ("lodes",), (LEVELS[COARSE],))
+_PLURALS = {"building": "buildings", "unit": "units", "vegetation": "vegetation", "rock": "rocks"}
 BLEND = "_MSH_BLEND"
 #: The number of a face's batch, where its material has several.
 BATCH = "msh_batch"
@@ -46,19 +49,34 @@ class Builder:
     """Makes the objects of one scene."""
 
     def __init__(
-        self, scene: bpy.types.Scene, given: ImportedScene, materials: list[bpy.types.Material], batches: Sequence[int]
+        self,
+        scene: bpy.types.Scene,
+        given: ImportedScene,
+        materials: list[bpy.types.Material],
+        batches: Sequence[int],
+        clans: Sequence[str] = (),
     ) -> None:
-        self.scene, self.given, self.materials = scene, given, materials
+        """Take what is to be made.
+
+        Args:
+            scene: what gets the objects.
+            given: what they are made of.
+            materials: by number of ``given``.
+            batches: for each of them the number of its batch.
+            clans: of a mission, by row.
+        """
+        self.scene, self.given, self.materials, self.clans = scene, given, materials, clans
         self.batches = np.array(batches, np.int32)
-        self._homes: dict[str, bpy.types.Collection] = {}
-        self._home("")
+        self._homes: dict[tuple[str, ...], bpy.types.Collection] = {}
+        self._home(())
         self._meshes: dict[int, bpy.types.Mesh | None] = {}
 
-    def build(self) -> None:
-        """Make them."""
+    def build(self) -> Iterator[float]:
+        """Make them; yields how much is done, from 0 to 1."""
         nodes = self.given.nodes
         things = placed_things(nodes, {track.node for clip in self.given.clips for track in clip.tracks})
-        made = self._objects(things)
+        made: dict[int, bpy.types.Object] = {}
+        yield from self._objects(things, made)
         owners = {
             item.extras["node"]: i for i, item in enumerate(nodes) if "node" in item.extras and "lod" not in item.extras
         }
@@ -74,14 +92,17 @@ class Builder:
         for clip in self.given.clips:
             _animate(clip, made)
 
-    def _objects(self, things: Things) -> dict[int, bpy.types.Object]:
-        """The objects of nodes; of things that are placed several times, those below the first."""
-        made, shown = {}, {}
+    def _objects(self, things: Things, made: dict[int, bpy.types.Object]) -> Iterator[float]:
+        """Make the objects of nodes; of things that are placed several times, those below the first."""
+        shown: dict[int, bpy.types.Collection] = {}
+        groups: dict[int, tuple[str, ...]] = {}
         for i, item in enumerate(self.given.nodes):
             owner = things.owner[i]
+            groups[i] = groups.get(item.parent, ()) or self._group_of(item)
+            yield i / len(self.given.nodes)
             if owner < 0:
                 made[i] = self._object(item)
-                self._home(_group_of(item)).objects.link(made[i])
+                self._home(groups[i]).objects.link(made[i])
             elif things.first[owner] == owner:
                 made[i] = self._object(item)
                 if owner not in shown:
@@ -89,19 +110,33 @@ class Builder:
                 shown[owner].objects.link(made[i])
         for thing, first in things.first.items():
             show_thing(made[thing], shown[first])
-        return made
 
-    def _home(self, name: str) -> bpy.types.Collection:
-        """The collection of that name; the scene's own, which has none, is the only one that is switched on."""
-        if name not in self._homes:
-            full = f"{self.scene.name}.{name}" if name else self.scene.name
-            home = self._homes[name] = bpy.data.collections.new(full)
-            self.scene.collection.children.link(home)
-            layer = self.scene.view_layers[0].layer_collection.children[home.name]
-            layer.exclude = bool(name)
-            if name:
+    def _home(self, path: tuple[str, ...]) -> bpy.types.Collection:
+        """The collection of that path below the scene's own."""
+        if path not in self._homes:
+            home = self._homes[path] = bpy.data.collections.new(".".join((self.scene.name, *path)))
+            off = path[:1] in _OFF
+            above = self._home(path[:-1]) if path and not off else self.scene.collection
+            above.children.link(home)
+            if off:
+                self.scene.view_layers[0].layer_collection.children[home.name].exclude = True
                 home[SWITCHED_OFF] = True
-        return self._homes[name]
+        return self._homes[path]
+
+    def _group_of(self, item: ImportedNode) -> tuple[str, ...]:
+        """The path of the collection that a node goes into: what a mission places by kind, and by clan."""
+        kind, number = item.extras.get("kind", ""), item.extras.get("object_kind")
+        if (f"{kind}s",) in _OFF:
+            return (f"{kind}s",)
+        if item.extras.get("level") == COARSE:
+            return (LEVELS[COARSE],)
+        if kind != "object" or item.parent >= 0 or number is None or not 0 <= number < len(OBJECT_KINDS):
+            return ()
+        group = _PLURALS[OBJECT_KINDS[number]]
+        if number not in (BUILDING, UNIT):
+            return (group,)
+        clan = item.extras.get("clan", -1)
+        return group, (self.clans[clan] if 0 <= clan < len(self.clans) else "") or f"clan {clan}"
 
     def _object(self, item: ImportedNode) -> bpy.types.Object:
         out = bpy.data.objects.new(item.name or "node", self._mesh(item.mesh))
@@ -155,14 +190,6 @@ class Builder:
         if numbers.any():
             out.attributes.new(BATCH, "INT", "FACE").data.foreach_set("value", numbers.astype(np.int32))
         return out
-
-
-def _group_of(item: ImportedNode) -> str:
-    """The collection that a node goes into."""
-    kind = item.extras.get("kind", "")
-    if kind in ("route", "zone", "lode"):
-        return f"{kind}s"
-    return LEVELS[COARSE] if item.extras.get("level") == COARSE else ""
 
 
 def fill(out: bpy.types.Mesh, streams: Streams, corner: I64, slots: I64) -> None:
@@ -219,25 +246,33 @@ def _remember(out: bpy.types.Mesh, normals: F32) -> None:
 def weld(positions: F32) -> I64:
     """Number the vertices of triangles: corners at one place have one, as far as Blender can hold that.
 
+    A triangle of the same corners as an earlier one has another vertex at one of them, and one that is twice or
+    three times at a place has as many there: no two vertices of a place could be one.
+
     Args:
         positions: (3T, 3) of the corners.
 
     Returns:
         (3T,)
     """
-    place = ids(np.ascontiguousarray(positions).view(np.uint32))
-    corners = np.sort(place.reshape(-1, 3), axis=1)
-    flat = (corners[:, 0] == corners[:, 1]) | (corners[:, 1] == corners[:, 2])
-    face = ids(corners)
+    corners = ids(np.ascontiguousarray(positions).view(np.uint32)).reshape(-1, 3)
+    face = ids(np.sort(corners, axis=1))
     order = np.argsort(face, kind="stable")
     ordered = face[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    layer = np.empty(len(face), np.int64)  # 0 for the first face of its vertices, 1 for the next one ...
+    layer = np.empty(len(face), np.int64)  # 0 for the first face of its corners, 1 for the next one ...
     layer[order] = np.arange(len(face)) - np.repeat(starts, np.diff(np.r_[starts, len(face)]))
-    vertex = place * (int(layer.max(initial=0)) + 1) + np.repeat(layer, 3)
-    lone = np.flatnonzero(np.repeat(flat, 3))
-    vertex[lone] = int(vertex.max(initial=0)) + 1 + np.arange(len(lone))
-    return np.unique(vertex, return_inverse=True)[1].reshape(-1)
+    number = np.zeros_like(corners)  # of a vertex at its place; 0 is the one that most faces have
+    second = corners[:, 1] == corners[:, 0]
+    third = (corners[:, 2:] == corners[:, :2]).any(axis=1)
+    number[second, 1] = np.where(third, 1, 1 + layer)[second]
+    number[third, 2] = np.where(second, 2, 1)[third] + layer[third]
+    again = np.flatnonzero((layer > 0) & ~second & ~third)
+    often = np.bincount(corners[again].reshape(-1), minlength=int(corners.max(initial=0)) + 1)
+    rank = np.argsort(np.argsort(often, kind="stable"), kind="stable")
+    number[again, np.argmax(rank[corners[again]], axis=1)] = layer[again]
+    vertex = corners * (int(number.max(initial=0)) + 1) + number
+    return np.unique(vertex.reshape(-1), return_inverse=True)[1].reshape(-1)
 
 
 def ids(rows: NDArray[np.integer]) -> I64:

@@ -61,6 +61,8 @@ def settle_pairs(
         grounds = pair.name.split("+")
         changed.add(grounds[0])
         own = [edit for edit in found.library[i] if edit.entry.library == MATERIALS]
+        if len(own) < len(found.library[i]):  # a picture, which either may show
+            changed.update(grounds)
         if not own:
             continue
         still = [k for k in shows[pair.first] if k not in found.library]

@@ -212,6 +212,12 @@ class _Known:
         copy = new.name.lower() == old.name.lower() and short in self.names - {""}
         return is_image(new.name, old.name) and not copy
 
+    def ground(self, new: FilePicture, old: ShownPicture) -> LibraryEntry | None:
+        """Return the texture that was painted over, of two that a stored picture shows, mixed."""
+        names = old.name.split("+") if "+" in old.name else []
+        found = (self.entries.get(entry_key(TEXTURES, name)) for name in names if is_image(new.name, name))
+        return next((one for one in found if one is not None), None)
+
 
 class _Comparison:
     """One material of a file and a stored one that it may be.
@@ -349,6 +355,8 @@ class _Comparison:
         if other is not None and other.key != key:
             what = f"{before} {printable(other.name)}"
             self._edit_material(what, "texture", encode_name(other.name))
+        elif old is not None and entry is None and (ground := self._known.ground(new, old)) is not None:
+            self._edit_texture(ground, new)
         elif old is not None and entry is None:
             why = "it shows several textures, mixed" if "+" in old.name else _NO_LIBRARY[0]
             self._reject("picture is another", (why, _PICTURE_KEPT[1]))

@@ -405,8 +405,11 @@ def dialogs(out):
     picked = []
     scene_operators = types.SimpleNamespace(msh_entry=lambda *args, **options: picked.append([*args, sorted(options)]))
     real, fake_ops = imports.bpy, types.SimpleNamespace(import_scene=scene_operators)
-    imports.bpy = types.SimpleNamespace(app=types.SimpleNamespace(background=False), ops=fake_ops)
-    operator = types.SimpleNamespace(files=[], entry="", filepath=FILES["archive"], dialect="auto", textures=True)
+    imports.bpy = types.SimpleNamespace(app=types.SimpleNamespace(background=False), ops=fake_ops, types=bpy.types)
+    by_script = types.SimpleNamespace(is_invoke=False)
+    operator = types.SimpleNamespace(
+        files=[], entry="", filepath=FILES["archive"], dialect="auto", textures=True, options=by_script
+    )
     facts["done"] = sorted(imports.MSH_OT_import.execute(operator, bpy.context))
     imports.bpy = real
     facts["picked"] = picked
@@ -439,10 +442,10 @@ def switched_off(out):
 
 
 # steps, which use this file
-from extension_bridge import beyond, cells, corner, turned  # noqa: E402, F401
+from extension_bridge import beyond, cells, corner, stopped, turned  # noqa: E402, F401
 from extension_clips import clips, marked  # noqa: E402, F401
 from extension_game import exported_over, given_away, moved_game, on_save, panel_of_game, unsaved  # noqa: E402, F401
-from extension_maps import areals, ground, maps  # noqa: E402, F401
+from extension_maps import areals, ground, maps, two_grounds  # noqa: E402, F401
 from extension_materials import grouped, libraries, materials, namesakes  # noqa: E402, F401
 from extension_missions import assets, missions, placing, units  # noqa: E402, F401
 from extension_new import adding  # noqa: E402, F401

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import bpy
 
-from __main__ import module, read, vertices, write
+from __main__ import FILES, module, read, report, vertices, write
 
 
 def corner(out):
@@ -92,4 +94,35 @@ def turned(out):
     bpy.context.view_layer.update()
     facts["local"] = [list(row) for row in gun.matrix_world.inverted() @ other.matrix_world]
     facts["added"] = write(out / "added.msh")
+    return facts
+
+
+def stopped(out):
+    """Long work that Esc stops: after its first step, and while it makes objects."""
+
+    def inside():
+        groups = ("scenes", "collections", "objects", "meshes", "materials", "images", "node_groups", "texts")
+        return {group: sorted(one.name for one in getattr(bpy.data, group)) for group in groups}
+
+    work, imports, exports = (module(name) for name in ("long_work", "import_msh", "export_msh"))
+    work._PAUSE = 0  # every object
+    facts, options = {}, imports.ExportOptions()
+    for name, count in (("reading", 1), ("making", 4)):
+        before = inside()
+        steps = imports.import_model(bpy.context, Path(FILES["walker"]), None, options)
+        result = None
+        for _ in range(count):
+            result = steps.send(result).job()
+        made = len(bpy.data.objects)
+        steps.close()
+        facts[name] = made, inside() == before
+    scene = read("walker")
+    write(out / "first.msh")
+    before = report(scene)
+    for key, location in (("put_back", None), ("moved", 1.0)):
+        scene.objects["gun"].location.x += location or 0.0
+        steps = exports._put_back(None, bpy.context, "")
+        next(steps)
+        steps.close()
+        facts[key] = report(scene) == before
     return facts

@@ -9,7 +9,7 @@ import bmesh  # bpy brings it
 import numpy as np
 from extension_materials import put_back
 
-from __main__ import FILES, error_of, gltf, read, write
+from __main__ import FILES, error_of, gltf, module, read, write
 
 
 def maps(out):
@@ -60,6 +60,37 @@ def ground(out):
         selected = [corner in face.vertices for face in mesh.polygons if face.select]
         facts["checked"].append([len(selected), all(selected)])
     facts["crossing"] = error_of(bpy.ops.export_scene.msh, filepath=str(out / "crossing.msh"))
+    return facts
+
+
+def two_grounds(out):
+    """One ground lies over another; each of the two pictures is painted, then both are as they were."""
+    read("example_land")
+    pairs = {one.name: one for one in bpy.data.materials if "msh_mixed" in one}
+    node_of = module("game_material").node_of
+
+    def put():
+        return put_back(Path(FILES["example_land"]), out / "Land.msh")
+
+    facts = {
+        "shown": {
+            name: [node_of(one).inputs[socket].links[0].from_node.type for socket in ("Second Texture", "Blend")]
+            for name, one in pairs.items()
+        },
+        "unchanged": put(),
+    }
+    first = pairs[min(pairs)]
+    images = [node_of(first).inputs[socket].links[0].from_node.image for socket in ("Texture", "Second Texture")]
+    facts["painted"] = [image.name for image in images]
+    before = [list(image.pixels) for image in images]
+    for image in images:
+        image.pixels.foreach_set(np.tile(np.float32([0.5, 0.25, 0.75, 1]), len(image.pixels) // 4))
+        facts[image.name] = put()
+    for image, pixels in zip(images, before, strict=True):
+        image.pixels.foreach_set(np.float32(pixels))
+    facts["undone"] = put()
+    node_of(first).inputs["Second Colour"].default_value = 1, 0, 0, 1
+    facts["recoloured"] = put()
     return facts
 
 
@@ -132,6 +163,25 @@ def areals(out):
 
     for change in (move, split, knife, delete, replace, classify):
         edit(change.__name__, change)
+
+    def select(row):
+        bpy.context.view_layer.objects.active = bpy.data.objects["areals"]
+        bpy.ops.object.mode_set(mode="EDIT")
+        bpy.ops.mesh.select_mode(type="FACE")
+        bpy.ops.mesh.select_all(action="DESELECT")
+        shape = bmesh.from_edit_mesh(mesh)
+        shape.faces.ensure_lookup_table()
+        shape.faces[row].select_set(True)
+
+    row, seen = facts["classify"]["seen"][0], module("areals")._Faces
+    select(row)
+    before = seen(mesh)
+    was = before.areals().pop(), before.classes().pop(), before.walkable().pop()
+    assert bpy.ops.mesh.msh_set_areal(areal=was[0], class_id=77, walkable=not was[2]) == {"FINISHED"}
+    facts["set"] = {"seen": [row, was], **write(out / "set.map")}
+    bpy.ops.mesh.msh_set_areal(areal=was[0], class_id=was[1], walkable=was[2])
+    facts["set_back"] = write(out / "set_back.map")
+    bpy.ops.object.mode_set(mode="OBJECT")
 
     def overlap(work):
         inner(work).verts[0].co.x += 5000

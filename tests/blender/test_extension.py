@@ -108,6 +108,7 @@ def see(zip_file: Path, base: Path, steps: tuple[str, ...]) -> Seen:
     (base / "painted").mkdir()
     for name in ("turrets.rlb", "Material.lib", "Textures.lib"):
         shutil.copy(example_game() / name, base / "painted" / name)
+    shutil.copytree(example_game(), base / "example")
     shutil.copy(LEVEL / "Land.map", base / "Land.map")
     shutil.copy(points_archive(base / "points.rlb"), base / "points_before.rlb")
     (base / "marked").mkdir()
@@ -132,6 +133,7 @@ def see(zip_file: Path, base: Path, steps: tuple[str, ...]) -> Seen:
         "scripts": str(EXAMPLES / "blender"),
         "land": str(LEVEL / "Land.msh"),
         "areals": str(LEVEL / "Land.map"),
+        "example_land": str(base / "example/DATA/MAPS/Tut_1/Land.msh"),
         "with_points": str(base / "points.rlb"),
         "marked": str(base / "marked/walker.msh"),
         "areals_copy": str(base / "Land.map"),

@@ -17,7 +17,9 @@ __all__ = ["pytestmark", "zip_file"]
 
 @pytest.fixture(scope="module")
 def seen(zip_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
-    return see(zip_file, tmp_path_factory.mktemp("extension"), ("untouched", "corner", "cells", "beyond", "turned"))
+    return see(
+        zip_file, tmp_path_factory.mktemp("extension"), ("untouched", "corner", "cells", "beyond", "turned", "stopped")
+    )
 
 
 def test_corners_at_one_place_are_one_vertex(seen: Seen) -> None:
@@ -78,3 +80,13 @@ def test_euler_angles_and_places_from_a_parent(seen: Seen) -> None:
     start, end = (rotation_matrix(track.rotation.values[at]) for at in (0, 10))
     turn = np.array([[1, 0, 0], [0, np.cos(1), -np.sin(1)], [0, np.sin(1), np.cos(1)]])
     assert np.allclose(end, start @ turn, atol=1e-3)
+
+
+def test_work_that_is_stopped_leaves_nothing(seen: Seen) -> None:
+    facts = seen.facts["stopped"]
+    assert facts["reading"] == [0, True]
+    assert facts["making"][0] > 0, "it was stopped before it made objects"
+    assert facts["making"][1]
+    assert facts["put_back"], "the report of the last export is gone"
+    assert facts["moved"]
+    assert WALKER.read_bytes() == (seen.out / "stopped/first.msh").read_bytes()

@@ -12,14 +12,16 @@ from msh_gltf.converter.formats.areal_map import areal_payload, read_areal_map
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.terrain import read_terrain
 from tests.blender.test_extension import LEVEL, Seen, by_command, pytestmark, see, zip_file
+from tests.docs.materials import example_game
 from tests.support.areal_edits import own, record_bytes
+from tests.support.game import snapshot
 
 __all__ = ["pytestmark", "zip_file"]
 
 
 @pytest.fixture(scope="module")
 def seen(zip_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
-    return see(zip_file, tmp_path_factory.mktemp("extension"), ("maps", "ground", "areals"))
+    return see(zip_file, tmp_path_factory.mktemp("extension"), ("maps", "ground", "two_grounds", "areals"))
 
 
 def test_maps(seen: Seen) -> None:
@@ -41,6 +43,20 @@ def test_faces_that_cross_a_border_are_selected_by_one_click(seen: Seen) -> None
     assert (before, none, after, all_there) == ("EDIT", [0, True], "EDIT", True)
     assert count > 0
     assert "a face crosses its square's border" in facts["crossing"]
+
+
+def test_of_two_grounds_each_is_seen_and_painted(seen: Seen) -> None:
+    facts = seen.facts["two_grounds"]
+    assert facts["shown"]
+    assert {tuple(types) for types in facts["shown"].values()} == {("TEX_IMAGE", "ATTRIBUTE")}
+    assert facts["unchanged"]["outcome"] == "unchanged, restored byte for byte"
+    for name in facts["painted"]:
+        report = facts[name]
+        assert any(f"picture {name} is repainted" in row[3] for row in report["rows"]), report
+        assert not [line for line in report["warnings"] if "not applied" in line]
+    assert facts["undone"]["outcome"] == "unchanged, restored byte for byte"
+    assert any("has another Second Colour" in line for line in facts["recoloured"]["warnings"])
+    assert snapshot(seen.out.parent / "example") == snapshot(example_game())
 
 
 # ------------------------------------------------------------------ edits
@@ -77,7 +93,7 @@ def test_areals_are_edited_as_faces(seen: Seen) -> None:
     assert (facts["faces"], facts["objects"]) == (len(old.records), ["areals", "borders"])
     codes = {f.code for f in check_areal_map(old)}
     new = {}
-    for name in ("move", "split", "knife", "delete", "replace", "classify"):
+    for name in ("move", "split", "knife", "delete", "replace", "classify", "set"):
         assert facts[name]["warnings"] == [], name
         new[name] = read_areal_map(read_nres((folder / f"{name}.map").read_bytes(), name))
         assert {f.code for f in check_areal_map(new[name])} <= codes, name
@@ -104,6 +120,12 @@ def test_areals_are_edited_as_faces(seen: Seen) -> None:
     record = new["classify"].records[areal]
     assert (f"class_{record['class_id']}", record["logic"]) == (name, 1 - old.records["logic"][areal])
     assert concerned("classify") == {areal}
+    areal, (number, class_id, walkable) = facts["set"]["seen"]
+    record = new["set"].records[areal]
+    assert (number, record["class_id"], bool(record["logic"])) == (areal, 77, not walkable)
+    assert concerned("set") == {areal}
+    assert old.records["class_id"][areal] == class_id
+    seen.same("areals", "set_back.map", LEVEL / "Land.map")
     assert "areal" in facts["refused"]
     assert not (folder / "refused.map").exists()
     seen.same("areals", "undone.map", LEVEL / "Land.map")
