@@ -19,22 +19,12 @@ from ..formats.model import (
     PathGraph,
     StreamType,
     StringTable,
+    drawn_triangles,
     largest_indices,
 )
 from ..formats.nres import Entry
 from ..formats.tables import NAME_DTYPE
-from ..numeric.arrays import (
-    NONE16,
-    Bools,
-    Floats,
-    Ints,
-    Records,
-    beyond,
-    cross_products,
-    field_offset,
-    largest_known,
-    ranges,
-)
+from ..numeric.arrays import NONE16, Bools, Floats, Ints, Records, beyond, cross_products, field_offset, largest_known
 from ..numeric.surfaces import NO_EDGE
 from ..scene.dialect import BatchMaterials, Dialect, batch_materials
 from ..scene.scene import MAX_COORDINATE, in_range
@@ -438,12 +428,7 @@ def triangle_unit(model: MshModel, triangles: Records) -> Iterator[Bad]:
 
 def check_normals(model: MshModel) -> Iterator[Finding]:
     """Yield descriptor and vertex normals that do not agree with the winding."""
-    batches = model.batches
-    whole = (batches["index_count"] % 3 == 0) & (batches["index_start"] % 3 == 0)
-    start, length = (batches[k][whole].astype(np.int64) for k in ("index_start", "index_count"))
-    at = ranges(start, length)
-    base = np.repeat(batches["base_vertex"][whole].astype(np.int64), length)
-    vertex = (model.indices[at] + base).reshape(-1, 3)
+    vertex, rows = drawn_triangles(model)
     if not len(vertex):
         return
     points = model.positions[vertex].astype(np.float64)
@@ -453,7 +438,7 @@ def check_normals(model: MshModel) -> Iterator[Finding]:
         real = size > 1e-6 * np.square(np.abs(points - points[:, :1]).max(axis=(1, 2)))
         side = side / size[:, None]
     if model.triangles is not None and len(model.triangles):
-        yield from triangle_normal(model, model.triangles, at[::3] // 3, side, real)
+        yield from triangle_normal(model, model.triangles, rows, side, real)
     if model.normals is not None and real.any():
         mean = model.normals[vertex, :3].astype(np.float64).sum(axis=1)
         yield from triangle_winding(model, (mean * side).sum(axis=1)[real] < 0)

@@ -97,47 +97,49 @@ def replace_polygons(areals: ArealMap, polygons: Mapping[int, ArrayLike]) -> Are
     return _finished(areals, new, np.array(sorted(changed), np.int64))
 
 
-def add_areal(
-    areals: ArealMap,
-    vertices: ArrayLike,
-    *,
-    class_id: int,
-    logic: int,
-    anchor: ArrayLike | None = None,
-    normal: ArrayLike = (0.0, 0.0, 1.0),
-) -> ArealMap:
-    """Return the map with one more areal, the last; unknown words are 0, and it has no polys.
+@dataclass(frozen=True, eq=False)
+class NewAreal:
+    """An areal to add.
 
-    Args:
+    Attributes:
         vertices: (n, 3) x, y, z in map units, counter-clockwise.
         class_id: 240, 242 = lake, else 1..29 in the game's files.
         logic: the logic flag, 0 or 1 in the game's files.
-        anchor: (3,) x, y, z; moved if not inside. Default: what :func:`repair_anchors` finds,
-            at the mean height of the vertices.
         normal: (3,), normalised.
+    """
+
+    vertices: ArrayLike
+    class_id: int
+    logic: int
+    normal: ArrayLike = (0.0, 0.0, 1.0)
+
+
+def add_areal(areals: ArealMap, added: NewAreal) -> ArealMap:
+    """Return the map with one more areal, the last; unknown words are 0, and it has no polys.
+
+    Its anchor is what :func:`repair_anchors` finds, at the mean height of the vertices.
 
     Raises:
-        ConversionError: as :func:`replace_polygons`; an anchor or number that does not fit; or
-            the map would have more areals than a cell's 16-bit ids can name.
+        ConversionError: as :func:`replace_polygons`; a number that does not fit; or the map would have more areals
+            than a cell's 16-bit ids can name.
     """
     index = len(areals.records)
-    label = areals.archive.label
     if index > 0xFFFF:
         problem = "too many areals for the cells' 16-bit ids"
-        raise ConversionError(problem, file=label, table=AREALS, value=index + 1, expected=65536)
-    polygon = vertices_of(areals, index, vertices)
+        raise ConversionError(problem, file=areals.archive.label, table=AREALS, value=index + 1, expected=65536)
+    polygon = vertices_of(areals, index, added.vertices)
     require_polygon(areals, index, polygon)
-    for name, number in (("class_id", class_id), ("logic", logic)):
+    for name, number in (("class_id", added.class_id), ("logic", added.logic)):
         if not 0 <= number <= 0xFFFFFFFF:
             raise refused(areals, index, f"{name} does not fit", value=number, expected="0..4294967295")
+    with np.errstate(over="ignore"):
+        normal = np.asarray(added.normal, np.float32)
+    if normal.shape != (3,) or not np.isfinite(normal).all():
+        raise refused(areals, index, "normal does not fit", value=normal.tolist(), expected="3 finite numbers")
     record = np.zeros(1, AREAL_DTYPE)
-    record["class_id"], record["logic"], record["vertex_count"] = class_id, logic, len(polygon)
-    record["normal"] = _vector(areals, index, "normal", normal)
-    if anchor is None:
-        height = polygon[:, 2].astype(np.float64).mean()
-        record["anchor"] = (np.nan, np.nan, height)  # nowhere: the repair finds a place
-    else:
-        record["anchor"] = _vector(areals, index, "anchor", anchor)
+    record["class_id"], record["logic"], record["vertex_count"] = added.class_id, added.logic, len(polygon)
+    record["normal"] = normal
+    record["anchor"] = (np.nan, np.nan, polygon[:, 2].astype(np.float64).mean())  # nowhere: the repair finds a place
     new = replace(
         areals,
         records=np.concatenate([areals.records, record]),
@@ -196,23 +198,6 @@ def remove_areals(areals: ArealMap, indices: Iterable[int]) -> ArealMap:
     return _with_cells(areals, new, np.empty(0, np.int64), ids)
 
 
-@dataclass(frozen=True, eq=False)
-class NewAreal:
-    """An areal to add; as the arguments of :func:`add_areal`.
-
-    Attributes:
-        vertices: (n, 3) float32, counter-clockwise.
-        class_id: its class.
-        logic: its logic flag.
-        normal: (3,).
-    """
-
-    vertices: NDArray[np.float32]
-    class_id: int
-    logic: int
-    normal: ArrayLike = (0.0, 0.0, 1.0)
-
-
 def edit_areals(
     areals: ArealMap,
     *,
@@ -241,7 +226,7 @@ def edit_areals(
     new = replace_polygons(new, {int(number[i]): p for i, p in (polygons or {}).items()})
     for one in added:
         before[len(new.records)] = -1
-        new = add_areal(new, one.vertices, class_id=one.class_id, logic=one.logic, normal=one.normal)
+        new = add_areal(new, one)
     known = areals.cell_ids < len(keep)
     ids = areals.cell_ids.astype(np.int64)
     ids[known] = number[ids[known]]
@@ -291,14 +276,6 @@ def _own(areals: ArealMap, array: NDArray[_Kind], index: int) -> NDArray[_Kind]:
 
 def _no_links(count: int) -> NDArray[np.void]:
     return np.full(count, -1, AREAL_LINK_DTYPE)
-
-
-def _vector(areals: ArealMap, row: int, name: str, value: ArrayLike) -> NDArray[np.float32]:
-    with np.errstate(over="ignore"):
-        vector = np.asarray(value, np.float32)
-    if vector.shape != (3,) or not np.isfinite(vector).all():
-        raise refused(areals, row, f"{name} does not fit", value=vector.tolist(), expected="3 finite numbers")
-    return vector
 
 
 # ------------------------------------------------------------------ what follows an edit

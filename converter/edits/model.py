@@ -47,42 +47,9 @@ def compare_model(
     Raises:
         ConversionError: more than half of the nodes are missing, and nobody allowed that.
     """
-    plan = compare_structure(
-        identified,
-        stored,
-        same_materials(identified.scene, stored),
-        lightmap=lightmap,
-        has_names=has_names,
-        has_labels=has_labels,
-        only_shown=only_shown,
-        options=options,
-    )
-    plan.poses |= poses.nodes
-    plan.report.add(poses.report)
-    return plan
-
-
-def compare_structure(
-    identified: Identified,
-    stored: Scene,
-    materials: list[set[int]],
-    *,
-    lightmap: bool,
-    has_names: bool,
-    has_labels: bool,
-    only_shown: bool,
-    options: ImportOptions,
-) -> Plan:
-    """Return the differences of nodes and parts, without those of poses.
-
-    Args:
-        identified, stored, lightmap, has_names, has_labels, only_shown, options: as of
-            :func:`compare_model`; so are the errors.
-        materials: per material of the file the stored ones that it may be.
-    """
     plan = Plan(identified)
     scene = identified.scene
-    plan.materials = materials
+    plan.materials = same_materials(scene, stored)
     stored_of = identified.stored_of
     for i, node in enumerate(scene.nodes):
         if i in stored_of:
@@ -106,6 +73,8 @@ def compare_structure(
     for k in plan.deleted_nodes:
         plan.report.changed(f"node {printable(stored.nodes[k].name)!r}", "is missing")
     compare_parts(plan, stored, lightmap=lightmap, only_shown=only_shown, options=options)
+    plan.poses |= poses.nodes
+    plan.report.add(poses.report)
     return plan
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError, printable
 from ..findings import Rule
-from ..numeric.arrays import Records
+from ..numeric.arrays import Records, ranges
 from .nres import Archive, Entry, read_nres, write_nres
 from .nres_edits import new_archive
 from .tables import (
@@ -337,6 +337,16 @@ def largest_indices(model: MshModel) -> NDArray[np.int64]:
     largest[order] = np.maximum.reduceat(padded, bounds)[0::2]
     largest[count == 0] = 0
     return largest
+
+
+def drawn_triangles(model: MshModel) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the vertices of the triangles of whole batches, (n, 3), and the rows of their descriptors, (n,)."""
+    batches = model.batches
+    whole = (batches["index_count"] % 3 == 0) & (batches["index_start"] % 3 == 0)
+    start, length = (batches[k][whole].astype(np.int64) for k in ("index_start", "index_count"))
+    at = ranges(start, length)
+    base = np.repeat(batches["base_vertex"][whole].astype(np.int64), length)
+    return (model.indices[at] + base).reshape(-1, 3), at[::3] // 3
 
 
 def model_at(archive: Archive, index: int | None, file_name: str, *, cut: bool = False) -> MshModel:

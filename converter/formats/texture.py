@@ -306,17 +306,7 @@ def new_texm(rgba: NDArray[np.uint8], format: int, levels: int | None = None, *,
 def _require_writable(header: Records, levels: int | None, label: str) -> int:
     """How many levels a new texture gets."""
     width, height, format = (int(header[name][0]) for name in ("width", "height", "format"))
-
-    def fail(problem: str, field: str, value: object, expected: str) -> ConversionError:
-        return ConversionError(
-            problem,
-            file=label,
-            table="Texm header",
-            offset=field_offset(TEXM_HEADER_DTYPE, field),
-            value=value,
-            expected=expected,
-        )
-
+    fail = partial(_refused, label, None)
     if format not in WRITABLE_FORMATS:
         known = "one of " + ", ".join(map(str, WRITABLE_FORMATS))
         raise fail("textures of this format cannot be made", "format", format, known)
@@ -379,24 +369,23 @@ def read_texm(data: memoryview | bytes, label: str) -> Texm:
     return Texm(label, header, palette, levels, rects, bytes(view[at:]))
 
 
+def _refused(
+    label: str, rule: Rule | None, problem: str, field: str, value: object, expected: object
+) -> ConversionError:
+    """The error for a field of the header."""
+    at, code = field_offset(TEXM_HEADER_DTYPE, field), None if rule is None else rule.code
+    return ConversionError(
+        problem, file=label, table="Texm header", offset=at, value=value, expected=expected, code=code
+    )
+
+
 def _palette_bytes(header: Records) -> int:
     return 4 * PALETTE_SIZE if int(header["format"][0]) == INDEXED else 0
 
 
 def _read_header(view: memoryview, label: str) -> tuple[Records, list[tuple[int, int]]]:
     """The header, checked against the bytes, and the shapes of the levels."""
-
-    def fail(rule: Rule, problem: str, field: str, value: object, expected: object) -> ConversionError:
-        return ConversionError(
-            problem,
-            file=label,
-            table="Texm header",
-            offset=field_offset(TEXM_HEADER_DTYPE, field),
-            value=value,
-            expected=expected,
-            code=rule.code,
-        )
-
+    fail = partial(_refused, label)
     if bytes(view[:4]) != TEXM_MAGIC:
         found = printable(decode_text(bytes(view[:4]))) if view else "no bytes"
         raise fail(TEXM_MAGIC_RULE, "not a texture", "magic", found, "Texm")

@@ -7,18 +7,16 @@ out, so that packing gives back the same bytes.
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import struct
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..errors import ConversionError, printable
-from ..files import inflate, read_file
+from ..files import read_file
 from ..findings import NotApplied
 from ..formats.names import Names, decode_text, escape, stem
 from ..formats.nres import Archive, Entry, read_nres, write_nres
@@ -27,7 +25,16 @@ from ..formats.rsli import is_rsli, read_rsli, unpack, with_contents
 from ..formats.sidecar import sha256
 from ..formats.texture import TEXM_TYPE, read_texm
 from ..kinds.unpacked import ENTRIES, LIST_INDEX, MANIFEST_INDEX, NO_ENDING, OWN_INDEX, Row, layout_of, rows_of
-from .library_folder import changed_since_unpacked, edited_entries, library_of, no_place, unpacked_library
+from .library_folder import (
+    changed_since_unpacked,
+    deflated,
+    edited_entries,
+    inflated,
+    json_bytes,
+    library_of,
+    no_place,
+    unpacked_library,
+)
 
 #: What an archive without its payloads may unpack to.
 _MOST = 1 << 29
@@ -81,16 +88,12 @@ def unpacked_files(data: bytes, label: str, layout: str) -> dict[str, bytes]:
     name, taken = LAYOUTS[layout], Names(OWN_INDEX, LIST_INDEX, MANIFEST_INDEX)
     files = [taken.take(name(row, entry) or "~", row) for row, entry in enumerate(archive.entries)]
     found = {file: bytes(entry.payload) for file, entry in zip(files, archive.entries, strict=True)}
-    found[OWN_INDEX] = _json(_own_index(archive, data, files))
+    found[OWN_INDEX] = json_bytes(_own_index(archive, data, files))
     if layout == "fparkan":
-        found[LIST_INDEX] = _json([_list_row(entry) for entry in archive.entries])
+        found[LIST_INDEX] = json_bytes([_list_row(entry) for entry in archive.entries])
     elif layout == "fparkan-validator":
-        found[MANIFEST_INDEX] = _json(_manifest(archive, files))
+        found[MANIFEST_INDEX] = json_bytes(_manifest(archive, files))
     return found
-
-
-def _json(value: object) -> bytes:
-    return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def _own_index(archive: Archive, data: bytes, files: list[str]) -> dict[str, object]:
@@ -107,7 +110,7 @@ def _own_index(archive: Archive, data: bytes, files: list[str]) -> dict[str, obj
         }
         for file, entry in zip(files, archive.entries, strict=True)
     ]
-    return {"format": 1, "entries": entries, "frame": base64.b64encode(zlib.compress(bytes(frame), 9)).decode()}
+    return {"format": 1, "entries": entries, "frame": deflated(bytes(frame))}
 
 
 def _list_row(entry: Entry) -> dict[str, object]:
@@ -265,15 +268,7 @@ def _own(folder: Path) -> dict[str, Any]:
 def _frame(folder: Path) -> bytes | None:
     """The archive as it was, without its payloads."""
     text = _own(folder).get("frame")
-    if text is None:
-        return None
-    try:
-        frame, whole = inflate(base64.b64decode(str(text), validate=True), _MOST)
-    except ValueError:
-        frame, whole = b"", False
-    if not whole:
-        raise ConversionError("is damaged", file=str(folder / OWN_INDEX), hint="unpack the archive again")
-    return frame
+    return None if text is None else inflated(text, _MOST, folder)
 
 
 def _filled(frame: bytes, files: list[_File]) -> bytes:

@@ -17,7 +17,7 @@ from ..checks.model import check_model
 from ..checks.model_bounds import vertices_by_slot
 from ..checks.terrain import check_terrain
 from ..errors import ConversionError
-from ..formats.model import MshModel, StreamType, read_model
+from ..formats.model import MshModel, StreamType, drawn_triangles, read_model
 from ..formats.nres import read_nres
 from ..formats.terrain import COARSE, FINE, Terrain, TerrainStream, read_terrain
 from ..numeric.arrays import Ints, Records, ranges
@@ -149,24 +149,18 @@ def _model_states(model: MshModel) -> States:
         _HEADER: np.frombuffer(digest[:4], "<u4"),
     }
     if model.triangles is not None:
-        corners, rows = _triangle_corners(model)
+        corners, rows = _described_triangles(model)
         columns = np.zeros((len(model.triangles), 9), np.float32)
         columns[rows] = model.positions[corners].reshape(-1, 9)
         out[_TRIANGLES] = _checks(columns, model.triangles["normal"])
     return out
 
 
-def _triangle_corners(model: MshModel) -> tuple[Ints, Ints]:
-    """The vertices of the triangles that batches draw, (n, 3), and their descriptors, (n,)."""
-    batches = model.batches
-    whole = (batches["index_count"] % 3 == 0) & (batches["index_start"] % 3 == 0)
-    start, length = (batches[k][whole].astype(np.int64) for k in ("index_start", "index_count"))
-    at = ranges(start, length)
-    base = np.repeat(batches["base_vertex"][whole].astype(np.int64), length)
-    vertex = (model.indices[at] + base).reshape(-1, 3)
-    rows = at[::3] // 3
+def _described_triangles(model: MshModel) -> tuple[Ints, Ints]:
+    """Those of ``drawn_triangles`` that have a descriptor."""
+    corners, rows = drawn_triangles(model)
     known = rows < (0 if model.triangles is None else len(model.triangles))
-    return vertex[known], rows[known]
+    return corners[known], rows[known]
 
 
 def _model_tables(model: MshModel, readings: list[Dialect], rows: Mapping[str, Ints]) -> dict[str, bytes]:
@@ -184,7 +178,7 @@ def _model_tables(model: MshModel, readings: list[Dialect], rows: Mapping[str, I
         out[_SLOTS] = slots.tobytes()
     if len(triangle_rows := rows.get(_TRIANGLES, _NONE)):
         assert model.triangles is not None
-        corners, named = _triangle_corners(model)
+        corners, named = _described_triangles(model)
         where = np.full(len(model.triangles), -1, np.int64)
         where[named] = np.arange(len(named))
         at = where[triangle_rows]

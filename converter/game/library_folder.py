@@ -41,9 +41,8 @@ def unpacked_library(data: bytes, label: str) -> dict[str, bytes]:
         file = taken.take(escape(name) or "~", row)
         found[file] = content
         entries.append({"file": file, "name": name, "row": row, "sha256": sha256(content)})
-    kept = base64.b64encode(zlib.compress(data, 9)).decode()
-    index = {"format": 1, "container": "RsLi", "entries": entries, "library": kept}
-    return {**found, OWN_INDEX: (json.dumps(index, indent=1, ensure_ascii=False) + "\n").encode()}
+    index = {"format": 1, "container": "RsLi", "entries": entries, "library": deflated(data)}
+    return {**found, OWN_INDEX: json_bytes(index)}
 
 
 def library_of(folder: Path) -> bytes | None:
@@ -55,13 +54,32 @@ def library_of(folder: Path) -> bytes | None:
     text = _index(folder).get("library")
     if text is None:
         return None
+    return inflated(text, _MOST, folder)
+
+
+def inflated(text: object, most: int, folder: Path) -> bytes:
+    """Return bytes that an index keeps as text, at most so many.
+
+    Raises:
+        ConversionError: the index is damaged.
+    """
     try:
-        data, whole = inflate(base64.b64decode(str(text), validate=True), _MOST)
+        data, whole = inflate(base64.b64decode(str(text), validate=True), most)
     except ValueError:
         data, whole = b"", False
     if not whole:
         raise _damaged(folder)
     return data
+
+
+def deflated(data: bytes) -> str:
+    """Return bytes as an index keeps them."""
+    return base64.b64encode(zlib.compress(data, 9)).decode()
+
+
+def json_bytes(value: object) -> bytes:
+    """Return the bytes of an index."""
+    return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def edited_entries(folder: Path) -> dict[str, tuple[str, int, str]]:

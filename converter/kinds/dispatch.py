@@ -221,17 +221,16 @@ def import_scene(
 def show(console: Console, facts: Json) -> None:
     """Print the facts about a file as one screen; ``kind`` is among them."""
     from . import controllers, inspect
-    from . import inspect as inspect_assembly
 
     shown = {
         Kind.MODEL: inspect.show_model,
         Kind.TERRAIN: inspect.show_map,
         Kind.AREAL_MAP: inspect.show_map,
         Kind.TEXTURE: inspect.show_texture,
-        Kind.REGISTRY: inspect_assembly.show_registry,
-        Kind.UNIT: inspect_assembly.show_unit,
-        Kind.MISSION: inspect_assembly.show_mission,
-        Kind.RSLI: inspect_assembly.show_rsli,
+        Kind.REGISTRY: inspect.show_registry,
+        Kind.UNIT: inspect.show_unit,
+        Kind.MISSION: inspect.show_mission,
+        Kind.RSLI: inspect.show_rsli,
         Kind.CONTROLLER: controllers.show_controller,
     }
     shown[facts["kind"]](console, facts)

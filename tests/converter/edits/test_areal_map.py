@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.edits.areal_changes import warn_of_lost_neighbours
-from msh_gltf.converter.edits.areal_map import add_areal, remove_areals, replace_polygons
+from msh_gltf.converter.edits.areal_map import NewAreal, add_areal, remove_areals, replace_polygons
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.findings import Report
 from msh_gltf.converter.formats.areal_map import areal_payload, read_areal_map, write_areal_map
@@ -143,7 +143,7 @@ def test_split_edge_is_a_border() -> None:
 def test_a_new_areal_at_half_an_edge_is_named() -> None:
     """It has no neighbour there, nor had one: nobody can enter it."""
     old = row_of(3)
-    new = add_areal(old, [(1.5, 1, 0), (2, 1, 0), (2, 2, 0), (1.5, 2, 0)], class_id=0, logic=0)
+    new = add_areal(old, NewAreal([(1.5, 1, 0), (2, 1, 0), (2, 2, 0), (1.5, 2, 0)], 0, 0))
     report = Report()
     warn_of_lost_neighbours(report, old, new, [])
     (warning,) = report.warnings
@@ -204,12 +204,7 @@ def test_removed_and_added_again(level) -> None:
         record = areals.records[index]
         without = remove_areals(areals, [index])
         again = add_areal(
-            without,
-            own(areals, index),
-            class_id=int(record["class_id"]),
-            logic=int(record["logic"]),
-            anchor=record["anchor"],
-            normal=record["normal"],
+            without, NewAreal(own(areals, index), int(record["class_id"]), int(record["logic"]), record["normal"])
         )
         number = {i: i - (i > index) for i in range(last + 1)} | {index: last, -1: -1}
         order = [i for i in range(last + 1) if i != index] + [index]
@@ -222,7 +217,8 @@ def test_removed_and_added_again(level) -> None:
         assert lists(again) == [sorted(number[i] for i in ids) for ids in lists(areals)]
         new = again.records[last].copy()
         assert new["area"] == pytest.approx(record["area"], rel=0.15)
-        new["area"], new["poly_count"] = record["area"], record["poly_count"]
+        for name in ("area", "poly_count", "anchor"):
+            new[name] = record[name]
         assert new.tobytes() == record.tobytes()
         require_valid(again)
         require_written(again)
@@ -230,26 +226,22 @@ def test_removed_and_added_again(level) -> None:
 
 def test_added_defaults() -> None:
     areals = row_of(2)
-    new = add_areal(areals, [(2, 0, 1), (3, 0, 2), (3, 1, 3), (2, 1, 4)], class_id=240, logic=1)
+    new = add_areal(areals, NewAreal([(2, 0, 1), (3, 0, 2), (3, 1, 3), (2, 1, 4)], 240, 1))
     record = new.records[2]
     assert record["anchor"].tolist() == [2.5, 0.5, 2.5]
     assert record["normal"].tolist() == [0, 0, 1]
     assert (record["class_id"], record["logic"], record["area"]) == (240, 1, 1)
     assert [record[k] for k in ("opaque12", "opaque36", "opaque44", "poly_count")] == [0] * 4
     assert new.polys == [b""] * 3
-    tilted = add_areal(areals, square(0, 3, 1), class_id=1, logic=0, normal=(0, 3, 4))
+    tilted = add_areal(areals, NewAreal(square(0, 3, 1), 1, 0, (0, 3, 4)))
     assert tilted.records["normal"][2].tolist() == pytest.approx([0, 0.6, 0.8])
-    outside = add_areal(areals, square(0, 3, 1), class_id=1, logic=0, anchor=(9, 9, 7))
-    assert outside.records["anchor"][2].tolist() == [0.5, 3.5, 7]
-    inside = add_areal(areals, square(0, 3, 1), class_id=1, logic=0, anchor=(0.1, 3.1, 7))
-    assert inside.records["anchor"][2].tolist() == pytest.approx([0.1, 3.1, 7])
-    require_valid(inside)
+    require_valid(tilted)
     empty = replace(tiny(), cell_start=np.zeros(2, np.int64))
-    first = add_areal(empty, square(0, 0, 1), class_id=1, logic=0)
+    first = add_areal(empty, NewAreal(square(0, 0, 1), 1, 0))
     assert lists(first) == [[0]]
     nowhere = replace(areals, cells_x=0, cells_y=0, cell_start=np.zeros(1, np.int64))
     nowhere = replace(nowhere, cell_ids=nowhere.cell_ids[:0])
-    assert len(add_areal(nowhere, square(0, 3, 1), class_id=1, logic=0).records) == 3
+    assert len(add_areal(nowhere, NewAreal(square(0, 3, 1), 1, 0)).records) == 3
 
 
 def test_bogus_ids_do_not_become_the_new_areal() -> None:
@@ -257,5 +249,5 @@ def test_bogus_ids_do_not_become_the_new_areal() -> None:
     ids = areals.cell_ids.copy()
     ids[:] = (0, 1, 0, 0)
     start = np.arange(5)
-    new = add_areal(replace(areals, cell_ids=ids, cell_start=start), square(3, 3, 1), class_id=1, logic=0)
+    new = add_areal(replace(areals, cell_ids=ids, cell_start=start), NewAreal(square(3, 3, 1), 1, 0))
     assert lists(new) == [[0], [], [0], [0, 1]]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msh_gltf.converter.edits.areal_map import add_areal, remove_areals, repair_anchors, replace_polygons
+from msh_gltf.converter.edits.areal_map import NewAreal, add_areal, remove_areals, repair_anchors, replace_polygons
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.areal_map import AREALS, ArealMap
 from msh_gltf.converter.scene.landscape import anchor_inside
@@ -37,7 +37,7 @@ def test_refused_polygons(shape: list, problem: str) -> None:
     areals = row_of(2)
     for edit, row in (
         (lambda: replace_polygons(areals, {1: shape}), 1),
-        (lambda: add_areal(areals, shape, class_id=1, logic=0), 2),
+        (lambda: add_areal(areals, NewAreal(shape, 1, 0)), 2),
     ):
         with pytest.raises(ConversionError, match=problem) as caught:
             edit()
@@ -66,10 +66,9 @@ def test_other_refusals() -> None:
         (lambda: remove_areals(areals, [0, 2]), "no such areal: 2"),
         (lambda: remove_areals(areals, [0, 1]), "at least one areal: all 2"),
         (lambda: repair_anchors(areals, [5]), "no such areal: 5"),
-        (lambda: add_areal(areals, U, class_id=-1, logic=0), "class_id does not fit: -1"),
-        (lambda: add_areal(areals, U, class_id=0, logic=1 << 32), "logic does not fit"),
-        (lambda: add_areal(areals, U, class_id=0, logic=0, anchor=(1, 2)), "anchor does not fit"),
-        (lambda: add_areal(areals, U, class_id=0, logic=0, normal=(0, np.inf, 1)), "normal does not fit"),
+        (lambda: add_areal(areals, NewAreal(U, -1, 0)), "class_id does not fit: -1"),
+        (lambda: add_areal(areals, NewAreal(U, 0, 1 << 32)), "logic does not fit"),
+        (lambda: add_areal(areals, NewAreal(U, 0, 0, (0, np.inf, 1))), "normal does not fit"),
     ):
         with pytest.raises(ConversionError, match=problem) as caught:
             edit()
@@ -95,7 +94,7 @@ def test_more_areals_than_ids() -> None:
         polys=[b""] * 0x10000,
     )
     with pytest.raises(ConversionError, match="16-bit ids: 65537"):
-        add_areal(many, square(0, 0, 1), class_id=0, logic=0)
+        add_areal(many, NewAreal(square(0, 0, 1), 0, 0))
 
 
 def test_polys_are_kept_and_not_invented() -> None:
