@@ -41,7 +41,6 @@ class Later:
     memory.
 
     Attributes:
-        size: its bytes.
         read: reads a part: where it starts, and how many bytes.
     """
 

@@ -75,7 +75,6 @@ class Finding:
     """One observation about a file: a rule that does not hold, and where.
 
     Attributes:
-        rule: the rule.
         problem: what is wrong, in a few words.
         table, row, offset, value, expected: as in :class:`ConversionError`, of the first place.
         rows: every row of the table that is concerned, where there may be several. A tolerant
@@ -138,7 +137,6 @@ class Place(NamedTuple):
     """A table, and where its rows lie.
 
     Attributes:
-        table: what messages call it.
         offset: gives the byte offset of a row; ``None`` where it is not known.
     """
 

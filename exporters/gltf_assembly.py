@@ -70,7 +70,6 @@ class _Template:
     """The nodes of a model as every copy of it has them.
 
     Attributes:
-        scene: the model.
         nodes: its nodes and control points; children are numbered from the first node.
         roots: those without a parent.
         played: what its controller plays.

@@ -148,7 +148,6 @@ class Look:
     """What a material shows.
 
     Attributes:
-        name: its name.
         extras: its custom properties.
         surface: as an ``ImportedScene`` has it.
         layer: the UV map that its picture goes through; ``None``: by the first.

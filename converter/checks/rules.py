@@ -73,7 +73,6 @@ class Check(Generic[P]):
     """A rule, and the function that yields where it does not hold: called, it yields findings.
 
     Attributes:
-        rule: the rule.
         function: takes first the file that the places it yields are in.
     """
 

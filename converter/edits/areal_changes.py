@@ -46,7 +46,6 @@ class ArealPlan:
     """What a file changes of a map.
 
     Attributes:
-        report: of the import.
         removed: areals that are missing.
         polygons: new corners by areal, (n, 3).
         added: new areals.

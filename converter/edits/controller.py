@@ -39,7 +39,6 @@ class NamedController:
 
     Attributes:
         name: its file, or ``archive::entry``.
-        controller: the controller.
         own: it has the model's name, and changes with it; else other models may use it too.
     """
 

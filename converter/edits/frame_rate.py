@@ -60,7 +60,6 @@ class TimedClip:
     """A clip in frames.
 
     Attributes:
-        timing: the decision.
         tracks: curves by node of the file; times are frames.
         frame_count: length of the clip; ``None`` where the file does not show one.
         first, last: the frames that the file shows; ``first`` is above 0 where the beginning of

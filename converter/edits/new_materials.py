@@ -34,7 +34,6 @@ class NewMaterial:
     """A material that becomes an entry of ``Material.lib``, where the game has none of its name.
 
     Attributes:
-        name: its name.
         where: what shows it, as ``material 'rust'``.
         what: how it differs from ``like``, in words.
         like: the material that it is a copy of; empty: one that the user names, else ``DEFAULT``.

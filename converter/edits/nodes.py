@@ -43,7 +43,6 @@ class Identified:
 
     Attributes:
         scene: nodes in file order; parts carry what to apply to their vertices.
-        imported: the file.
         world: (n, 4, 4), from items to the model, by their own transforms.
         node_of: item of the file -> node.
         part_items: items of the file that are parts of nodes.

@@ -43,7 +43,6 @@ class MissionEdit:
     """A mission while the edits of a file are applied to it.
 
     Attributes:
-        imported: the file.
         world: (n, 4, 4) from each of its nodes to the world, game axes.
         stored: the mission of the sidecar; not changed.
         mission: the edited one.

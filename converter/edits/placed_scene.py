@@ -56,8 +56,6 @@ class Copies:
     """Placements below which one model is shown alike, as the file of that model alone.
 
     Attributes:
-        model: the model.
-        scene: the file.
         meshes: per node the mesh in the file of the unit or mission, -1 = none.
         is_copy: it is of a new object: what it lacks says nothing.
         places: the nodes that place it.

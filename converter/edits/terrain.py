@@ -109,7 +109,6 @@ class TerrainPlan:
     """What to keep and what to rebuild.
 
     Attributes:
-        report: of the import.
         levels: by level; one that the file does not show is not there and stays.
         pairs: per material of the file its rows ``(first, second)``, ``None`` = unknown.
         alike: per material of the file all stored materials that its name may mean.

@@ -37,8 +37,6 @@ class LibraryEntry(NamedTuple):
     """An entry of a library as it was exported.
 
     Attributes:
-        library: its name.
-        name: the entry's name.
         kind: the directory's attr1.
         digest: SHA-256 of the payload, hex.
         data: the payload; of a texture without its pixels, see :func:`blank_texture`.

@@ -149,7 +149,6 @@ class Material:
     """One material. The properties speak of the first phase.
 
     Attributes:
-        name: the entry's name.
         kind: a :class:`MaterialKind`, or another number.
         header: one ``MATERIAL_HEADER_DTYPE`` record.
         phases: ``PHASE_DTYPE``, at least one.

@@ -98,11 +98,9 @@ class RsliLibrary:
     """An RsLi file.
 
     Attributes:
-        label: what messages call it.
         header: one ``RSLI_HEADER_DTYPE``.
         rows: ``RSLI_ENTRY_DTYPE``, (n,), deciphered.
         overlay: is added to each entry's offset; 0 without a trailer.
-        data: the file.
     """
 
     label: str

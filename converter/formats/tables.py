@@ -97,7 +97,6 @@ class TableSpec:
 
     Attributes:
         stream: the type id.
-        title: what messages call it.
         dtype: the record; ``None`` for tables of variable records (Res10, 17, 20).
         presence: whether a file may lack it.
         attr3: the value of the directory's ``attr3``, mostly the stride.

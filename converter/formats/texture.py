@@ -129,7 +129,6 @@ class Texm:
     """One texture.
 
     Attributes:
-        label: what messages call it.
         header: one ``TEXM_HEADER_DTYPE`` record.
         palette: (256,) uint32, blue in the lowest byte; ``None`` where the format is not 0.
         levels: the stored pixels from the full size down, (height, width) words of ``FORMATS``.

@@ -44,7 +44,6 @@ class Wear:
     Attributes:
         text: the whole file, line ends included. It is what ``archive.decode_text`` makes of the
             bytes, and ``archive.encode_name`` makes the same bytes of it.
-        label: what messages call it.
     """
 
     text: str

@@ -153,7 +153,6 @@ class Packed:
     """What packing a folder comes to.
 
     Attributes:
-        data: the archive.
         changed, added: names of entries.
         not_applied: what has no place.
         warnings: what the user should know.

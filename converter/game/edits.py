@@ -69,7 +69,6 @@ class GameEdits:
         command: what the user called, for the history.
         owner: who changes the game: an output directory's id, a mod.
         source: the game that ``root`` is to be a changed copy of; ``None``: it is changed itself.
-        dry_run: write nothing.
 
     Attributes:
         messages: what the user should know.

@@ -122,7 +122,6 @@ class RoundTripTask:
     """One item to export and import again.
 
     Attributes:
-        item: the model.
         dialect, mode: how to read it; as of :class:`~converter.options.ExportOptions`.
         folder: a directory for temporary files. It is the caller's, who removes it whatever becomes
             of the process that works in it.

@@ -216,12 +216,9 @@ class ExportTask:
     """One item and what is to be done with it.
 
     Attributes:
-        item: the model.
         out: the output directory; absolute.
-        options: how models become glTF.
         sidecar: whether sidecars are written.
         force: convert and replace, whatever is there.
-        dry_run: write nothing.
         before: what the manifest says of it.
     """
 
@@ -242,7 +239,6 @@ class Look:
         task: the item, and what is to be done with it.
         started: when it was looked at.
         now: stamp of its file.
-        archive: the file.
         size, digest: of the item.
         facts: what the outputs depend on.
         states: of the outputs that were written before.

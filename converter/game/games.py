@@ -24,7 +24,6 @@ class Games:
         command: what the user called, for the history.
         owner: who changes them.
         takes_back: what the owner brought before is taken back where it is not made again.
-        dry_run: write nothing.
     """
 
     def __init__(self, command: str, owner: str, *, takes_back: bool = False, dry_run: bool = False) -> None:

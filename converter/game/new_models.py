@@ -37,7 +37,6 @@ class Destination:
     """Where a new model goes.
 
     Attributes:
-        archive: the archive.
         name: the model's entry.
         tag: what it is in the object registry, a key of ``TAGS``; ``None``: it gets no key.
         game: the directory with the registry; ``None``: the archive is in no game.

@@ -79,7 +79,6 @@ class Table:
     """One table of an entry.
 
     Attributes:
-        data: its bytes.
         stride: size of a row; 0: rows have sizes of their own; ``None``: it has no rows.
         sizes: those sizes; ``None``: rows are lines of text.
     """

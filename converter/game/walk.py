@@ -42,7 +42,6 @@ class Item:
         index: directory index of its entry; ``None`` where the file is the model.
         name: entry or file name as text.
         kind: one of ``SCENE_KINDS``, or a texture.
-        size: its bytes.
         target: the glTF's or picture's path from the output directory, with ``/``.
     """
 

@@ -33,7 +33,6 @@ class Places:
 
     Attributes:
         out: the directory that ``msh2gltf`` wrote.
-        game: the game's directory.
         new: the new game directory; ``None``: in place.
     """
 

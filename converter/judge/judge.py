@@ -37,7 +37,6 @@ class WrittenModel:
 
     Attributes:
         name: its file name.
-        data: its bytes.
         dialect: the dialect it is written in.
         wear: material names by row.
         mode: how it is read.

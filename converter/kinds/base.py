@@ -76,9 +76,7 @@ class EditedFile:
         gltf: the file, for messages and for what lies beside it.
         given: what it holds; an import changes it.
         seen: the same as it was read, for the judge; ``None``: nobody compares.
-        kept: the sidecar.
         sidecar: what messages call that.
-        options: how to import.
     """
 
     gltf: Path

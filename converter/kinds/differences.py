@@ -187,7 +187,6 @@ class Record(NamedTuple):
     """A record to compare.
 
     Attributes:
-        title: what messages call it.
         name: what it is matched by; unequal names are different records.
         fields: by name.
     """

@@ -69,10 +69,8 @@ class StoredModel:
     """The model of a sidecar.
 
     Attributes:
-        path: the sidecar.
         about: its description.
         data: the model's bytes.
-        whole: its tables.
         model: the same without what a tolerant reader leaves out.
         scene: ``model``, decoded.
     """

@@ -37,7 +37,6 @@ class Companion:
     Attributes:
         ending: what follows the model's stem: ``.cpt``, ``.wea``, ``1.wea``.
         type_id: type of its entry in an archive.
-        data: its bytes.
         before: the bytes that it replaces, empty where there was none.
         attr1: of its entry in an archive; ``None``: as it was, 0 of a new one.
         nodes: of control points made without a sidecar, how many nodes the model has: what was
@@ -77,7 +76,6 @@ class ImportResult:
 
     Attributes:
         name: the model's file name.
-        data: its bytes.
         dialect: the dialect it is written in.
         differences: what differs from the sidecar, and what else the user should know.
         report: every node and part with kept, rebuilt, new or deleted, and why.

@@ -145,7 +145,6 @@ class LoadedMission(LoadedAssembly):
     """A mission, resolved and assembled.
 
     Attributes:
-        mission: its tables.
         terrain: its level; ``None`` where that is missing.
     """
 
@@ -246,7 +245,6 @@ class _Placing:
     """Places the objects of a mission.
 
     Attributes:
-        mission: the mission.
         models: the models of its objects.
         findings: about the units that it places.
     """

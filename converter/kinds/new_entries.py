@@ -54,9 +54,7 @@ class NewEntry:
 
     Attributes:
         library: ``MATERIALS`` or ``TEXTURES``.
-        name: the entry's name.
         type_id: of the directory.
-        data: its bytes.
         attributes: attr1, attr2 and attr3 of the directory.
         where: what of the file it is for.
         what: what is new, in words.

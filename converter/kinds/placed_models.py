@@ -42,7 +42,6 @@ class LoadedAssembly(LoadedScene):
     """A unit or a mission, and the models that it places.
 
     Attributes:
-        data: its bytes.
         assembly: where its models stand.
         models: those of the assembly, as they were read.
     """
@@ -97,7 +96,6 @@ class PlacedModels:
 
     Attributes:
         game: where object keys are resolved.
-        options: how models become glTF.
         loaded: the models, in the order in which they were asked for.
         findings: models that cannot be shown as they are.
     """

@@ -57,7 +57,6 @@ class LoadedTerrain(LoadedContainer):
     """A valid terrain, decoded.
 
     Attributes:
-        terrain: its tables.
         wear, micro: names by row of ``Land1.wea`` and ``Land2.wea``.
         companions: these files, by ending.
         scene: what it shows.
@@ -333,7 +332,6 @@ class Level:
             ``.msh``.
         wear, micro: names by row of ``1.wea`` and ``2.wea``.
         areals: the areal map.
-        terrain: the terrain.
         findings: ``(file, finding)``, in the order of loading; the last are about files that do
             not fit one another.
     """

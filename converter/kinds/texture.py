@@ -150,8 +150,6 @@ class EditedLibrary:
     """A library with a texture added or replaced.
 
     Attributes:
-        data: its bytes.
-        name: the entry.
         added: it was not there before.
         warnings: what the user should know.
     """

@@ -48,7 +48,6 @@ class Row:
 
     Attributes:
         file: its path from the folder that the archive was unpacked into, with ``/``.
-        name: the entry's name.
         type_id: its type, as a number.
         attributes: the directory's attr1, attr2 and attr3.
     """

@@ -59,7 +59,6 @@ class Rebuilt:
     """An edited terrain.
 
     Attributes:
-        terrain: its tables.
         statuses: what was rebuilt: ``{"what", "name", "status", "reason"}`` each.
     """
 

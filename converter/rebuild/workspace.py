@@ -36,7 +36,6 @@ class Rebuilt:
     """A rebuilt model, and how it came about.
 
     Attributes:
-        model: the model.
         statuses: rows of (what, name, status, reason) for people and programs.
         rows: node of the file -> row in Res1.
     """
@@ -54,7 +53,6 @@ class Rebuild:
         plan: what changed.
         stored: the stored model's scene, ``None`` for a new model.
         dialect: of the model that is made.
-        options: how to rebuild.
         out: the result; its model is changed in place.
     """
 

@@ -128,7 +128,6 @@ class Assembly:
     """Models and where they are placed.
 
     Attributes:
-        name: of the scene.
         models: each once.
         placements: parents first.
         terrain: the ground, and how it looks; ``None``: there is none.

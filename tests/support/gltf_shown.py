@@ -118,7 +118,6 @@ class Shown:
     """A file, evaluated.
 
     Args:
-        document: the file.
         former: further names of nodes, which parts may be called after.
         renamed: objects whose name was changed, and not their custom properties: the name counts.
 

@@ -49,10 +49,8 @@ def change(
 
     Args:
         game: the folder with the vault.
-        owner: the output directory.
         entries: new bytes by directory index.
         new: new entries.
-        file: the archive.
         seen: the last transaction that the output directory shows.
     """
 

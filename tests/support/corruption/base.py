@@ -57,7 +57,6 @@ def kinds(format: str, samples: Callable[[], list[Any]], write: Callable[..., Pa
     """The corruptions of a format: a decorator for a function, and ``table`` for those of one statement.
 
     Args:
-        format: its name.
         samples: the valid files; each has ``id``.
         write: applies a function to a sample below a directory and returns the file to check; may
             raise :class:`NotHere`.
