@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import partial
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from .tables import (
     NODE_DTYPE,
     SLOT_DTYPE,
     Presence,
+    Stored,
     TableFile,
     TableRules,
     TableSpec,
@@ -224,70 +225,34 @@ class MshModel(TableFile):
     entry: str | None = None
     holder: tuple[Archive, int] | None = field(default=None, repr=False, compare=False)
 
-    @property
-    def nodes(self) -> Records:
-        """Res1, ``NODE_DTYPE`` or (``legacy``) ``LEGACY_NODE_DTYPE``."""
-        return cast(Records, self.streams[StreamType.NODES])
-
-    @nodes.setter
-    def nodes(self, table: Records) -> None:
-        self.streams[StreamType.NODES] = table
+    #: Res1, ``NODE_DTYPE`` or (``legacy``) ``LEGACY_NODE_DTYPE``.
+    nodes = Stored[Records](StreamType.NODES)
 
     @property
     def legacy(self) -> bool:
         """Whether the nodes are the stride-24 outlier (docs/reference/model.md)."""
         return self.nodes.dtype != NODE_DTYPE
 
-    @property
-    def positions(self) -> NDArray[np.float32]:
-        """Res3, (V, 3) float32, node-local, game axes."""
-        return cast("NDArray[np.float32]", self.streams[StreamType.POSITIONS])
-
-    @property
-    def normals(self) -> NDArray[np.int8] | None:
-        """Res4, (V, 4) int8, or ``None``."""
-        return cast("NDArray[np.int8] | None", self.streams.get(StreamType.NORMALS))
-
-    @property
-    def uv0(self) -> NDArray[np.int16] | None:
-        """Res5, (V, 2) int16, or ``None``."""
-        return cast("NDArray[np.int16] | None", self.streams.get(StreamType.UV0))
-
-    @property
-    def vertex_extra(self) -> NDArray[np.uint8] | None:
-        """Res18, (V, 4) uint8, or ``None``: lightmap UV or colour, by dialect."""
-        return cast("NDArray[np.uint8] | None", self.streams.get(StreamType.VERTEX_EXTRA))
-
-    @property
-    def indices(self) -> NDArray[np.uint16]:
-        """Res6, (I,) uint16, relative to each batch's ``base_vertex``."""
-        return cast("NDArray[np.uint16]", self.streams[StreamType.INDICES])
-
-    @property
-    def triangles(self) -> Records | None:
-        """Res7, ``TRIANGLE_DTYPE``, or ``None``."""
-        return cast("Records | None", self.streams.get(StreamType.TRIANGLES))
-
-    @property
-    def batches(self) -> Records:
-        """Res13, ``BATCH_DTYPE``."""
-        return cast(Records, self.streams[StreamType.BATCHES])
-
-    @property
-    def keys(self) -> Records | None:
-        """Res8, ``KEY_DTYPE``, or ``None``."""
-        return cast("Records | None", self.streams.get(StreamType.KEYS))
-
-    @property
-    def frame_map(self) -> NDArray[np.uint16]:
-        """Res19, (W,) uint16; empty where the model has none."""
-        table = self.streams.get(StreamType.FRAME_MAP, np.empty(0, "<u2"))
-        return cast("NDArray[np.uint16]", table)
-
-    @property
-    def names(self) -> Records | None:
-        """Res9, ``NAME_DTYPE``, or ``None``."""
-        return cast("Records | None", self.streams.get(StreamType.NAMES))
+    #: Res3, (V, 3) float32, node-local, game axes.
+    positions = Stored[NDArray[np.float32]](StreamType.POSITIONS)
+    #: Res4, (V, 4) int8, or ``None``.
+    normals = Stored[NDArray[np.int8] | None](StreamType.NORMALS, None)
+    #: Res5, (V, 2) int16, or ``None``.
+    uv0 = Stored[NDArray[np.int16] | None](StreamType.UV0, None)
+    #: Res18, (V, 4) uint8, or ``None``: lightmap UV or colour, by dialect.
+    vertex_extra = Stored[NDArray[np.uint8] | None](StreamType.VERTEX_EXTRA, None)
+    #: Res6, (I,) uint16, relative to each batch's ``base_vertex``.
+    indices = Stored[NDArray[np.uint16]](StreamType.INDICES)
+    #: Res7, ``TRIANGLE_DTYPE``, or ``None``.
+    triangles = Stored[Records | None](StreamType.TRIANGLES, None)
+    #: Res13, ``BATCH_DTYPE``.
+    batches = Stored[Records](StreamType.BATCHES)
+    #: Res8, ``KEY_DTYPE``, or ``None``.
+    keys = Stored[Records | None](StreamType.KEYS, None)
+    #: Res19, (W,) uint16; empty where the model has none.
+    frame_map = Stored[NDArray[np.uint16]](StreamType.FRAME_MAP, np.empty(0, "<u2"))
+    #: Res9, ``NAME_DTYPE``, or ``None``.
+    names = Stored[Records | None](StreamType.NAMES, None)
 
     @property
     def node_names(self) -> list[bytes] | None:

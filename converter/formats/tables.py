@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
-from typing import ClassVar, NamedTuple, Self, cast
+from typing import ClassVar, Generic, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ LOD_COUNT = 3
 GROUP_COUNT = 5
 #: Type id of the slots.
 _SLOTS = 2
+_Array = TypeVar("_Array")
 
 NODE_DTYPE = np.dtype(
     [
@@ -149,6 +150,22 @@ def required(specs: Mapping[int, TableSpec]) -> list[int]:
 Table = NDArray[np.generic]
 
 
+class Stored(Generic[_Array]):
+    """An attribute of a :class:`TableFile` that is one of its tables; one that may be missing then has a default."""
+
+    def __init__(self, stream: int, *missing: _Array) -> None:
+        self.stream, self.missing = stream, missing
+
+    def __get__(self, file: TableFile | None, owner: type) -> _Array:
+        if file is None:
+            return cast(_Array, self)  # of the class
+        found = file.streams.get(self.stream, *self.missing) if self.missing else file.streams[self.stream]
+        return cast(_Array, found)
+
+    def __set__(self, file: TableFile, table: Table) -> None:
+        file.streams[self.stream] = table
+
+
 @dataclass
 class TableFile:
     """The tables of a core model or a terrain.
@@ -172,14 +189,8 @@ class TableFile:
     streams: dict[int, Table] = field(default_factory=dict)
     cut: list[Finding] = field(default_factory=list)
 
-    @property
-    def slots(self) -> Records:
-        """Res2 after its header, ``SLOT_DTYPE``."""
-        return cast(Records, self.streams[_SLOTS])
-
-    @slots.setter
-    def slots(self, table: Records) -> None:
-        self.streams[_SLOTS] = table
+    #: Res2 after its header, ``SLOT_DTYPE``.
+    slots = Stored[Records](_SLOTS)
 
     def with_table(self, stream: int, table: Table) -> Self:
         """Return a copy with another table; all others are shared."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property, partial
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from .tables import (
     NODE_DTYPE,
     SLOT_DTYPE,
     Presence,
+    Stored,
     TableFile,
     TableRules,
     TableSpec,
@@ -182,45 +183,22 @@ class Terrain(TableFile):
 
     left_out: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
-    @property
-    def positions(self) -> NDArray[np.float32]:
-        """Res3, (V, 3) float32, game axes."""
-        return cast("NDArray[np.float32]", self.streams[_T.POSITIONS])
-
-    @property
-    def normals(self) -> NDArray[np.int8]:
-        """Res4, (V, 4) int8."""
-        return cast("NDArray[np.int8]", self.streams[_T.NORMALS])
-
-    @property
-    def uv0(self) -> NDArray[np.int16]:
-        """Res5, (V, 2) int16 / 1024, of the material's texture."""
-        return cast("NDArray[np.int16]", self.streams[_T.UV0])
-
-    @property
-    def micro_uv(self) -> NDArray[np.int16]:
-        """Res18, (V, 2) int16 / 1024, of the microtexture; the words wrap."""
-        return cast("NDArray[np.int16]", self.streams[_T.MICRO_UV])
-
-    @property
-    def blend(self) -> NDArray[np.float32] | None:
-        """Res14, (V,) float32 0..1, alpha of the second material over the first."""
-        return cast("NDArray[np.float32] | None", self.streams.get(_T.BLEND))
-
-    @property
-    def faces(self) -> Records:
-        """Res21, ``FACE_DTYPE``."""
-        return cast(Records, self.streams[_T.FACES])
-
-    @property
-    def squares(self) -> Records:
-        """Res1, ``NODE_DTYPE``: ``slot_index[0, 0]`` fine, ``[0, 1]`` coarse."""
-        return cast(Records, self.streams[_T.SQUARES])
-
-    @property
-    def draw_order(self) -> Records:
-        """Res11, ``DRAW_DTYPE``."""
-        return cast(Records, self.streams[_T.DRAW_ORDER])
+    #: Res3, (V, 3) float32, game axes.
+    positions = Stored[NDArray[np.float32]](_T.POSITIONS)
+    #: Res4, (V, 4) int8.
+    normals = Stored[NDArray[np.int8]](_T.NORMALS)
+    #: Res5, (V, 2) int16 / 1024, of the material's texture.
+    uv0 = Stored[NDArray[np.int16]](_T.UV0)
+    #: Res18, (V, 2) int16 / 1024, of the microtexture; the words wrap.
+    micro_uv = Stored[NDArray[np.int16]](_T.MICRO_UV)
+    #: Res14, (V,) float32 0..1, alpha of the second material over the first.
+    blend = Stored[NDArray[np.float32] | None](_T.BLEND, None)
+    #: Res21, ``FACE_DTYPE``.
+    faces = Stored[Records](_T.FACES)
+    #: Res1, ``NODE_DTYPE``: ``slot_index[0, 0]`` fine, ``[0, 1]`` coarse.
+    squares = Stored[Records](_T.SQUARES)
+    #: Res11, ``DRAW_DTYPE``.
+    draw_order = Stored[Records](_T.DRAW_ORDER)
 
     @property
     def across(self) -> int:
