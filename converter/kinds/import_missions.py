@@ -32,12 +32,12 @@ from ..options import ImportOptions
 from ..scene.assembly import TERRAIN, hosted_places, material_names
 from ..scene.scene import ImportedScene, Placed
 from ..storage import walk_files
+from .building_heights import height_warnings
 from .import_model import stored_model, written_model
 from .import_placed import ShownFiles, import_ground, import_placed
 from .import_result import ImportResult, written_looks
 from .library_edits import add_surface_edits
 from .registry import Game, find_game
-from .seats import seat_warnings
 from .terrain import differences_of as differences_of_terrain
 
 
@@ -64,7 +64,7 @@ def import_mission(kept: Sidecar, imported: ImportedScene, options: ImportOption
     placements = Placements(imported, edit.world, files.shown, edit.new_items, edit.exchanged)
     changed = _add_placed(out, imported, about, files, placements, game, options)
     import_ground(out, files, placements, mission, game, options)
-    _tell_seats(out, mission, edit.mission, files, game)
+    _tell_heights(out, mission, edit.mission, files, game)
     out.kept_all = not changed
     if not changed:
         return out
@@ -74,14 +74,14 @@ def import_mission(kept: Sidecar, imported: ImportedScene, options: ImportOption
     return out
 
 
-def _tell_seats(out: ImportResult, stored: Mission, edited: Mission, files: ShownFiles, game: Game | None) -> None:
+def _tell_heights(out: ImportResult, stored: Mission, edited: Mission, files: ShownFiles, game: Game | None) -> None:
     """Name the height at which moved buildings will stand, on the level as it is now."""
     if files.level is None or game is None:
         return
     level = files.level.description
     edits = [one.result.data for one in out.placed if one.sha256 == level.source_sha256]
     ground = read_terrain(read_nres(edits[0] if edits else files.level.source, level.source), level.source)
-    out.differences.warnings += seat_warnings(stored, edited, ground, game)
+    out.differences.warnings += height_warnings(stored, edited, ground, game)
 
 
 def _prepare(imported: ImportedScene) -> None:

@@ -16,7 +16,7 @@ from ..scene.assembly import object_label, stored_pose
 from .registry import Game
 
 
-def seat_warnings(stored: Mission, edited: Mission, ground: Terrain, game: Game) -> Iterator[str]:
+def height_warnings(stored: Mission, edited: Mission, ground: Terrain, game: Game) -> Iterator[str]:
     """Yield the height of every building that is new or stands elsewhere, and has no start flag.
 
     The engine likely sets it at the mean height of the ground below its outline, the inner ring of its ``.bas``,
