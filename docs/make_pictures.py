@@ -138,8 +138,6 @@ def recipe(
     return note
 
 
-# ------------------------------------------------------------------ what Blender makes
-
 #: File -> the place in a converted game that it takes.
 EDITS = {
     "examples/edits/e_tur_01.glb": "turrets.rlb/e_tur_01.glb",
@@ -176,9 +174,6 @@ def habit(work: Work, target: Path) -> None:
 
 for name in HABITS:
     recipe(f"examples/edits/habits/{name}.glb", *GAME, f"{BLENDER}/habits.py")(habit)
-
-
-# ------------------------------------------------------------------ renders
 
 
 @recipe("docs/pictures/examples.png", *MODELS, f"{BLENDER}/preview.py")
@@ -357,8 +352,6 @@ def hill_picture(work: Work, target: Path) -> None:
     save(beside([work.preview(model, *look) for model in shown]), target)
 
 
-# ------------------------------------------------------------------ the gallery, the terminal
-
 #: No graphics card is needed; root may not use the sandbox.
 SWITCHES = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 
@@ -416,9 +409,6 @@ def terminal(text: str) -> str:
         console.print(Text(line, style), no_wrap=True, crop=False)
     made = console.export_svg(title="")
     return re.sub(r"@font-face {.*?}\s*", "", made, flags=re.DOTALL)
-
-
-# ------------------------------------------------------------------ tools
 
 
 def run(command: list[object]) -> None:
