@@ -243,36 +243,33 @@ class Archive:
 
     @cached_property
     def _sorted(self) -> tuple[Fold | None, list[int], list[bytes]]:
-        """The folding, the sort table, and its folded names; both empty where there is none.
+        """The folding, entries by their names as the game finds them, and these folded names.
 
         Entries may be replaced, but not renamed: a renamed entry needs a new archive.
         """
+        names = [entry.name_bytes for entry in self.entries]
         order = [entry.sort_index for entry in self.entries]
         if sorted(order) == list(range(len(order))):
-            names = [self.entries[i].name_bytes for i in order]
             for fold in (fold_upper, fold_lower):
-                keys = [fold(name) for name in names]
+                keys = [fold(names[i]) for i in order]
                 if all(map(le, keys, keys[1:])):
                     return fold, order, keys
-        return None, [], []
+        keys = [fold_upper(name) for name in names]
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        return None, order, [keys[i] for i in order]
 
     def find(self, name: str | bytes) -> int | None:
         """Directory index of the entry called ``name``, ASCII case-insensitively.
 
-        Binary search through the sort table, as the game does; a linear scan where the
-        table is not a sorted permutation. Of several entries of one name, the sort table's
-        first. ``None`` if there is none.
+        Through the sort table, as the game does; where that is not a sorted permutation, as
+        its linear scan. Of several entries of one name, the sort table's first. ``None`` if there is none.
         """
         return next(iter(self.namesakes(name)), None)
 
     def namesakes(self, name: str | bytes) -> list[int]:
         """Directory indices of all entries called ``name``, in the order of :meth:`find`."""
-        raw = encode_name(name) if isinstance(name, str) else name
         fold, order, keys = self._sorted
-        if fold is None:
-            wanted = fold_upper(raw)
-            return [i for i, e in enumerate(self.entries) if fold_upper(e.name_bytes) == wanted]
-        wanted = fold(raw)
+        wanted = (fold or fold_upper)(encode_name(name) if isinstance(name, str) else name)
         return order[bisect_left(keys, wanted) : bisect_right(keys, wanted)]
 
     def first_of_type(self, type_id: int) -> Entry | None:

@@ -19,7 +19,7 @@ from ..findings import Finding, Rule
 from ..numeric.arrays import Records
 from .names import field_text
 from .nres import Archive, write_nres
-from .nres_edits import replace_entry
+from .nres_edits import ArchiveEdits
 
 REGISTRY_ROW_DTYPE = np.dtype(
     [
@@ -298,9 +298,9 @@ def write_registry(registry: Registry) -> bytes:
     Raises:
         ConversionError: the archive would grow beyond the format.
     """
-    archive = registry.archive
+    edits = ArchiveEdits(registry.archive)
     for index, (rows, tail) in enumerate(zip(registry.rows, registry.tails, strict=True)):
         payload = rows.tobytes() + tail
-        if payload != bytes(archive.entries[index].payload):
-            archive = replace_entry(archive, index, payload, attr1=len(rows))
-    return write_nres(archive)
+        if payload != bytes(edits.entries[index].payload):
+            edits.replace(index, payload, attr1=len(rows))
+    return write_nres(edits.archive())

@@ -29,7 +29,7 @@ from ..numeric.arrays import Records
 from ..numeric.quantize import UNIT_SCALE, decode_unit
 from .kinds import archive_kind
 from .nres import Archive, write_nres
-from .nres_edits import replace_entry
+from .nres_edits import ArchiveEdits
 
 LOD_COUNT = 3
 GROUP_COUNT = 5
@@ -316,6 +316,7 @@ def write_tables(
         ConversionError: the container has no entry for a table that is not empty.
     """
     archive = content.archive
+    edits = ArchiveEdits(archive)
     for stream, data in payloads.items():
         index = next((i for i, e in enumerate(archive.entries) if e.type_id == stream), None)
         if index is None:
@@ -327,8 +328,8 @@ def write_tables(
                     hint=hint,
                 )
         elif archive.entries[index].payload != data:
-            archive = replace_entry(archive, index, data, attr1=counts[stream])
-    return write_nres(archive)
+            edits.replace(index, data, attr1=counts[stream])
+    return write_nres(edits.archive())
 
 
 KEY_DTYPE = np.dtype(

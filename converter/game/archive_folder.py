@@ -20,7 +20,7 @@ from ..files import read_file
 from ..findings import NotApplied
 from ..formats.names import Names, decode_text, escape, stem
 from ..formats.nres import Archive, Entry, read_nres, write_nres
-from ..formats.nres_edits import add_entry, name_field, new_archive, replace_entry
+from ..formats.nres_edits import ArchiveEdits, name_field, new_archive
 from ..formats.rsli import is_rsli, read_rsli, unpack, with_contents
 from ..formats.sidecar import sha256
 from ..formats.texture import TEXM_TYPE, read_texm
@@ -287,7 +287,7 @@ def _entry(row: Row, payload: bytes) -> Entry:
 
 def _put(archive: Archive, files: list[_File], rows: list[Row], force: bool) -> Packed:
     """Put what differs into an archive."""
-    out = Packed(b"")
+    out, edits = Packed(b""), ArchiveEdits(archive)
     seen: dict[bytes, int] = {}
     by_unknown_tool = not rows and all(
         not archive.namesakes(one.name) and _numbered_entry(archive, one.name) is not None for one in files
@@ -307,7 +307,7 @@ def _put(archive: Archive, files: list[_File], rows: list[Row], force: bool) -> 
                 raise changed_since_unpacked(archive.label, entry.name)
             _compare_sounds(entry, data, one.path, out)
             width, height = _size(entry, data, one.path)
-            archive = replace_entry(archive, index, data, attr1=width, attr2=height)
+            edits.replace(index, data, attr1=width, attr2=height)
             out.changed.append(entry.name)
             continue
         if by_unknown_tool and (meant := _numbered_entry(archive, one.name)) is not None:
@@ -321,7 +321,7 @@ def _put(archive: Archive, files: list[_File], rows: list[Row], force: bool) -> 
             why, instead = "no entry of the archive has its ending, so its type is not known", "give it such an ending"
             out.not_applied.append(NotApplied(where=f"file {one.path.name!r}", what="is new", why=why, instead=instead))
             continue
-        archive = add_entry(archive, one.name, kind.type_id, data, kind.attributes)
+        edits.add(one.name, kind.type_id, data, kind.attributes)
         out.added.append(decode_text(one.name))
     names = {one.name for one in files}
     for row in rows:
@@ -329,7 +329,7 @@ def _put(archive: Archive, files: list[_File], rows: list[Row], force: bool) -> 
             where = f"entry {printable(decode_text(row.name))!r}"
             why = "packing deletes nothing"
             out.not_applied.append(NotApplied(where=where, what="has no file any more", why=why, instead="it stays"))
-    out.data = write_nres(archive)
+    out.data = write_nres(edits.archive())
     return out
 
 

@@ -12,13 +12,27 @@ import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from ..errors import printable
 from ..formats.sidecar import sha256
 from .history import History, can_be_made, digest_of_file, in_order
-from .layers import Changed, Layer, Slot, Value, changes, compose, digest_of, new_names_taken, taken_out, values_of
+from .layers import (
+    Changed,
+    Layer,
+    Slot,
+    Stack,
+    Value,
+    by_slot,
+    changes,
+    compose,
+    digest_of,
+    new_names_taken,
+    taken_out,
+    without,
+)
 from .merge import Conflict
 from .transaction import Beside, carry_out, file_bytes, only_writer, require_unchanged
 from .vault import Vault, inside
@@ -184,21 +198,22 @@ class GameEdits:
         self._put.add(file)
         was, kept = self._without(opened, mine)
         found = {} if data is None else changes(was, data, file)
-        now = self._values(opened)
+        now, stays = self._values(opened), {*kept}
+        replaced = by_slot(layer for layer in opened.wanted if layer not in stays)
+        stack = Stack(opened.wanted_base, by_slot(kept), self.read_change, file)
         for slot, change in found.items():
-            own = [layer for layer in opened.wanted if layer not in kept and layer.slot == slot]
+            group, own = stack.groups.get(slot, []), replaced.get(slot, [])
             if own and now.get(slot) == change.after:
-                kept += own
+                stack.groups[slot] = group + own
                 continue
             source = (items or {}).get(bytes.fromhex(slot.name), item)
             opened.news.add(source)
-            group, values = values_of(opened.wanted_base, kept, slot, self.read_change, file)
+            values = stack.values(slot)
             if change.after in values:
-                gone = group[values.index(change.after) :]
-                kept = [layer for layer in kept if layer not in gone]
+                stack.groups[slot] = group[: values.index(change.after)]
             else:
-                kept.append(self._layer(file, source, slot, change))
-        opened.wanted = in_order(kept)
+                stack.groups[slot] = [*group, self._layer(file, source, slot, change)]
+        opened.wanted = in_order(chain.from_iterable(stack.groups.values()))
         return opened.wanted != opened.layers
 
     def set_layers(self, file: str, layers: list[Layer], base: bytes | None = None, *, rebase: bool = False) -> None:
@@ -245,9 +260,9 @@ class GameEdits:
             return Opened(file, now, now)
         base = self._source.original(state.base) if state.base else None
         taken = taken_out(now, base, layers, self._source.change, file)
-        left = [layer for layer in layers if layer not in taken.lost]
+        left = without(layers, taken.lost)
         lost = [*taken.lost, *new_names_taken(taken.base, left, file)]
-        kept = in_order([layer for layer in left if layer not in lost])
+        kept = in_order(without(left, lost))
         what = f"{shown} was changed by another program, which stays"
         if lost:
             names = sorted({layer.slot.text or layer.source for layer in lost})
@@ -397,14 +412,14 @@ class GameEdits:
             "base": digest_of_file(opened.wanted_base),
             "before": digest_of_file(before),
             "after": digest_of_file(jobs.get(opened.file, before)),
-            "added": [layer.as_row() for layer in opened.wanted if layer not in there],
-            "removed": [layer.as_row() for layer in there if layer not in opened.wanted],
-            "lost": [layer.as_row() for layer in known if layer not in there],
+            "added": [layer.as_row() for layer in without(opened.wanted, there)],
+            "removed": [layer.as_row() for layer in without(there, opened.wanted)],
+            "lost": [layer.as_row() for layer in without(known, there)],
         }
         if opened.is_rebased:
             row["base_before"] = digest_of_file(opened.base)
         if state is not None and not self._is_copy and row["before"] != state.after:
-            row["found"] = [layer.as_row() for layer in there if layer not in known]
+            row["found"] = [layer.as_row() for layer in without(there, known)]
         return row
 
     def _keep(self, opened: Opened, row: dict[str, Any]) -> None:

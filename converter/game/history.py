@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import ConversionError, Malformed, reason_of
 from ..formats.sidecar import sha256
-from .layers import Layer, compose
+from .layers import Layer, compose, without
 from .vault import Vault
 
 _MAX_NUMBER = 1 << 31
@@ -135,11 +135,11 @@ class History:
 
 def _with(layers: Iterable[Layer], removed: Iterable[Any], added: Iterable[Any]) -> tuple[Layer, ...]:
     """Layers without some and with others, which are rows of a record."""
-    away, more = {Layer.from_row(row) for row in removed}, [Layer.from_row(row) for row in added]
-    return in_order([*(layer for layer in layers if layer not in {*away, *more}), *more])
+    away, more = [Layer.from_row(row) for row in removed], [Layer.from_row(row) for row in added]
+    return in_order([*without(layers, [*away, *more]), *more])
 
 
-def in_order(layers: list[Layer]) -> tuple[Layer, ...]:
+def in_order(layers: Iterable[Layer]) -> tuple[Layer, ...]:
     """Return layers in the order in which they apply."""
     return tuple(sorted(layers, key=lambda layer: (layer.number, layer.slot)))
 

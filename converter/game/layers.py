@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..errors import ConversionError, Malformed, printable
@@ -16,7 +17,7 @@ from ..formats.control_points import POINTS_ENDING, POINTS_TYPE
 from ..formats.kinds import Kind, content_kind
 from ..formats.names import decode_text, fold_upper
 from ..formats.nres import Archive, Entry, is_nres, read_nres, write_nres
-from ..formats.nres_edits import add_entry, remove_entry, replace_entry
+from ..formats.nres_edits import ArchiveEdits, remove_entries
 from ..formats.sidecar import sha256
 from ..formats.wear import WEAR_ENDING, WEAR_TYPE
 from .differences import apply, difference
@@ -141,14 +142,11 @@ def value_of(entry: Entry) -> Value:
     return Value(bytes(entry.payload), (entry.type_id, entry.attr1, entry.attr2, entry.attr3))
 
 
-def with_value(archive: Archive, index: int, value: Value) -> Archive:
-    """Return an archive with one entry's bytes and attributes replaced."""
+def put_value(edits: ArchiveEdits, index: int, value: Value) -> None:
+    """Replace an entry's bytes and attributes."""
     type_id, attr1, attr2, attr3 = value.attributes
-    if archive.entries[index].payload != value.data:
-        archive = replace_entry(archive, index, value.data)
-    entries = list(archive.entries)
-    entries[index] = replace(entries[index], type_id=type_id, attr1=attr1, attr2=attr2, attr3=attr3)
-    return replace(archive, entries=entries)
+    old = edits.entries[index]
+    edits.put(index, replace(old, type_id=type_id, attr1=attr1, attr2=attr2, attr3=attr3, payload=value.data))
 
 
 def compose(base: bytes | None, layers: Iterable[Layer], read: Read, label: str) -> bytes | None:
@@ -178,16 +176,20 @@ def compose(base: bytes | None, layers: Iterable[Layer], read: Read, label: str)
     if base is None:
         raise Conflict("is gone, and changes of its entries with it", file=label, hint="msh-mod restore brings it back")
     archive = read_nres(base, label)
-    places = slots_of(archive)
+    edits, places = ArchiveEdits(archive), slots_of(archive)
     for slot in sorted(places.keys() & groups.keys(), key=places.__getitem__):
         index = places[slot]
-        value = _applied(value_of(archive.entries[index]), groups[slot], read, label)
-        archive = with_value(archive, index, value)
+        put_value(edits, index, _applied(value_of(archive.entries[index]), groups[slot], read, label))
     for slot in sorted(groups.keys() - places.keys()):
         type_id, *rest = (value := _applied(None, groups[slot], read, label)).attributes
-        attributes = (rest[0], rest[1], rest[2])
-        archive = add_entry(archive, bytes.fromhex(slot.name), type_id, value.data, attributes)
-    return write_nres(archive)
+        edits.add(bytes.fromhex(slot.name), type_id, value.data, (rest[0], rest[1], rest[2]))
+    return write_nres(edits.archive())
+
+
+def without(layers: Iterable[Layer], others: Iterable[Layer]) -> list[Layer]:
+    """Return the layers that others are not."""
+    away = {*others}
+    return [layer for layer in layers if layer not in away]
 
 
 def by_slot(layers: Iterable[Layer]) -> dict[Slot, list[Layer]]:
@@ -198,36 +200,44 @@ def by_slot(layers: Iterable[Layer]) -> dict[Slot, list[Layer]]:
     return groups
 
 
-def values_of(
-    base: bytes | None, layers: Sequence[Layer], slot: Slot, read: Read, label: str
-) -> tuple[list[Layer], list[Value | None]]:
-    """Return the layers of a slot, oldest first, and what it holds before each of them and after the last.
+@dataclass(frozen=True)
+class Stack:
+    """A file's base and its layers, of which slots are asked one by one.
 
-    Args:
+    Attributes:
         base: the file without our changes; ``None``: there is none.
-        layers: the changes in force.
-        slot: which.
+        groups: the changes in force by what they change, oldest first.
         read: reads stored differences.
         label: what messages call the file.
-
-    Raises:
-        Conflict: a layer does not fit what is below it.
-        ConversionError: the base is damaged.
     """
-    groups = by_slot(layers)
-    group = groups.get(slot, [])
-    if not group:
-        return [], []
-    value = None if base is None else Value(base)
-    if slot != Slot():
-        whole = compose(base, groups.get(Slot(), ()), read, label)
-        archive = read_nres(whole or b"", label)
-        index = slots_of(archive).get(slot)
-        value = None if index is None else value_of(archive.entries[index])
-    values = [value]
-    for layer in group:
-        values.append(_applied(values[-1], [layer], read, label))
-    return group, values
+
+    base: bytes | None
+    groups: dict[Slot, list[Layer]]
+    read: Read
+    label: str
+
+    @cached_property
+    def _entries(self) -> dict[Slot, Entry]:
+        """The entries below the layers of entries."""
+        archive = read_nres(compose(self.base, self.groups.get(Slot(), ()), self.read, self.label) or b"", self.label)
+        return {slot: archive.entries[index] for slot, index in slots_of(archive).items()}
+
+    def values(self, slot: Slot) -> list[Value | None]:
+        """Return what a slot holds before each of its layers and after the last; nothing where it has none.
+
+        Raises:
+            Conflict: a layer does not fit what is below it.
+            ConversionError: the base is damaged.
+        """
+        if not self.groups.get(slot):
+            return []
+        if slot == Slot():
+            values = [None if self.base is None else Value(self.base)]
+        else:
+            values = [value_of(self._entries[slot]) if slot in self._entries else None]
+        for layer in self.groups[slot]:
+            values.append(_applied(values[-1], [layer], self.read, self.label))
+        return values
 
 
 def _applied(value: Value | None, layers: Sequence[Layer], read: Read, label: str) -> Value:
@@ -328,17 +338,16 @@ def taken_out(now: bytes, base: bytes | None, layers: Sequence[Layer], read: Rea
     wrote, old = read_nres(ours, label), read_nres(base, label)
     written, original = slots_of(wrote), slots_of(old)
     archive, lost, away = read_nres(now, label), [], []
+    edits, places = ArchiveEdits(archive), slots_of(archive)
     for slot, group in groups.items():
-        index = slots_of(archive).get(slot)
+        index = places.get(slot)
         if index is None or value_of(archive.entries[index]) != value_of(wrote.entries[written[slot]]):
             lost += group
         elif slot in original:
-            archive = with_value(archive, index, value_of(old.entries[original[slot]]))
+            put_value(edits, index, value_of(old.entries[original[slot]]))
         else:
             away.append(index)
-    for index in sorted(away, reverse=True):
-        archive = remove_entry(archive, index)
-    return Taken(now if len(lost) == len(layers) else write_nres(archive), lost)
+    return Taken(now if len(lost) == len(layers) else write_nres(remove_entries(edits.archive(), away)), lost)
 
 
 def new_names_taken(base: bytes | None, layers: Iterable[Layer], label: str) -> list[Layer]:

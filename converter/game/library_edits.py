@@ -16,7 +16,7 @@ from ..findings import Change, NotApplied
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit
 from ..formats.names import decode_text, encode_name
 from ..formats.nres import NAME_SIZE, Archive, Entry, read_nres, write_nres
-from ..formats.nres_edits import add_entry, replace_entry
+from ..formats.nres_edits import ArchiveEdits
 from ..formats.sidecar import SUFFIX, read_sidecar
 from ..formats.wear import WEAR_ENDING, edited_wear, read_wear, write_wear
 from ..kinds.import_result import ImportResult
@@ -310,7 +310,7 @@ class _Library:
     """A library: as it was without what is taken back, and with what is put into it."""
 
     path: Path
-    archive: Archive
+    edits: ArchiveEdits
 
 
 @dataclass
@@ -348,7 +348,7 @@ class LibraryPlan:
             ConversionError: one of them cannot be read.
         """
         for one in self._libraries.values():
-            self.games.put(one.path, write_nres(one.archive), self.item)
+            self.games.put(one.path, write_nres(one.edits.archive()), self.item)
 
 
 def plan_libraries(games: Games, folders: Sequence[Path], result: ImportResult, *, like: str = "") -> LibraryPlan:
@@ -371,7 +371,7 @@ def plan_libraries(games: Games, folders: Sequence[Path], result: ImportResult, 
         path = _find(folders, name)
         if path is not None and (name in wanted or games.own(path)):
             plan._libraries[name] = _open(path, games)
-    archives = {name: one.archive for name, one in plan._libraries.items()}
+    archives = {name: one.edits.before for name, one in plan._libraries.items()}
     entries = NewEntries(archives.get(MATERIALS), archives.get(TEXTURES), like)
     for edit in result.library:
         if edit.entry.library not in archives:
@@ -409,7 +409,7 @@ def _open(path: Path, games: Games) -> _Library:
     was = games.was(path)
     if was is None:
         raise not_there(path)
-    return _Library(path, read_nres(was, str(path)))
+    return _Library(path, ArchiveEdits(read_nres(was, str(path))))
 
 
 def _edit(plan: LibraryPlan, edit: LibraryEdit) -> None:
@@ -421,11 +421,11 @@ def _edit(plan: LibraryPlan, edit: LibraryEdit) -> None:
 
     raw = encode_name(edit.entry.name)
     known = {edit.entry.digest, *plan.games.left(one.path)}
-    index = entry_to_replace(one.archive, raw, -1, known=known, is_new=is_new, hint=HINT_OF_COPY)
-    made = None if index is None else edited_entry(edit, one.archive.entries[index], label)
+    index = entry_to_replace(one.edits, raw, -1, known=known, is_new=is_new, hint=HINT_OF_COPY)
+    made = None if index is None else edited_entry(edit, one.edits.entries[index], label)
     if index is None or made is None:
         return
-    one.archive = replace_entry(one.archive, index, made.data, attr1=made.attr1, attr2=made.attr2)
+    one.edits.replace(index, made.data, attr1=made.attr1, attr2=made.attr2)
     title = f"{printable(edit.entry.name)} of {edit.entry.library}"
     plan.messages += [*made.warnings, f"{title} changes for every model that uses it"]
 
@@ -438,7 +438,7 @@ def _add(plan: LibraryPlan, entries: Sequence[NewEntry]) -> None:
                 f"there is no {entry.library} to put {printable(entry.name)} into", hint="name the game's folder"
             )
         raw = encode_name(entry.name)
-        one.archive = add_entry(one.archive, raw, entry.type_id, entry.data, entry.attributes)
+        one.edits.add(raw, entry.type_id, entry.data, entry.attributes)
         plan.messages += [*entry.warnings, f"{printable(entry.name)} is new in {entry.library}"]
 
 

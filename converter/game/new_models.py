@@ -11,24 +11,16 @@ from ..files import read_file
 from ..formats.kinds import MODEL_TYPE, Kind, content_kind, models_in
 from ..formats.names import decode_text, readable, stem
 from ..formats.nres import Archive, is_nres, read_nres
+from ..formats.nres_edits import ArchiveEdits
 from ..formats.registry import REGISTRY, TAGS
-from ..kinds.import_result import ImportResult, with_wear
+from ..kinds.import_result import ImportResult, put_wear
 from ..kinds.open_files import open_nres
-from ..kinds.registry import (
-    Game,
-    ObjectKey,
-    find_game,
-    key_of_model,
-    majority_of,
-    other_tag,
-    require_registry,
-    with_key,
-)
+from ..kinds.registry import Game, ObjectKey, find_game, key_of_model, majority_of, other_tag, put_key, require_registry
 from ..scene.dialect import Dialect
 from .import_item import JOIN, Brought, Edited
 from .library_edits import LibraryPlan
 from .outcome import Outcome
-from .replace_entry import with_companions, with_new_entry
+from .replace_entry import put_companions, put_new_entry
 from .walk import text_of
 
 
@@ -109,12 +101,12 @@ def add_model(plan: LibraryPlan, to: Destination, result: ImportResult, *, force
             "is not a model, which alone can be added", file=result.name, hint="put it back as an edit of what it was"
         )
     one = plan.open(to.archive)
-    if one.archive.entries and not models_in(one.archive):
+    if one.edits.entries and not models_in(one.edits.archive()):
         raise ConversionError("has no models", file=str(to.archive), hint="name an archive that has some")
-    archive, there = with_new_entry(one.archive, to.name, MODEL_TYPE, result.data, force=force, hint=hint)
-    archive, messages = with_wear(archive, to.name, result.wear)
-    archive = with_companions(archive, to.name, result.own_companions, hint, force=force)
-    one.archive = archive
+    with one.edits.whole():
+        there = put_new_entry(one.edits, to.name, MODEL_TYPE, result.data, force=force, hint=hint)
+        messages = put_wear(one.edits, to.name, result.wear)
+        put_companions(one.edits, to.name, result.own_companions, hint, force=force)
     plan.messages += messages
     if there is None:
         plan.messages.append(f"{printable(decode_text(to.name))} is new in {one.path.name}")
@@ -130,12 +122,10 @@ def _add_key(plan: LibraryPlan, to: Destination) -> None:
     assert path is not None
     source = readable(_inside(to.archive, to.game).as_posix())
     registry = plan.open(path)
-    require_registry(registry.archive)
-    key = key_of_model(plan.open(to.archive).archive, source, to.name, to.tag)
-    before = registry.archive
-    registry.archive, messages = with_key(before, key)
-    plan.messages += messages
-    if registry.archive is not before:
+    require_registry(registry.edits.archive())
+    key = key_of_model(plan.open(to.archive).edits, source, to.name, to.tag)
+    plan.messages += put_key(registry.edits, key)
+    if registry.edits.archive() is not registry.edits.before:
         name = printable(decode_text(key.name))
         plan.messages.append(f"object key {name!r} is new in {registry.path.name}")
 
@@ -175,7 +165,7 @@ class NewKeys:
         #: The tag of each key that an earlier run made, by the model's name in reports.
         self._before: dict[str, str] = {}
         self._keys: list[tuple[ObjectKey, Outcome]] = []
-        self._archive = Archive(REGISTRY)
+        self._archive = ArchiveEdits(Archive(REGISTRY))
         own = Brought() if self.path is None else brought.of(text_of(self.path))
         if tag is None and not own.layers:
             return
@@ -189,9 +179,9 @@ class NewKeys:
                 self._before |= dict.fromkeys(layer.item.split(JOIN), there)
         if own.layers:
             now = read_nres(own.was(label) or b"", label)
-        self._archive = now
+        self._archive = ArchiveEdits(now)
         if tag is not None:
-            require_registry(self._archive)
+            require_registry(now)
 
     def __bool__(self) -> bool:
         return bool(self._keys)
@@ -204,7 +194,7 @@ class NewKeys:
         """
         return tuple(stem(name) for id, name in models if self._tag or id in self._before)
 
-    def add(self, archive: Archive, edited: Edited, outcome: Outcome) -> None:
+    def add(self, archive: ArchiveEdits, edited: Edited, outcome: Outcome) -> None:
         """Give a new model a key, if it is to have one.
 
         Args:
@@ -219,7 +209,7 @@ class NewKeys:
         if tag is None or edited.name is None or edited.type_id != MODEL_TYPE:
             return
         key = key_of_model(archive, edited.source, edited.name, tag)
-        self._archive, messages = with_key(self._archive, key)
+        messages = put_key(self._archive, key)
         name = printable(decode_text(key.name))
         if before and self._tag not in (None, before):
             messages.append(other_tag(name, before))
@@ -227,19 +217,19 @@ class NewKeys:
         outcome.facts["key"] = name
         self._keys.append((key, outcome))
 
-    def applied(self, archive: Archive, now: Archive) -> tuple[Archive, dict[bytes, str]]:
-        """Return the registry with all keys, and which model each of them belongs to.
+    def put_into(self, archive: ArchiveEdits, now: Archive) -> dict[bytes, str]:
+        """Put all keys into the registry; return which model each of them belongs to.
 
         Args:
             archive: the registry as it was converted, with other edits.
             now: as it is; the outcomes of models whose key differs there say so.
         """
         for key, outcome in self._keys:
-            archive, _ = with_key(archive, key)
+            put_key(archive, key)
             index, there = archive.find(key.name), now.find(key.name)
             assert index is not None
             payload = archive.entries[index].payload
             is_new = there is None or now.entries[there].payload != payload
             if is_new and outcome.status == "unchanged":
                 outcome.status, outcome.detail = "changed", f"{REGISTRY} gets its key"
-        return archive, {key.name: outcome.id for key, outcome in self._keys}
+        return {key.name: outcome.id for key, outcome in self._keys}

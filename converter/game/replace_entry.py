@@ -14,7 +14,7 @@ from ..errors import ConversionError, printable
 from ..findings import NotApplied
 from ..formats.names import decode_text, encode_name, stem
 from ..formats.nres import Archive, Entry, read_nres, write_nres
-from ..formats.nres_edits import add_entry, replace_entry
+from ..formats.nres_edits import ArchiveEdits
 from ..formats.sidecar import sha256
 from ..kinds.import_result import Companion, ImportResult, companions_beside, shows_same_points
 from .games import Games
@@ -40,7 +40,7 @@ def changed_since(file: str, entry: str | None, hint: str, companion: Companion 
 
 
 def entry_to_replace(
-    archive: Archive,
+    archive: Archive | ArchiveEdits,
     raw_name: bytes,
     index: int,
     *,
@@ -83,8 +83,8 @@ def entry_to_replace(
     return same[0]
 
 
-def with_new_entry(
-    archive: Archive,
+def put_new_entry(
+    archive: ArchiveEdits,
     name: bytes,
     type_id: int,
     data: bytes,
@@ -92,18 +92,17 @@ def with_new_entry(
     *,
     force: bool = False,
     hint: str = "--force replaces it, or give the new file another name",
-) -> tuple[Archive, tuple[str, str] | None]:
-    """Return an archive with a new entry; one that is there stays.
+) -> tuple[str, str] | None:
+    """Put a new entry into an archive; one that is there stays.
 
     Args:
-        archive: it is not modified.
+        archive: where it goes.
         name, type_id, data, attributes: of the entry.
         force: replace an entry of this name that is another one.
         hint: what the user can do about such a one.
 
     Returns:
-        The archive, and the status and detail of the outcome where the entry is there;
-        ``None``: it was added.
+        The status and detail of the outcome where the entry is there; ``None``: it was added.
 
     Raises:
         ConversionError: an entry of its name is another one, or the name does not fit.
@@ -111,9 +110,10 @@ def with_new_entry(
     found = archive.find(name)
     there = None if found is None else archive.entries[found]
     if found is None or there is None or there.type_id != type_id:
-        return add_entry(archive, name, type_id, data, attributes), None
+        archive.add(name, type_id, data, attributes)
+        return None
     if there.payload == data:  # by this command before, or by one that was killed
-        return archive, ("unchanged", "the game has it already")
+        return "unchanged", "the game has it already"
     if not force:
         raise ConversionError(
             "has an entry of this name already, which is another one",
@@ -121,19 +121,20 @@ def with_new_entry(
             value=printable(there.name),
             hint=hint,
         )
-    return replace_entry(archive, found, data), ("changed", "")
+    archive.replace(found, data)
+    return "changed", ""
 
 
-def with_companions(
-    archive: Archive,
+def put_companions(
+    archive: ArchiveEdits,
     model: bytes,
     companions: Sequence[Companion],
     hint: str,
     *,
     known: Collection[str] = (),
     force: bool = False,
-) -> Archive:
-    """Return an archive with the entries that change with a model.
+) -> None:
+    """Put the entries that change with a model into an archive.
 
     Args:
         archive: where the model is.
@@ -153,14 +154,13 @@ def with_companions(
         if _stays(one, None if found is None else archive.entries[found].payload, known):
             continue
         if found is None:
-            archive = add_entry(archive, name, one.type_id, one.data, (one.attr1 or 0, 0, 0))
+            archive.add(name, one.type_id, one.data, (one.attr1 or 0, 0, 0))
         elif (now := archive.entries[found].payload) != one.data:
             if shows_same_points(one, now):
                 continue
             if not (force or may_replace(one, now, known)):
                 raise changed_since(archive.label, printable(decode_text(name)), hint, one)
-            archive = replace_entry(archive, found, one.data, attr1=one.attr1)
-    return archive
+            archive.replace(found, one.data, attr1=one.attr1)
 
 
 def _stays(companion: Companion, now: memoryview | bytes | None, known: Collection[str]) -> bool:
@@ -258,9 +258,11 @@ def _with_model(
             raise changed_since(str(origin.path), None, hint)
         return data
     archive = read_nres(before, str(origin.path))
+    edits = ArchiveEdits(archive)
     index = entry_to_replace(
         archive, origin.raw_name, origin.index, known=known, is_new=lambda entry: entry.payload == data, hint=hint
     )
-    changed = archive if index is None else replace_entry(archive, index, data)
-    changed = with_companions(changed, origin.raw_name, companions, hint, known=known)
-    return before if changed is archive else write_nres(changed)
+    if index is not None:
+        edits.replace(index, data)
+    put_companions(edits, origin.raw_name, companions, hint, known=known)
+    return before if (changed := edits.archive()) is archive else write_nres(changed)

@@ -19,7 +19,7 @@ from ..formats.material import MATERIAL_HEADER_DTYPE, MATERIAL_TRACK_DTYPE, MATE
 from ..formats.mission import FILE_VERSION, mission_records, read_mission
 from ..formats.model import TABLES, TRIANGLE_DTYPE, StreamType
 from ..formats.nres import Archive, is_nres, read_nres, write_nres
-from ..formats.nres_edits import replace_entry
+from ..formats.nres_edits import ArchiveEdits
 from ..formats.registry import REGISTRY_ROW_DTYPE, ROWS, TAG_TYPES
 from ..formats.tables import HEADER_DTYPE, NAME_DTYPE, SLOT_DTYPE, TableSpec
 from ..formats.terrain import FACE_DTYPE, TERRAIN_TABLES, TerrainStream
@@ -153,15 +153,15 @@ class Split:
         data = {key: changed.get(key, table.data) for key, table in self.tables.items()}
         if self.archive is None:
             return b"".join(data.values())
-        archive = replace(self.archive, entries=list(self.archive.entries))
+        edits = ArchiveEdits(self.archive)
         for index, (attr1, attr2, attr3) in attributes.items():
-            archive.entries[index] = replace(archive.entries[index], attr1=attr1, attr2=attr2, attr3=attr3)
+            edits.put(index, replace(edits.entries[index], attr1=attr1, attr2=attr2, attr3=attr3))
         payloads: dict[int, list[memoryview | bytes]] = {}
         for key, index in self._entries.items():
             payloads.setdefault(index, []).append(data[key])
         for index in sorted({self._entries[key] for key in changed}):
-            archive = replace_entry(archive, index, b"".join(payloads[index]))
-        return write_nres(archive)
+            edits.replace(index, b"".join(payloads[index]))
+        return write_nres(edits.archive())
 
 
 def label_of(content: str, key: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import ConversionError, printable
 from .edits import GameEdits
 from .history import History, digest_of_file
-from .layers import Layer, Slot, by_slot
+from .layers import Layer, Slot, by_slot, without
 from .merge import Conflict
 from .transaction import file_bytes
 from .vault import Vault, inside
@@ -167,8 +167,8 @@ def undo(edits: GameEdits, number: int | None = None) -> int:
             layers = list(history.before(number, file))
         else:
             _require_last(history, number, file, added, removed, opened.layers)
-            layers = [layer for layer in opened.layers if layer not in added]
-            layers += [layer for layer in removed if layer not in layers]
+            layers = without(opened.layers, added)
+            layers += without(removed, layers)
             _require_exact(history, number, file, {layer.slot for layer in (*added, *removed)}, layers)
             if before == facts["base"]:
                 before = digest_of_file(opened.base)
@@ -202,8 +202,8 @@ def _require_last(
         ConversionError: it did.
     """
     slots = {layer.slot for layer in (*added, *removed)}
-    later = {(layer.number, layer.slot) for layer in in_force if layer.slot in slots and layer not in added}
-    gone = {layer for layer in added if layer not in in_force}
+    later = {(layer.number, layer.slot) for layer in without(in_force, added) if layer.slot in slots}
+    gone = {*without(added, in_force)}
     later |= {(one, layer.slot) for one, where, layer in history.taken_out() if where == file and layer in gone}
     other, slot = max(later, default=(0, Slot()))
     if other > number:

@@ -12,10 +12,10 @@ from pathlib import Path
 from ..errors import ConversionError, reason_of
 from ..files import read_file
 from ..formats.names import decode_text, encode_name, stem
-from ..formats.nres import Archive, read_nres, write_nres
-from ..formats.nres_edits import replace_entry
+from ..formats.nres import read_nres, write_nres
+from ..formats.nres_edits import ArchiveEdits
 from ..formats.wear import WEAR_ENDING
-from ..kinds.import_result import shows_same_points, with_wear
+from ..kinds.import_result import put_wear, shows_same_points
 from ..kinds.unpacked import named_like
 from ..storage import copy_output, require_inside, write_outputs
 from .edits import GameEdits
@@ -23,7 +23,7 @@ from .import_item import JOIN, Brought, Edited
 from .layers import Layer
 from .new_models import NewKeys
 from .outcome import FAILED, Outcome, Progress, Run
-from .replace_entry import HINT_OF_RUN, changed_since, may_replace, with_companions, with_new_entry
+from .replace_entry import HINT_OF_RUN, changed_since, may_replace, put_companions, put_new_entry
 from .walk import Skipped, Tree, text_of
 
 
@@ -181,23 +181,23 @@ class GameWriter:
         ):
             self._edited_file(path, outcomes, before)
             return
-        archive, items = read_nres(before, text_of(path)), dict[bytes, str]()
+        archive, items = ArchiveEdits(read_nres(before, text_of(path))), dict[bytes, str]()
         for outcome in outcomes:
             try:
-                archive, names = self._with_edit(archive, outcome)
+                with archive.whole():
+                    names = self._put_edit(archive, outcome)
             except ConversionError as error:
                 outcome.status, outcome.detail, outcome.result = FAILED, str(error), None
             else:
                 items |= dict.fromkeys(names, _origins(outcome))
         if path == self._keys.path:
             there = read_nres(bytes(read_file(self._places.game / path)), text_of(path))
-            archive, keys = self._keys.applied(archive, there)
-            items |= keys
-        self._put(path, write_nres(archive), items)
+            items |= self._keys.put_into(archive, there)
+        self._put(path, write_nres(archive.archive()), items)
         self._report(path, outcomes, [path])
 
-    def _with_edit(self, archive: Archive, outcome: Outcome) -> tuple[Archive, list[bytes]]:
-        """An archive with one edit in it, and the names of its entries.
+    def _put_edit(self, archive: ArchiveEdits, outcome: Outcome) -> list[bytes]:
+        """Put one edit into an archive; return the names of its entries.
 
         Raises:
             ConversionError: it does not fit.
@@ -206,23 +206,22 @@ class GameWriter:
         names = []
         if edited.name is not None:
             assert edited.data is not None
-            archive, there = with_new_entry(
+            there = put_new_entry(
                 archive, edited.name, edited.type_id, edited.data, edited.attributes, force=self._force
             )
             if there:
                 outcome.status, outcome.detail = there
-            archive, messages = with_wear(archive, edited.name, edited.wear)
-            outcome.warnings += messages
+            outcome.warnings += put_wear(archive, edited.name, edited.wear)
             names += [edited.name, encode_name(f"{stem(decode_text(edited.name))}{WEAR_ENDING}")]
         elif edited.data is not None:
             assert edited.index is not None
             width, height = edited.sizes
             names.append(archive.entries[edited.index].name_bytes)
-            archive = replace_entry(archive, edited.index, edited.data, attr1=width, attr2=height)
-        archive = with_companions(archive, edited.model, edited.companions, HINT_OF_RUN, force=self._force)
+            archive.replace(edited.index, edited.data, attr1=width, attr2=height)
+        put_companions(archive, edited.model, edited.companions, HINT_OF_RUN, force=self._force)
         self._keys.add(archive, edited, outcome)
         model = stem(decode_text(edited.model))
-        return archive, [*names, *(encode_name(f"{model}{c.ending}") for c in edited.companions)]
+        return [*names, *(encode_name(f"{model}{c.ending}") for c in edited.companions)]
 
     def _edited_file(self, path: Path, outcomes: list[Outcome], before: bytes | None) -> None:
         """The same of a file that is a model, or of an unpacked library."""

@@ -18,8 +18,7 @@ from ..formats.controller import CONTROLLER_ENDING
 from ..formats.library import LibraryEdit
 from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING
 from ..formats.names import decode_text, escape
-from ..formats.nres import Archive
-from ..formats.nres_edits import add_entry
+from ..formats.nres_edits import ArchiveEdits
 from ..formats.sidecar import Description
 from ..formats.wear import WEAR_TYPE, agrees, new_wear, read_wear_names, write_wear
 from ..judge.looks import WrittenLooks
@@ -189,8 +188,8 @@ def wear_beside(
     return [(path, write_wear(new_wear(names)))], []
 
 
-def with_wear(archive: Archive, model: bytes, names: Sequence[str] | None) -> tuple[Archive, list[str]]:
-    """The archive with the ``.wea`` of a new model, and what to say.
+def put_wear(archive: ArchiveEdits, model: bytes, names: Sequence[str] | None) -> list[str]:
+    """Put the ``.wea`` of a new model into its archive; return what to say.
 
     Only where other models have theirs in it; one of that name stays.
 
@@ -200,14 +199,14 @@ def with_wear(archive: Archive, model: bytes, names: Sequence[str] | None) -> tu
         names: material names by row; ``None``: it has a WEAR of its own.
     """
     if names is None or WEAR_TYPE not in archive.type_ids:
-        return archive, []
+        return []
     name = model[: -len(b".msh")] + b".wea"
     found = archive.find(name)
     if found is None:
-        return add_entry(archive, name, WEAR_TYPE, write_wear(new_wear(names))), []
-    if agrees(names, read_wear_names(archive.entries[found].payload)):
-        return archive, []
-    return archive, [_stays(decode_text(name), names)]
+        archive.add(name, WEAR_TYPE, write_wear(new_wear(names)))
+    elif not agrees(names, read_wear_names(archive.entries[found].payload)):
+        return [_stays(decode_text(name), names)]
+    return []
 
 
 def _stays(name: str, names: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ from ..formats.model import MshModel, model_at
 from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING
 from ..formats.names import decode_text, encode_name, readable, stem
 from ..formats.nres import Archive, Entry
-from ..formats.nres_edits import add_entry, replace_entry
+from ..formats.nres_edits import ArchiveEdits
 from ..formats.registry import REGISTRY, REGISTRY_ROW_DTYPE, Member, Registry, Resolved, is_registry, read_registry
 from ..formats.unit import Unit, read_unit
 from ..formats.wear import WEAR_ENDING
@@ -357,7 +357,7 @@ class ObjectKey:
     members: tuple[Member, ...]
 
 
-def key_of_model(archive: Archive, path: str, model: bytes, tag: str) -> ObjectKey:
+def key_of_model(archive: ArchiveEdits, path: str, model: bytes, tag: str) -> ObjectKey:
     """Return the key of a model: its stem, with the files of that stem that its archive has.
 
     Args:
@@ -405,14 +405,14 @@ def require_registry(archive: Archive) -> None:
         )
 
 
-def with_key(archive: Archive, key: ObjectKey) -> tuple[Archive, list[str]]:
-    """Return a registry with a key, and what the user should know.
+def put_key(archive: ArchiveEdits, key: ObjectKey) -> list[str]:
+    """Put a key into a registry; return what the user should know.
 
     A key that names these files already stays as it is, its tag too. One that names this model
     gets the rows that it lacks, at its end.
 
     Args:
-        archive: ``objects.rlb``; it is not modified.
+        archive: ``objects.rlb``.
 
     Raises:
         ConversionError: the registry has a key of this name for something else.
@@ -420,12 +420,12 @@ def with_key(archive: Archive, key: ObjectKey) -> tuple[Archive, list[str]]:
     index = archive.find(key.name)
     if index is None:
         type_id = int.from_bytes(key.tag.encode(), "little")
-        rows = _rows(key.members)
-        return add_entry(archive, key.name, type_id, rows, (len(key.members), 0, 0)), []
+        archive.add(key.name, type_id, _rows(key.members), (len(key.members), 0, 0))
+        return []
     entry, name = archive.entries[index], printable(decode_text(key.name))
-    registry = read_registry(archive)
+    registry = read_registry(Archive(archive.label, entries=[entry]))
     there: dict[str, Member] = {}
-    for member in filter(_is_named, registry.members(index)):
+    for member in filter(_is_named, registry.members(0)):
         there.setdefault(member.ending, member)
     wanted = {member.ending: member for member in key.members}
     others = [there[e] for e, one in wanted.items() if e in there and not _same(there[e], one)]
@@ -444,10 +444,9 @@ def with_key(archive: Archive, key: ObjectKey) -> tuple[Archive, list[str]]:
         messages.append(other_tag(name, entry.type_text))
     missing = [one for ending, one in wanted.items() if ending not in there]
     if missing:
-        count = len(registry.rows[index]) + len(missing)
-        rows = registry.rows[index].tobytes() + _rows(missing) + registry.tails[index]
-        archive = replace_entry(archive, index, rows, attr1=count)
-    return archive, messages
+        count = len(registry.rows[0]) + len(missing)
+        archive.replace(index, registry.rows[0].tobytes() + _rows(missing) + registry.tails[0], attr1=count)
+    return messages
 
 
 def other_tag(key: str, tag: str) -> str:

@@ -3,6 +3,7 @@
 import os
 import struct
 import tracemalloc
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,7 +15,7 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.names import decode_text, fold_lower, fold_upper
 from msh_gltf.converter.formats.nres import Archive, Entry, read_nres, write_nres
-from msh_gltf.converter.formats.nres_edits import new_archive, repack, replace_entry, sort_table
+from msh_gltf.converter.formats.nres_edits import ArchiveEdits, new_archive, repack, replace_entry, sort_table
 from msh_gltf.converter.kinds.open_files import open_nres
 from tests.support.corpus import DATA, every_sample
 
@@ -130,11 +131,18 @@ def test_replace_leaves_all_else(data: bytes, draw: st.DataObject) -> None:
     archive = read_nres(data, "x")
     if not archive.entries:
         return
-    index = draw.draw(st.integers(0, len(archive.entries) - 1))
-    payload = draw.draw(st.binary(max_size=40))
-    after = read_nres(write_nres(replace_entry(archive, index, payload)), "y")
+    index = st.integers(0, len(archive.entries) - 1)
+    payloads = draw.draw(st.dictionaries(index, st.binary(max_size=40), min_size=1))
+    edits = ArchiveEdits(archive)
+    for i, payload in payloads.items():
+        edits.replace(i, payload)
+    with suppress(ConversionError), edits.whole():  # taken back
+        edits.replace(0, b"half done")
+        edits.add(b"half done", 1, b"half done")
+        edits.add(b"", 1, b"has no name")
+    after = read_nres(write_nres(edits.archive()), "y")
     for i, (old, new) in enumerate(zip(archive.entries, after.entries, strict=True)):
-        assert bytes(new.payload) == (payload if i == index else bytes(old.payload))
+        assert bytes(new.payload) == payloads.get(i, bytes(old.payload))
         assert (old.raw_name, old.attr1, old.attr2, old.attr3, old.type_id, old.sort_index) == (
             new.raw_name,
             new.attr1,

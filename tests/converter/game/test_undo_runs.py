@@ -12,7 +12,7 @@ from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.control_points import POINTS_TYPE
 from msh_gltf.converter.formats.names import encode_name
 from msh_gltf.converter.formats.nres import read_nres, write_nres
-from msh_gltf.converter.formats.nres_edits import add_entry, remove_entry, replace_entry
+from msh_gltf.converter.formats.nres_edits import add_entry, remove_entries, replace_entry
 from msh_gltf.converter.formats.sidecar import sha256
 from msh_gltf.converter.game.games import Games
 from msh_gltf.converter.game.replace_entry import Origin, replace_model
@@ -303,8 +303,8 @@ def test_removing_an_added_entry_leaves_no_trace(name: bytes, payload: bytes) ->
     before = archive([entry(MESH, b"b.msh", b"123"), entry(MESH, b"a.msh", b"45678")])
     with_entry = add_entry(read_nres(before, "x"), name, POINTS_TYPE, payload)
     again = read_nres(write_nres(with_entry), "x")
-    assert write_nres(remove_entry(again, len(again.entries) - 1)) == before
-    inner = remove_entry(again, 0)
+    assert write_nres(remove_entries(again, [len(again.entries) - 1])) == before
+    inner = remove_entries(again, [0])
     assert [e.name_bytes for e in read_nres(write_nres(inner), "x").entries] == [b"a.msh", name]
 
 

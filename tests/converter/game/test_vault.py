@@ -12,7 +12,7 @@ import pytest
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import read_nres, write_nres
-from msh_gltf.converter.formats.nres_edits import add_entry, remove_entry, replace_entry
+from msh_gltf.converter.formats.nres_edits import add_entry, remove_entries, replace_entry
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.layers import Layer
 from msh_gltf.converter.game.undo import restore, status, undo
@@ -172,7 +172,7 @@ def test_a_foreign_patch_of_our_entry_is_theirs_now(game: Path) -> None:
 def test_another_program_removes_or_reorders_entries(game: Path) -> None:
     change(game, "out:1", {3: b"mine"}, new={b"new": b"new"})
     made = read_nres((game / FILE).read_bytes(), FILE)
-    (game / FILE).write_bytes(write_nres(remove_entry(made, 0)))
+    (game / FILE).write_bytes(write_nres(remove_entries(made, [0])))
     change(game, "out:1")
     assert entries(game) == [b"two" * 9, b"two" * 9, b"four" * 9]
 
