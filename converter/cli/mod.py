@@ -70,8 +70,12 @@ def command() -> None:
 @_JSON
 def status(game: Path, as_json: bool) -> None:
     from ..game import undo
+    from ..game.transaction import stopped_run
+    from ..game.vault import Vault
 
-    found = undo.status(_root(game))
+    root = _root(game)
+    _warn(stopped_run(Vault(root)))
+    found = undo.status(root)
     if as_json:
         print_json(found.as_json())
         return
@@ -232,8 +236,12 @@ def install(mod: Path, game: Path, dry_run: bool) -> None:
 @_JSON
 def list_(game: Path, as_json: bool) -> None:
     from ..game.mods import installed
+    from ..game.transaction import stopped_run
+    from ..game.vault import Vault
 
-    found = installed(_root(game))
+    root = _root(game)
+    _warn(stopped_run(Vault(root)))
+    found = installed(root)
     if as_json:
         print_json({"mods": found})
         return
@@ -273,18 +281,18 @@ def _door(game: Path, command: str, owner: str, dry_run: bool) -> Iterator[GameE
     from ..game.edits import GameEdits
 
     with GameEdits(_root(game), command, owner, dry_run=dry_run) as door:
-        _warn(door)  # before anything is written
+        _warn(door.messages)  # before anything is written
         yield door
 
 
-def _warn(door: GameEdits) -> None:
-    for message in door.messages:
+def _warn(messages: list[str]) -> None:
+    for message in messages:
         say(f"warning: {message}", error=True)
-    door.messages.clear()
+    messages.clear()
 
 
 def _report(door: GameEdits, wrote: list[str], closing: str, dry_run: bool) -> None:
-    _warn(door)
+    _warn(door.messages)
     for file in wrote:
         say(f"  {'would write' if dry_run else 'wrote'} {printable(file)}")
     say("dry run: nothing was written" if dry_run else closing)

@@ -11,7 +11,7 @@ import json
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -294,7 +294,8 @@ def _put(archive: Archive, files: list[_File], rows: list[Row], force: bool) -> 
     )
     for one in files:
         data = bytes(read_file(one.path))
-        same = sorted(archive.namesakes(one.name))
+        if not (same := sorted(archive.namesakes(one.name))) and (known := _by_number(archive, one.path.name)):
+            one, same = replace(one, name=known), sorted(archive.namesakes(known))
         number = seen[one.name] = seen.get(one.name, -1) + 1
         if sha256(data) == one.before and (len(same) > number):
             continue
@@ -331,6 +332,17 @@ def _put(archive: Archive, files: list[_File], rows: list[Row], force: bool) -> 
             out.not_applied.append(NotApplied(where=where, what="has no file any more", why=why, instead="it stays"))
     out.data = write_nres(edits.archive())
     return out
+
+
+def _by_number(archive: Archive, file: str) -> bytes | None:
+    """The entry whose row and type, or place in the sort table, a file's name has beside the entry's own."""
+    number = file.partition("_")[0]
+    if number.isdecimal() and len(number) < 9 and int(number) < len(archive.entries):
+        entry = archive.entries[int(number)]
+        if file in (_number_first(int(number), entry), _number_and_type(int(number), entry)):
+            return entry.name_bytes
+    wanted = [one for one in archive.entries if file == f"{escape(one.name)}.{one.sort_index}"]
+    return wanted[0].name_bytes if len(wanted) == 1 else None
 
 
 def _numbered_entry(archive: Archive, name: bytes) -> bytes | None:

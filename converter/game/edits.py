@@ -34,7 +34,7 @@ from .layers import (
     without,
 )
 from .merge import Conflict
-from .transaction import Beside, carry_out, file_bytes, only_writer, require_unchanged
+from .transaction import Beside, carry_out, file_bytes, only_writer, require_unchanged, stopped_run
 from .vault import Vault, inside
 
 #: Backups of versions before the vault, which are kept as candidates for ``restore``.
@@ -111,6 +111,8 @@ class GameEdits:
                 stack.callback(_remove_empty, self.vault.root)
             if not self._dry_run:
                 self.messages += stack.enter_context(only_writer(self.vault, self.command))
+            else:
+                self.messages += stopped_run(self.vault)
             self._load()
             self._stack = stack.pop_all()
         return self

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConversionError, printable, reason_of
-from ..files import only_run, read_file
+from ..files import no_run, only_run, read_file
 from ..formats.sidecar import sha256
 from ..storage import (
     cannot_read,
@@ -195,6 +195,30 @@ def _sync_names(root: Path, path: Path) -> None:
         if name == root:
             break
         sync_directory(name)
+
+
+def stopped_run(vault: Vault) -> list[str]:
+    """Say, in a line or none, that a run was killed and nobody has ended what it began; nothing is written.
+
+    Raises:
+        ConversionError: the vault is damaged.
+    """
+    intent = vault.intent() if vault.exists else None
+    if intent is None:
+        return []
+    try:
+        with no_run(vault.root):
+            number, command = intent["record"]["number"], printable(str(intent["record"]["command"]))
+            if History(vault.records()).record(number) is not None:  # only the last step was missing
+                return []
+    except ConversionError as error:
+        return [f"{writer(vault)} is at work in this game"] if "at work" in error.problem else []
+    except (KeyError, TypeError):
+        raise vault.damaged(vault.path / "intent.json", "it names no run") from None
+    return [
+        f"a run was stopped ({command}) and its files may be half written: "
+        "run it again, or any command that changes the game, which completes it first or takes it back"
+    ]
 
 
 def _write_back(path: Path, data: bytes | None) -> None:

@@ -160,16 +160,16 @@ def _indexed(folder: Path) -> dict[str, str]:
     return {path.name: name for path, name in paths if (len(path.parts) == 2) is below}
 
 
-def _numbers(matches: Sequence[re.Match[str] | None], group: int, archive: Path | None = None) -> bool:
+def _numbers(matches: Sequence[re.Match[str] | None], group: int, folder: Path) -> bool:
     """Whether every file has a number of its own, as only an unpacker gives them.
 
     Args:
         matches: of each file.
         group: which group of a match is the number.
-        archive: a folder; where it is called like an archive, its only file may have number 0.
+        folder: where it is called like an archive, its only file may have number 0.
     """
     numbers = {int(match[group]) for match in matches if match is not None}
-    if archive is not None and archive.suffix.lower() in (".lib", ".rlb") and len(matches) == 1:
+    if folder.suffix.lower() in (".lib", ".rlb") and len(matches) == 1:
         return numbers == {0}
     return len(numbers) == len(matches) > 1 and max(numbers) < 2 * len(numbers)
 
@@ -196,7 +196,7 @@ def _typed(folder: Path, files: Sequence[str]) -> dict[str, str] | None:
 def _numbered_last(folder: Path, files: Sequence[str]) -> dict[str, str] | None:
     """FParkan: ``NAME.INDEX``; a texture's name has a number of its own before it (``WALL.0.7``)."""
     matches = [_NUMBER_LAST.fullmatch(file) for file in files]
-    if not all(matches) or not _numbers(matches, 2):
+    if not all(matches) or not _numbers(matches, 2, folder):
         return None
     names = {match[0]: match[1] for match in matches if match is not None}
     if len({name.lower() for name in names.values()}) < len(names):

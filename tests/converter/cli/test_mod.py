@@ -207,8 +207,15 @@ def test_a_part_of_what_was_changed(game: Path, tmp_path: Path, mod: Mod) -> Non
     assert not (tmp_path / "y.zip").exists()
 
 
+def every_file(root: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
 def test_a_mod_has_what_a_killed_run_left(game: Path, tmp_path: Path, mod: Mod) -> None:
-    """As every command that changes a game, make completes the run or takes it back first, and says so."""
+    """As every command that changes a game, make completes the run or takes it back first, and says so.
+
+    Those that only read say that a run was stopped, and what ends it.
+    """
     change(game, "a", {0: b"one"})
     ended = 0
     for kill in range(40):
@@ -219,8 +226,16 @@ def test_a_mod_has_what_a_killed_run_left(game: Path, tmp_path: Path, mod: Mod) 
                 change(mine, "b", {2: b"two"})
         except Killed:
             pass
+        before, said = every_file(mine), []
+        for command in (["status"], ["list"], ["undo", "--dry-run"]):
+            mod(command[0], mine, *command[1:])
+            said.append(mod.warnings)
+        assert every_file(mine) == before
         mod("make", mine, zipped, "--name", "M")
-        ended += "a run that was stopped" in mod.warnings
+        was_stopped = "a run that was stopped" in mod.warnings
+        ended += was_stopped
+        line = "a run was stopped (edit b) and its files may be half written: run it again"
+        assert [line in one for one in said] == [was_stopped] * 3
         write(other / FILE, BEFORE)
         mod("install", zipped, other)
         assert (other / FILE).read_bytes() == (mine / FILE).read_bytes()

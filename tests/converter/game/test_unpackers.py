@@ -1,6 +1,7 @@
 """Games that other tools unpacked: every texture is found, and edits go into the files that were there."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from PIL import Image
 from msh_gltf.converter import cli
 from msh_gltf.converter.kinds.unpacked import layout_of
 from tests.docs.materials import example_game
-from tests.support.game import snapshot
+from tests.support.game import archive, entry, snapshot
 from tests.support.gltf_edit import Editable
 from tests.support.runs import call
 from tests.support.unpackers import LAYOUTS, members, unpack_game
@@ -88,13 +89,37 @@ def test_edits_go_into_the_files_that_were_there(packed: Path, tmp_path: Path, l
         assert any(all(word in name for word in words) for name in changed), (words, changed)
 
 
-@pytest.mark.parametrize("layout", ["playground", "playground-packer"])
+@pytest.mark.parametrize("layout", ["fparkan-numbered", "playground", "playground-packer"])
 def test_an_archive_of_one_entry(packed: Path, tmp_path: Path, layout: str) -> None:
     """Its only file has number 0, and the folder an archive's name: that says enough."""
     folder = tmp_path / "lightmap.lib"
     folder.mkdir()
-    found = members((packed / "Textures.lib").read_bytes())[:1]
+    found = [replace(members((packed / "Textures.lib").read_bytes())[0], sort=0)]
     LAYOUTS[layout](folder, found)
     assert [*layout_of(folder).names.values()] == [found[0].text]
     (tmp_path / "0_mine.0").write_bytes(found[0].payload)
     assert [*layout_of(tmp_path).names.values()] == ["0_mine.0"]
+
+
+@every_layout
+def test_entries_of_types_that_nobody_knows(tmp_path: Path, layout: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Their archive says which they are, by their numbers: the same bytes, and an edit in its place."""
+    types = (b"q7Zk", b"\x01\xff\x00Z", b"q7Zk")
+    for count in (1, 3):
+        names = ("a_88.dat", "00_a", "f_ha.dat")[:count]
+        made = [
+            entry(int.from_bytes(kind, "little"), name.encode(), name.encode() * 3)
+            for kind, name in zip(types, names, strict=False)
+        ]
+        packed = archive(made)
+        path, folder = tmp_path / f"{count}/misc.rlb", tmp_path / f"files/{count}/misc.rlb"
+        folder.mkdir(parents=True)
+        path.parent.mkdir()
+        path.write_bytes(packed)
+        LAYOUTS[layout](folder, members(packed))
+        assert call(cli.gltf2msh, folder, "--pack", path, "-q") == 0
+        assert (path.read_bytes(), capsys.readouterr().err) == (packed, "")
+        for file in folder.rglob("*a_88*"):
+            file.write_bytes(b"other")
+        assert call(cli.gltf2msh, folder, "--pack", path, "-q") == 0
+        assert [one.payload for one in members(path.read_bytes())] == [b"other", *(one.payload for one in made[1:])]
