@@ -216,8 +216,8 @@ def stopped_run(vault: Vault) -> list[str]:
     except (KeyError, TypeError):
         raise vault.damaged(vault.path / "intent.json", "it names no run") from None
     return [
-        f"a run was stopped ({command}) and its files may be half written: "
-        "run it again, or any command that changes the game, which completes it first or takes it back"
+        f"a run was stopped and its files may be half written ({command}); run it again, "
+        "or any command that changes the game: it completes that run first, or takes it back"
     ]
 
 

@@ -234,7 +234,7 @@ def test_a_mod_has_what_a_killed_run_left(game: Path, tmp_path: Path, mod: Mod) 
         mod("make", mine, zipped, "--name", "M")
         was_stopped = "a run that was stopped" in mod.warnings
         ended += was_stopped
-        line = "a run was stopped (edit b) and its files may be half written: run it again"
+        line = "a run was stopped and its files may be half written (edit b); run it again"
         assert [line in one for one in said] == [was_stopped] * 3
         write(other / FILE, BEFORE)
         mod("install", zipped, other)
