@@ -1,4 +1,4 @@
-"""Decide which stored material each one of a file is; find faces without any, colours without a table.
+"""Decide which stored material each one of a file is; find colours without a table.
 
 A material is what its extras state, else what its name says, else what most of its triangles were. Blender appends
 ``.001`` to equal names, and drops extras by default.
@@ -17,12 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import needed_for, plural, printable
-from ..findings import NotApplied, Report
+from ..findings import NotApplied
 from ..formats.gltf import FilePicture, ShownPicture, Surface, same_picture
 from ..formats.names import known_name
-from ..formats.terrain import LEVELS
-from ..scene.part_names import cell_title
-from ..scene.scene import ImportedScene, Part, Scene
+from ..scene.scene import ImportedScene, Scene
 from .nodes import Identified
 from .triangles import Match, TriangleList, match, triangle_list
 
@@ -164,43 +162,6 @@ def _most_votes(votes: NDArray[np.int64], allowed: NDArray[np.bool_], rows: list
     return [(i, k) for i, k in pairs if i in rows]
 
 
-def report_faces_without_material(identified: Identified, stored: Scene, wear: Sequence[str]) -> None:
-    """Report faces that have no material in the file; before ``material_rows.settle_materials``."""
-    scene = identified.scene
-    bare = [(part, _bare_faces(scene, part)) for part in scene.parts]
-    bare = [(part, count) for part, count in bare if count]
-    if bare and not scene.materials and stored.materials:
-        _report_left_out(identified.report, f"stored faces keep theirs, new ones have {row_title(0, wear)}")
-        return
-    cells = {(part.node, part.lod, part.group) for part in stored.parts}
-    for part, count in bare:
-        old = identified.stored_of.get(part.node)
-        is_new = (old, part.lod, part.group) not in cells
-        becomes = f"these have {row_title(0, wear)}" if is_new else "stored ones keep theirs"
-        _report_bare(identified, part, count, becomes, f"assign {listed(dict(rows_by_name(stored, wear)))}")
-
-
-def report_new_faces_without_material(identified: Identified, wear: Sequence[str]) -> None:
-    """Report parts of a new model that have faces without a material, and the row they have."""
-    scene = identified.scene
-    for part in scene.parts:
-        if count := _bare_faces(scene, part):
-            becomes = f"these have {row_title(0, wear)}"
-            _report_bare(identified, part, count, becomes, "assign one named as in Material.lib")
-
-
-def _report_bare(identified: Identified, part: Part, count: int, becomes: str, instead: str) -> None:
-    identified.report.skipped(
-        f"part {printable(identified.scene.nodes[part.node].name)!r} "
-        + cell_title(part.lod, part.group, identified.scene.dialect),
-        f"has {plural(count, 'triangle')} without a material",
-        f"every triangle of a model has one: {becomes}",
-        instead,
-        "materials",
-        most=count,
-    )
-
-
 def report_colours_without_table(given: ImportedScene) -> None:
     """Report vertex colours of a model or terrain that has no table for them; white ones show nothing."""
     colours = given.streams.colours
@@ -216,33 +177,6 @@ def report_colours_without_table(given: ImportedScene) -> None:
             "vertex colours",
         )
         given.report.concerns([printable(item.name) for item in given.nodes if item.mesh >= 0], "vertex colours")
-
-
-def report_terrain_faces_without_material(report: Report, materials: Sequence[str], counts: Mapping[int, int]) -> None:
-    """Report stored faces of a terrain that have no material in the file; ``counts`` are those of each level."""
-    keep = "stored faces keep theirs"
-    for level, count in sorted(counts.items()):
-        if count and not materials:
-            _report_left_out(report, keep)
-            return
-        if count:
-            report.skipped(
-                f"{LEVELS[level]} level",
-                f"has {plural(count, 'triangle')} without a material",
-                f"every face of a terrain has one: {keep}",
-                "assign one of the terrain's materials",
-                "materials",
-                most=count,
-            )
-
-
-def _report_left_out(report: Report, keep: str) -> None:
-    report.skipped(
-        "materials",
-        "are not in the file",
-        f"Materials is set to No export or Placeholder in Blender's glTF exporter: {keep}",
-        "set Materials to Export, and export again",
-    )
 
 
 def listed(names: Sequence[str] | dict[str, int]) -> str:
@@ -263,10 +197,6 @@ def stated_row(name: str) -> int | None:
     """Return the row in ``material_7``, as the exporter calls a row without a name."""
     number = name.removeprefix("material_")
     return int(number) if number != name and number.isdecimal() and len(number) <= 5 else None
-
-
-def _bare_faces(scene: Scene, part: Part) -> int:
-    return sum(p.index_count // 3 for p in scene.meshes[part.mesh].primitives if p.material < 0)
 
 
 def row_title(row: int, wear: Sequence[str]) -> str:

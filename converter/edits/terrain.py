@@ -124,10 +124,6 @@ class TerrainPlan:
     names: list[str] = field(default_factory=list)
     materials: list[str] = field(default_factory=list)
 
-    def bare_faces(self) -> dict[int, int]:
-        """How many stored faces of each level have no material in the file."""
-        return {k: int((x.edited.triangles.material[x.new] < 0).sum()) for k, x in self.levels.items()}
-
 
 def compare_terrain(edited: ImportedScene, terrain: Terrain, scene: TerrainScene, wear: list[str]) -> TerrainPlan:
     """Return every difference between a file and the terrain in its sidecar.

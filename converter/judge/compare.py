@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,8 @@ _PART_TURN, _PART_MOVE = 1e-5, 2e-6
 #: What a difference of triangles is called, where its kind says less.
 _WORDS: dict[Kind, str] = {"fact": "tri_flags"}
 
+#: How many names a line lists.
+_LISTED = 8
 _KEYS_ALONE = ("the keys alone say where an animated node stands", "move its keys")
 
 #: What the exporter calls a material of a row without a name.
@@ -59,6 +61,18 @@ class Difference:
     moving: bool = False
     cell: str = ""
     reason: tuple[str, str] | None = None
+
+
+_NO_MATERIALS = Difference(
+    "materials",
+    "materials",
+    "are not in the file",
+    frozenset({"materials"}),
+    reason=(
+        "Materials is set to No export or Placeholder in Blender's glTF exporter: what was exported keeps its own",
+        "set Materials to Export, and export again",
+    ),
+)
 
 
 def still_elsewhere(name: str, how: Sequence[str]) -> Difference:
@@ -334,6 +348,7 @@ class Comparison:
     def _attributes(self, cell: tuple[int, int], a: Triangles, b: Triangles, found: tuple[I64, I64, I64]) -> None:
         """What is on triangles that are in the same place."""
         i, j, turn = found
+        self._bare(cell, a, i, b.material[j])
         bad = self._compared(a, b, i, j, turn)
         if not any(wrong.any() for wrong in bad.values()):
             return
@@ -355,6 +370,20 @@ class Comparison:
                     names |= {n for m in np.unique(a.material[own]).tolist() if m >= 0 for n in self.file.materials[m]}
                 where = f"{title}, part {printable(thing.name)!r}"
                 self.found.append(Difference(where, kind, text, _folded(names), len(own), cell=title))
+
+    def _bare(self, cell: tuple[int, int], a: Triangles, i: I64, theirs: I64) -> None:
+        """Tell of triangles without a material, each of which has one in the game."""
+        bare = (a.material[i] < 0) & (theirs >= 0)
+        if not self.file.materials and bare.any():
+            self.found += [] if _NO_MATERIALS in self.found else [_NO_MATERIALS]
+            return
+        for owner in np.unique(a.owner[i[bare]]).tolist():
+            own = bare & (a.owner[i] == owner)
+            shown = sorted({min(self.result.materials[k]) for k in theirs[own].tolist()})
+            count, thing = len(np.unique(i[own])), self.file.things[owner]
+            self._add_part(thing, cell, "materials", f"has {plural(count, 'triangle')} without a material", count)
+            why = f"every triangle of the game has one: {', '.join(map(printable, shown[:_LISTED]))}"
+            self.found[-1] = replace(self.found[-1], reason=(why, "assign one of the materials"))
 
     def _looks(self, pairs: I64) -> None:
         """Tell what materials look like otherwise, each once. (n, 2) materials of both sides."""

@@ -13,11 +13,7 @@ from ..checks.recover import checked_model, put_back, refuse_edit
 from ..edits.clips import choose_clip
 from ..edits.looks import UNRECORDED, SurfaceEdits, compare_surfaces
 from ..edits.material_rows import WearEdit, settle_materials
-from ..edits.materials import (
-    report_colours_without_table,
-    report_faces_without_material,
-    report_new_faces_without_material,
-)
+from ..edits.materials import report_colours_without_table
 from ..edits.model import compare_model, lost_without_sidecar, refuse_legacy, report_label
 from ..edits.new_materials import (
     materials_in_use,
@@ -134,7 +130,6 @@ def import_edited(
     leave_out_hidden(imported, item_of(scene))
     identified = identify(imported, scene, shown, dialect)
     timing = choose_clip(identified, scene, options)
-    report_faces_without_material(identified, scene, about.materials)
     wear = settle_materials(identified, scene, about.materials, dialect=dialect, locked=why_locked(about))
     poses = compare_poses(identified, scene)
     place_parts(identified, scene, poses.nodes)
@@ -287,9 +282,8 @@ def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> I
     out.wear = wear_rows(identified.scene, imported.report)
     add_surface_edits(out, SurfaceEdits(new=materials_of_model(imported, identified.scene)), options)
     imported.report.not_applied += lost
-    if identified.scene.materials:
-        report_new_faces_without_material(identified, out.wear)
-    else:
+    if not identified.scene.materials:
+        imported.report.concerns(["materials"], "materials")
         imported.report.warnings.append(f"no materials in the file: its faces have row 0 ({out.wear[0]})")
     known, used = identified.scene.materials, materials_in_use(identified.scene)
     if dialect is Dialect.RETAIL:

@@ -17,7 +17,7 @@ from ..checks.terrain_faces import level_material, level_wear, level_wear_parall
 from ..edits.grounds import settle_microtextures, settle_pairs
 from ..edits.looks import UNRECORDED, compare_surfaces
 from ..edits.material_rows import settle_terrain_materials
-from ..edits.materials import report_colours_without_table, report_terrain_faces_without_material
+from ..edits.materials import report_colours_without_table
 from ..edits.new_materials import NewMaterial
 from ..edits.nodes import leave_out_hidden
 from ..edits.terrain import TerrainPlan, compare_terrain, compare_terrain_objects
@@ -201,7 +201,6 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
     wear = settle_terrain_materials(given, scene, about.materials, about.micro, locked=locked)
     plan = compare_terrain(given, terrain, scene, about.materials)
     compare_terrain_objects(plan, given, terrain, visible_only=about.visible_only or given.placed is not None)
-    report_terrain_faces_without_material(plan.report, plan.materials, plan.bare_faces())
     levels = plan.levels.values()
     used = {int(i) for found in levels for i in np.unique(found.edited.triangles.material)} - {-1}
     drawn = {i: rows for i, rows in stated.items() if i in used}

@@ -77,8 +77,8 @@ def test_faces_without_a_material_keep_the_stored_one(path: Path) -> None:
     count = len(document.arrays[primitive["indices"]]) // 3
     back = back_from(document, path)
     (line,) = lines(back)
-    assert f": has {count} triangles without a material; " in line
-    assert line.startswith("not applied: part '")
+    assert f"': has {count} triangles without a material; every triangle of the game has one: " in line
+    assert line.startswith("not applied: stage 0 level 0, part '")
     assert back.data == WALKER.source
 
 
@@ -130,7 +130,7 @@ def test_a_new_object_without_a_material_is_reported_with_the_row_it_has(path: P
     document.json["scenes"][0]["nodes"].append(len(document.json["nodes"]) - 1)
     back = back_from(document, path)
     (line,) = lines(back)
-    assert line.startswith("not applied: part 'box' stage 0 level 0: has ")
+    assert line.startswith("not applied: stage 0 level 0, part 'box': has ")
     name = read_sidecar(sidecar_path(path).read_bytes(), "x").description.materials[0]
     assert f"these have row 0 ({name})" in line
 
@@ -161,6 +161,6 @@ def test_faces_of_a_terrain_without_a_material_keep_the_stored_one(every: bool, 
         del edit.document.json["materials"]
     back = edit.back()
     (line,) = lines(back)
-    said = "materials: are not in the file" if every else "fine level: has "
+    said = "materials: are not in the file" if every else "lod 0 group 0, part 'terrain': has "
     assert line.startswith(f"not applied: {said}")
     assert back.data == edit.source

@@ -50,9 +50,9 @@ def test_faces_of_a_new_model_without_a_material_are_reported(tmp_path: Path) ->
     b.node(name="b", mesh=b.mesh())
     b.json["scenes"][0]["nodes"] = [0, 1]
     (fact,) = import_gltf(b.save(tmp_path)).not_applied
-    assert fact.where == "part 'b' lod 0 group 0"
+    assert fact.where == "lod 0 group 0, part 'b'"
     assert fact.what == "has 2 triangles without a material"
-    assert fact.why.endswith("these have row 0 (WALL)")
+    assert fact.why.endswith("has one: wall")
 
 
 def test_no_materials_at_all_is_a_warning(tmp_path: Path) -> None:
