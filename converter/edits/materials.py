@@ -1,4 +1,4 @@
-"""Decide which stored material each one of a file is; find colours without a table.
+"""Decide which stored material each one of a file is.
 
 A material is what its extras state, else what its name says, else what most of its triangles were. Blender appends
 ``.001`` to equal names, and drops extras by default.
@@ -20,7 +20,7 @@ from ..errors import needed_for, plural, printable
 from ..findings import NotApplied
 from ..formats.gltf import FilePicture, ShownPicture, Surface, same_picture
 from ..formats.names import known_name
-from ..scene.scene import ImportedScene, Scene
+from ..scene.scene import Scene
 from .nodes import Identified
 from .triangles import Match, TriangleList, match, triangle_list
 
@@ -160,23 +160,6 @@ def _most_votes(votes: NDArray[np.int64], allowed: NDArray[np.bool_], rows: list
     assigned = linear_sum_assignment(np.where(allowed, votes, -1e9), maximize=True)
     pairs = zip(*(part.tolist() for part in assigned), strict=True)
     return [(i, k) for i, k in pairs if i in rows]
-
-
-def report_colours_without_table(given: ImportedScene) -> None:
-    """Report vertex colours of a model or terrain that has no table for them; white ones show nothing."""
-    colours = given.streams.colours
-    windows = (p for mesh in given.meshes for p in mesh.primitives)
-    if colours is not None and any(
-        (colours[p.vertex_start : p.vertex_start + p.vertex_count] != np.uint8(255)).any() for p in windows
-    ):
-        given.report.skipped(
-            "vertex colours",
-            "are in the file",
-            "the file of the game has no table for them",
-            "use the colour or the picture of a material",
-            "vertex colours",
-        )
-        given.report.concerns([printable(item.name) for item in given.nodes if item.mesh >= 0], "vertex colours")
 
 
 def listed(names: Sequence[str] | dict[str, int]) -> str:

@@ -16,17 +16,7 @@ from ..options import ImportOptions
 from ..scene.assembly import Pose, closed_sides
 from ..scene.scene import F32, ImportedScene
 from .mission_objects import edit_objects
-from .placed_nodes import (
-    Asset,
-    MissionEdit,
-    Place,
-    choose_rows,
-    mission_extras,
-    place_of,
-    row_of,
-    same_position,
-    take_typed,
-)
+from .placed_nodes import Asset, MissionEdit, choose_rows, mission_extras, place_of, row_of, same_position, take_typed
 
 
 def edit_mission(
@@ -294,16 +284,6 @@ def _kept_rows(
         yield row, record
 
 
-def _refuse_turn(edit: MissionEdit, place: Place, where: str) -> None:
-    """Report an empty that is turned or mirrored: a mission stores neither."""
-    if place.turn is None:
-        edit.report.skipped(
-            where, "is mirrored, or scaled to nothing", "a mission has no such thing", "clear its scale", "turn"
-        )
-    elif np.abs(place.turn - np.eye(3)).max() > _TURNED:
-        edit.report.skipped(where, "is turned", "a mission stores no rotation of it", "turn it back", "turn")
-
-
 def _edit_zones(edit: MissionEdit, row: int, items: list[int]) -> None:
     clan: Clan = edit.stored.clans[row]
     nodes = edit.imported.nodes
@@ -331,14 +311,12 @@ def _edit_zones(edit: MissionEdit, row: int, items: list[int]) -> None:
 def _set_zone(edit: MissionEdit, zone: np.void, item: int, where: str) -> str:
     """Set centre and radii; returns what changed."""
     place, what = place_of(edit.world[item]), []
-    _refuse_turn(edit, place, where)
     if not same_position(place.position, zone["centre"].astype(np.float64)):
         zone["centre"] = place.position
         what.append("moved")
     outer, radius = float(zone["outer"]), float(place.scale[0])
-    if np.ptp(place.scale) > _EVEN * place.scale.max():
-        edit.report.skipped(where, "is scaled unevenly", "a zone is a circle", "scale all axes alike", "turn")
-    elif abs(radius - abs(outer)) > 1e-5 * abs(outer):
+    is_circle = np.ptp(place.scale) <= _EVEN * place.scale.max()
+    if is_circle and abs(radius - abs(outer)) > 1e-5 * abs(outer):
         zone["outer"] = radius
         what.append("its outer radius changed")
     inner = edit.number(where, edit.imported.nodes[item].extras, "inner", float(zone["inner"]))
@@ -372,9 +350,6 @@ def _set_lode(edit: MissionEdit, lode: np.void, item: int, where: str) -> str:
     place = place_of(edit.world[item])
     position: F64 = place.position
     extras, what = edit.imported.nodes[item].extras, []
-    _refuse_turn(edit, place, where)
-    if np.abs(place.scale - 1).max() > _EVEN:
-        edit.report.skipped(where, "is scaled", "a lode has no size", "edit its amount; clear its scale", "turn")
     if not same_position(position, lode["position"].astype(np.float64)):
         lode["position"] = position
         what.append("moved")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import ConversionError, plural, printable
-from ..findings import NotApplied, Report
+from ..findings import NotApplied
 from ..numeric.quantize import colour_of_row
 from ..options import ImportOptions
 from ..scene.scene import ImportedScene, Node, Scene
@@ -60,12 +60,8 @@ def compare_model(
         old = stored.nodes[stored_of[i]] if i in stored_of else None
         if has_names or (old is not None and node.name == old.name):
             _name_changes(plan, i, node, old)
-        else:
-            _report_nameless(plan, node, old)
         if has_labels:
             _label_changes(plan, i, node, old)
-        elif node.label:
-            report_label(plan.report, node)
     present = set(stored_of.values())
     plan.deleted_nodes = [k for k in range(len(stored.nodes)) if k not in present]
     if not options.allow_delete and 2 * len(plan.deleted_nodes) > len(stored.nodes):
@@ -116,28 +112,6 @@ def _label_changes(plan: Plan, i: int, node: Node, old: Node | None) -> None:
         what = f"label {old.label!r} became {node.label!r}"
         plan.report.changed(f"node {printable(old.name)!r}", what)
         plan.labels.add(i)
-
-
-def _report_nameless(plan: Plan, node: Node, old: Node | None) -> None:
-    name = printable(node.name)
-    plan.report.skipped(
-        f"node {printable(old.name if old is not None else node.name)!r}",
-        f"is called {name!r}" if old is None else f"was renamed to {name!r}",
-        "the model has no table of node names (Res9)",
-        "rebuild it without its sidecar (--no-sidecar), which writes one",
-        "name",
-    )
-
-
-def report_label(report: Report, node: Node) -> None:
-    """Report a label on a node of a model that has none."""
-    report.skipped(
-        f"node {printable(node.name)!r}",
-        f"has the label {printable(node.label)!r}",
-        "only models of the dialect retail with a Res10 have labels",
-        "remove the custom property label, or rename the node",
-        "fact",
-    )
 
 
 #: Blender rounds colours by far less.

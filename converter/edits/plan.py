@@ -114,8 +114,8 @@ def compare_parts(plan: Plan, stored: Scene, *, lightmap: bool, only_shown: bool
     for part in plan.parts:
         if has_flags:
             _keep_exported_flags(part, stored)
-        else:
-            _refuse_flags(plan, part)
+        elif part.triangles is not None:
+            part.triangles.flags = None
         _describe(plan, part, stored)
     _missing_parts(plan, stored, lightmap=lightmap, only_shown=only_shown, options=options)
 
@@ -260,20 +260,6 @@ def _keep_exported_flags(part: PartPlan, stored: Scene) -> None:
     here = (p.mesh for p in stored.parts if (p.node, p.lod, p.group) == part.cell)
     if any(stored.meshes[mesh].common_flags == value for mesh in here):
         flags[(part.match.old_of >= 0) & (flags == value)] = -1
-
-
-def _refuse_flags(plan: Plan, part: PartPlan) -> None:
-    """Report flags of triangles in a model that has no table for them."""
-    assert part.triangles is not None
-    if part.triangles.flags is not None and (part.triangles.flags > 0).any():
-        plan.report.skipped(
-            _where_in(plan, part),
-            "has tri_flags",
-            "the model has no Res7, which holds them",
-            "rebuild the model with --no-sidecar",
-            "fact",
-        )
-    part.triangles.flags = None
 
 
 def _where_in(plan: Plan, part: PartPlan) -> str:

@@ -201,8 +201,7 @@ def _levels(edited: ImportedScene) -> dict[int, EditedLevel]:
         triangles = triangle_list(scene, Part(i, 0, 0, item.mesh, None if still[i] else world[i]), lightmap=False)
         triangles.extra, triangles.lightmap = None, True
         if edited.streams.uv1 is not None:
-            words, clamped = encode_uv(edited.streams.uv1[triangles.vertex])
-            triangles.clamped += clamped
+            words, _ = encode_uv(edited.streams.uv1[triangles.vertex])
             triangles.extra = np.ascontiguousarray(words).view(np.uint8)
         parts.setdefault(_level(item.name, item.extras), []).append((i, triangles))
     return {level: _joined(lists, edited.streams.blend) for level, lists in parts.items()}
@@ -443,16 +442,6 @@ def _report_levels(plan: TerrainPlan, terrain: Terrain, visible_only: bool) -> N
             "export the object 'coarse' too (not only visible objects)",
         )
     for level, shown in sorted(plan.levels.items()):
-        if clamped := shown.edited.triangles.clamped:
-            plan.report.skipped(
-                f"{LEVELS[level]} level",
-                f"{plural(clamped, 'texture coordinate')} beyond -32..32 were clamped",
-                "a stored coordinate has 16 bits",
-                "move the faces' coordinates by whole turns",
-                "texture coordinates",
-                "lightmap coordinates",
-                most=clamped,
-            )
         if terrain.blend is None and shown.edited.blend is not None:
             plan.report.skipped(
                 f"{LEVELS[level]} level",

@@ -12,7 +12,7 @@ from ..edits.nodes import world_matrices
 from ..errors import plural
 from ..formats.areal_map import ArealMap
 from ..scene.scene import ImportedScene
-from .compare import Difference
+from .difference import Difference
 from .shown import F64, I64, triangles_of, vertices_of
 
 

@@ -1,4 +1,4 @@
-"""What missions show, and placed models: where things stand, what they are (units: ``judge.units``).
+"""What units and missions place: where models stand, and what is shown of them.
 
 A unit or mission places models that are in files of their own. What the file shows below a placement
 is compared with the model and with where the result puts it; what is missing there never counts,
@@ -12,36 +12,29 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..edits.frame_rate import Timing
 from ..edits.nodes import PLACED_TURN_NOISE, POSE_NOISE, local_matrix, model_size
-from ..edits.placed_nodes import row_of
 from ..edits.poses import placed_elsewhere
 from ..errors import printable
 from ..findings import Kind
-from ..formats.mission import Mission, PlacedObject
 from ..numeric.pose import parents_first, rotation_matrix
-from ..scene.assembly import Marker, Pose, markers, object_extras, object_key, root_pose, stored_pose
-from ..scene.extras import NodeExtras
-from ..scene.scene import ImportedNode, ImportedScene, Scene
-from .compare import Comparison, Difference, still_elsewhere
+from ..scene.assembly import Pose, object_key, root_pose
+from ..scene.scene import ImportedScene, Scene
+from .compare import Comparison
+from .difference import Difference, still_elsewhere
 from .looks import WrittenLooks, looks_of_file
 from .models import in_frames, scene_materials
-from .shown import F32, F64, Shown, Thing, triangles_of, ways
+from .shown import F64, Shown, Thing, triangles_of, ways
 
 #: How far a place may be: relative to its coordinates, of float32 on its way through editors.
-_PLACE = 4e-6
+PLACE = 4e-6
 #: How far axes may be, relative to their length.
 _AXES = 1e-4
 #: What is scaled to less has no size.
 _NOTHING = 1e-12
 #: With which every frame of scenes at 24, 25, 30, 50 and 60 a second is among those that are looked at.
 _EDITORS = Timing(24.0)
-#: What markers state besides their place.
-_FACTS_OF_MARKERS = {"route": ("route",), "zone": ("clan", "inner"), "lode": ("amount", "type", "found")}
-#: What an object states and a copy of it gets of its own.
-_OF_ONE = ("logical_id", "host", "vertex")
 
 
 @dataclass(frozen=True)
@@ -110,15 +103,15 @@ class Placed:
         """Return what reports call the record of a route, zone or lode."""
         extras = {**self.given.nodes[i].extras}
         kind, row = extras.get("kind"), extras.get("route", extras.get("index"))
-        return frozenset({f"{kind} {row}"} if kind in _FACTS_OF_MARKERS else ())
+        return frozenset({f"{kind} {row}"} if kind in ("route", "zone", "lode") else ())
 
-    def add(self, i: int, kind: Kind, what: str, amount: float = 0.0) -> None:
+    def add(self, i: int, kind: Kind, what: str, amount: float = 0.0, reason: tuple[str, str] | None = None) -> None:
         """Add a difference about a node."""
         item = self.given.nodes[i]
         where = f"{item.extras.get('kind', 'node')} {printable(item.name)!r}"
         names = self.names(i) if kind in ("node", "place", "turn", "triangles") else frozenset({item.name.casefold()})
         names |= self.record_names(i)
-        self.found.append(Difference(where, kind, what, names, amount))
+        self.found.append(Difference(where, kind, what, names, amount, reason=reason))
 
     def compare_models(self) -> None:
         """Compare what is below placements whose place in the result is known (``expected``)."""
@@ -174,7 +167,7 @@ class Placed:
 
     def _fitting(self, by: F64, group: Sequence[int]) -> int:
         """How many nodes stand where the result puts them, all of that moved."""
-        return sum(not any(_apart(self.world[k], by @ self.expected[k])) for k in group)
+        return sum(not any(places_apart(self.world[k], by @ self.expected[k])) for k in group)
 
     def _scale(self, i: int) -> F64:
         """What a node is scaled by that the result's is not. (3, 3)."""
@@ -195,14 +188,14 @@ class Placed:
             key = object_key(item.extras)
             self.holder[i] = i, key
             if "node" in self.given.nodes[above].extras and key in self.models:
-                self.expected[i] = self.expected[above] @ _matrix(root_pose(self.models[key].scene).inverse())
+                self.expected[i] = self.expected[above] @ matrix(root_pose(self.models[key].scene).inverse())
         elif kind is None and (node := item.extras.get("node")) is not None:
             key = self.holder[above][1]
             model = self.models.get(key)
             if model is not None and 0 <= node < len(model.scene.nodes):
                 local = model.scene.nodes[node]
                 pose = Pose(local.translation.astype(np.float64), local.rotation)
-                self.expected[i] = self.expected[above] @ _matrix(pose)
+                self.expected[i] = self.expected[above] @ matrix(pose)
                 self.holder[i] = self.holder[above]
 
     def _is_moving(self, i: int) -> bool:
@@ -233,7 +226,7 @@ class Placed:
 
     def tell_place(self, i: int, mine: F64, theirs: F64) -> None:
         """Add a difference where the result's place of a node is another one than the file's."""
-        apart, turned = _apart(mine, theirs)
+        apart, turned = places_apart(mine, theirs)
         if apart:
             self.add(i, "place", f"stands {apart:.3g} away from there in the game", apart)
         if turned:
@@ -264,236 +257,17 @@ class Placed:
         self.found += comparison.found
 
 
-def _matrix(pose: Pose) -> F64:
+def matrix(pose: Pose) -> F64:
+    """Return the (4, 4) matrix of a pose."""
     out = np.eye(4)
     out[:3, :3], out[:3, 3] = rotation_matrix(pose.rotation) * pose.scale, pose.translation
     return out
 
 
-def _apart(mine: F64, theirs: F64) -> tuple[float, float]:
-    """How far two places are apart, and how far their axes; 0 where that is rounding."""
+def places_apart(mine: F64, theirs: F64) -> tuple[float, float]:
+    """Return how far two places are apart, and how far their axes; 0 where that is rounding."""
     apart = float(np.abs(mine[:3, 3] - theirs[:3, 3]).max())
-    loose = _PLACE * max(1.0, float(np.abs(theirs[:3, 3]).max()))
+    loose = PLACE * max(1.0, float(np.abs(theirs[:3, 3]).max()))
     turned = float(np.abs(mine[:3, :3] - theirs[:3, :3]).max())
     size = max(float(np.abs(theirs[:3, :3]).max()), 1e-9)
     return apart if apart > loose else 0.0, turned if turned > _AXES * size else 0.0
-
-
-# ------------------------------------------------------------------ missions
-
-
-def differences_of_mission(
-    seen: ImportedScene,
-    stored: Mission,
-    written: Mission,
-    models: Mapping[str, PlacedModel],
-    hosted: Mapping[int, Pose],
-    left_out: frozenset[int],
-    looks: WrittenLooks | None = None,
-) -> list[Difference]:
-    """Return what a written mission shows otherwise than the file.
-
-    Args:
-        seen: the file as it was read.
-        stored: the mission that was exported.
-        written: the result, read from its bytes.
-        models: what it shows, by object key in lower case.
-        hosted: where objects were shown that start in a building, by stored row.
-        left_out: stored rows that were not shown.
-        looks: what the materials of models look like; ``None``: not known.
-    """
-    placed = Placed(seen, models, looks)
-    items = [i for i, n in enumerate(seen.nodes) if n.extras.get("kind") in ("object", "unit")]
-    items = [i for i in items if seen.nodes[i].extras["kind"] == "object" or not _is_below_object(seen, i)]
-    kept = {id(one) for row, one in enumerate(written.objects) if row in left_out}
-    row_of_item = _match_objects(placed, items, written, hosted, stored)
-    stated: set[object] = {seen.nodes[i].extras.get("logical_id") for i in row_of_item}
-    first: set[int] = set()
-    for i in items:
-        row = row_of_item.get(i)
-        if row is None:
-            if placed.shows(i):
-                placed.add(i, "node", "is in the file, and not in the game")
-            continue
-        one, index = written.objects[row], row_of(seen.nodes[i].extras)
-        copied = index is None or index in first
-        first |= set() if index is None else {index}
-        _compare_object(placed, i, one, row, stored, copied, stated)
-        if index in hosted and one.host is not None and not copied:
-            continue  # it stands in its building, wherever that is
-        placed.expected[i] = _matrix(stored_pose(one))
-        _object_stands(placed, i)
-        if index is not None and index < len(stored.objects) and stored.objects[index].path != one.path:
-            del placed.expected[i]  # what is below it is not what it places
-    taken = {*items}
-    for row in sorted({*range(len(written.objects))} - {*row_of_item.values()}):
-        one = written.objects[row]
-        new = next((i for i in range(len(seen.nodes)) if i not in taken and _is_asset(seen.nodes[i], one)), None)
-        if new is not None:
-            taken.add(new)
-            placed.tell_place(new, placed.world[new], _matrix(stored_pose(one)))
-        elif id(one) not in kept and items:
-            name = one.title or one.reference
-            names = frozenset({name.casefold(), one.reference.casefold(), "objects"})
-            what = "is in the game, not in the file"
-            placed.found.append(Difference(f"object {printable(name)!r}", "node", what, names))
-    placed.compare_models()
-    _markers(placed, written)
-    return placed.found
-
-
-def _is_asset(node: ImportedNode, one: PlacedObject) -> bool:
-    """Whether a node that says nothing of itself places what an object places: by a property, or its name."""
-    if "kind" in node.extras or "node" in node.extras:
-        return False
-    base = one.reference.lower().rpartition("\\")[2]
-    names = {one.reference.lower(), base, base.rpartition(".")[0]} - {""}
-    typed = str(node.typed.get("path", "")).lower().replace("/", "\\")
-    return typed in names if typed else bool(ways(node.name) & names)
-
-
-def _is_below_object(seen: ImportedScene, i: int) -> bool:
-    above = seen.nodes[i].parent
-    while above >= 0 and seen.nodes[above].extras.get("kind") != "object":
-        above = seen.nodes[above].parent
-    return above >= 0
-
-
-def _match_objects(
-    placed: Placed, items: Sequence[int], written: Mission, hosted: Mapping[int, Pose], stored: Mission
-) -> dict[int, int]:
-    """The record of each node that is an object: of the same path the nearest, the same name first."""
-    nodes = placed.given.nodes
-    places = np.array([one.record["position"] for one in written.objects], np.float64).reshape(-1, 3)
-    ids = np.array([one.logical_id for one in written.objects], np.int64)
-    rows_of: dict[str, list[int]] = {}
-    for row, one in enumerate(written.objects):
-        rows_of.setdefault(one.reference.lower(), []).append(row)
-    out: dict[int, int] = {}
-    free = np.ones(len(ids), np.bool_)
-
-    def pair(of_path: bool) -> None:
-        ranked: list[NDArray[np.float64]] = []
-        for i in items:
-            if i in out:
-                continue
-            extras = nodes[i].extras
-            paths = {str(one.get("path", "")).lower() for one in (extras, nodes[i].typed)} if of_path else rows_of
-            rows = np.array([row for path in paths for row in rows_of.get(path, []) if free[row]], np.int64)
-            away = np.abs(places[rows] - _start(placed, i, hosted, stored)).max(axis=1, initial=0)
-            other = ids[rows] != extras.get("logical_id")
-            ranked.append(np.stack([other & (away > 1e-3), away, other, np.full(len(rows), i), rows], axis=1))
-        columns = np.concatenate([np.empty((0, 5)), *ranked])
-        for i, row in columns[np.lexsort(columns.T[::-1])][:, 3:].astype(np.int64).tolist():
-            if i not in out and free[row]:
-                out[i], free[row] = row, False
-
-    pair(of_path=True)
-    pair(of_path=False)
-    return out
-
-
-def _start(placed: Placed, i: int, hosted: Mapping[int, Pose], stored: Mission) -> F64:
-    """Where a node that is an object stands; of a guest that stands in its building its own record. (3,)."""
-    at, index = placed.world[i, :3, 3], row_of(placed.given.nodes[i].extras)
-    pose = hosted.get(index) if index is not None else None
-    if pose is None or index is None or np.abs(pose.translation - at).max() >= 1e-3 + _PLACE * np.abs(at).max():
-        return np.asarray(at)
-    return np.asarray(stored.objects[index].record["position"], np.float64)
-
-
-def _compare_object(
-    placed: Placed, i: int, one: PlacedObject, row: int, stored: Mission, copied: bool, ids: set[object]
-) -> None:
-    """Compare what a node states of an object with its record."""
-    node = placed.given.nodes[i]
-    index = row_of(node.extras)
-    known = index is not None and index < len(stored.objects)
-    was: NodeExtras = (
-        object_extras(stored.objects[index], index, False) if known and index is not None else NodeExtras()
-    )
-    now = object_extras(one, row, False)
-    for name in ("path", "object_kind", "clan", "start", *(() if copied else _OF_ONE)):
-        expected = {**node.extras}.get(name)
-        typed = node.typed.get(name)
-        if typed is not None and typed != {**was}.get(name):
-            expected = typed
-        had = {**now}.get(name)
-        if name == "object_kind" and known and index is not None and stored.objects[index].path != one.path:
-            continue  # it follows from the path
-        if (name == "host" and expected not in ids) or (name == "vertex" and one.host is None):
-            continue  # its building is deleted
-        if expected is not None and not _same(expected, had):
-            placed.add(i, "fact", f"has {name} {expected!r} in the file, and {had!r} in the game")
-    properties = node.extras.get("properties")
-    follow = {"ClanID", "LogicalID"}
-    for name, value in (properties or {}).items() if isinstance(properties, dict) else ():
-        had = now.get("properties", {}).get(name)
-        if name not in follow and not _same(value, had):
-            placed.add(i, "fact", f"has property {name} {value!r} in the file, and {had!r} in the game")
-
-
-def _same(mine: object, theirs: object) -> bool:
-    if isinstance(mine, int | float) and isinstance(theirs, int | float):
-        return abs(mine - theirs) <= 1e-5 * max(abs(theirs), 1e-30)
-    if isinstance(mine, str) and isinstance(theirs, int):
-        return mine.lower() == f"{theirs:#x}"
-    return str(mine).lower().replace("/", "\\") == str(theirs).lower().replace("/", "\\")
-
-
-def _object_stands(placed: Placed, i: int) -> None:
-    """Whether an object stands where its record puts it; one whose parts stand right does, too."""
-    if i in placed.parents:
-        return  # what is seen is below it
-    placed.tell_place(i, placed.world[i], placed.expected[i])
-
-
-def _markers(placed: Placed, written: Mission) -> None:
-    """Compare routes, zones and lodes; where a file has none of them they are kept."""
-    made = markers(written)
-    nodes = placed.given.nodes
-    items = {kind: [i for i, n in enumerate(nodes) if n.extras.get("kind") == kind] for kind in _FACTS_OF_MARKERS}
-    if not any(items.values()):
-        return
-    for kind, group in items.items():
-        theirs = made[f"{kind}s"]
-        if len(group) != len(theirs):
-            text = f"are {len(group)} in the file, and {len(theirs)} in the game"
-            names = frozenset({f"{kind}s", kind, *(nodes[i].name.casefold() for i in group)})
-            placed.found.append(Difference(f"{kind}s", "node", text, names))
-        for i in group if theirs else ():
-            if kind == "route" and not _lines(placed, i):
-                continue  # it is kept
-            away = [_marker_away(placed, i, one) for one in theirs]
-            near = [one for one, far in zip(theirs, away, strict=True) if far == min(away)]
-            apart, turned = min(away)
-            if apart:
-                placed.add(i, "place", f"is {apart:.3g} away in the game", apart)
-            if turned:
-                placed.add(i, "turn", "has another size in the game, or is turned", turned)
-            if apart or turned:
-                continue
-            stated = {name: {**nodes[i].extras}.get(name) for name in _FACTS_OF_MARKERS[kind]}
-            stated |= {name: typed for name in stated if (typed := nodes[i].typed.get(name)) is not None}
-            for name, value in stated.items():
-                had = [{**one.extras}.get(name) for one in near]
-                if value is not None and not any(_same(value, one) for one in had):
-                    placed.add(i, "fact", f"has {name} {value!r} in the file, and {had[0]!r} in the game")
-
-
-def _lines(placed: Placed, i: int) -> list[F32]:
-    node = placed.given.nodes[i]
-    return [] if node.mesh < 0 else placed.given.meshes[node.mesh].lines
-
-
-def _marker_away(placed: Placed, i: int, one: Marker) -> tuple[float, float]:
-    """How far a marker of the result is from a node, and how far their axes are apart; 0 where that is rounding."""
-    if one.outline is None:
-        return _apart(placed.world[i], _matrix(one.pose))
-    world, other = placed.world[i], one.outline.astype(np.float64)
-    points = np.concatenate(_lines(placed, i)).reshape(-1, 3).astype(np.float64) @ world[:3, :3].T + world[:3, 3]
-    if not len(other):
-        return float("inf"), 0.0
-    apart = np.abs(points[:, None] - other[None]).max(axis=2)
-    away = float(max(apart.min(axis=1).max(), apart.min(axis=0).max()))
-    return (away if away > _PLACE * max(1.0, float(np.abs(points).max())) else 0.0), 0.0

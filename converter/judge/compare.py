@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from ..edits.looks import LIGHT_FOLLOWS
 from ..errors import plural, printable
 from ..findings import Kind
 from ..scene.part_names import cell_title
+from .difference import COLOURS_LOST, LACKS, MOST, NO_MATERIALS, TOO_FAR, Difference
 from .match import is_flat, looseness, nearest, pairs, steps
 from .shown import F64, I64, Bools, Shown, Thing, Triangles, some_of, ways
 
@@ -32,54 +33,9 @@ _WORDS: dict[Kind, str] = {"fact": "tri_flags"}
 
 #: How many names a line lists.
 _LISTED = 8
-_KEYS_ALONE = ("the keys alone say where an animated node stands", "move its keys")
 
 #: What the exporter calls a material of a row without a name.
 _ROW = re.compile(r"material_\d+")
-
-
-@dataclass(frozen=True)
-class Difference:
-    """What the two sides show differently.
-
-    Attributes:
-        where: the thing, as reports call it.
-        kind: what of it.
-        what: in the file and in the result, for the user.
-        names: any of them in a line of the report names the thing.
-        amount: how much: a distance beyond what rounding may move it, or a number of triangles.
-        moving: whether it is about where something is that a clip moves.
-        cell: that of a part, as reports call it.
-        reason: why the result cannot show it, and what to do, where that is known.
-    """
-
-    where: str
-    kind: Kind
-    what: str
-    names: frozenset[str]
-    amount: float = 0.0
-    moving: bool = False
-    cell: str = ""
-    reason: tuple[str, str] | None = None
-
-
-_NO_MATERIALS = Difference(
-    "materials",
-    "materials",
-    "are not in the file",
-    frozenset({"materials"}),
-    reason=(
-        "Materials is set to No export or Placeholder in Blender's glTF exporter: what was exported keeps its own",
-        "set Materials to Export, and export again",
-    ),
-)
-
-
-def still_elsewhere(name: str, how: Sequence[str]) -> Difference:
-    """Return that a node which a clip moves stands elsewhere by itself; ``how``: moved, turned."""
-    what = f"is {' and '.join(how)}, but its animation is not"
-    names = frozenset(one.casefold() for one in (name, *ways(name)) if one)
-    return Difference(f"node {printable(name)!r}", "place", what, names, reason=_KEYS_ALONE)
 
 
 @dataclass
@@ -114,10 +70,13 @@ class Comparison:
                 self.cell(cell)
         return self.found
 
-    def _add(self, thing: Thing, what: str, kind: Kind, text: str, amount: float = 0.0, cell: str = "") -> None:
+    def _add(
+        self, thing: Thing, what: str, kind: Kind, text: str, amount: float = 0.0, cell: str = "", table: str = ""
+    ) -> None:
         where = f"{what} {printable(thing.name)!r}"
         moving = thing.moving and kind in ("place", "turn", "triangles")
-        self.found.append(Difference(where, kind, text, _folded(thing.named_by(kind)), amount, moving, cell))
+        reason = LACKS[table] if table in self.result.lacks else None
+        self.found.append(Difference(where, kind, text, _folded(thing.named_by(kind)), amount, moving, cell, reason))
 
     def _add_part(self, thing: Thing, cell: tuple[int, int], kind: Kind, text: str, amount: float) -> None:
         title = cell_title(*cell, self.result.dialect)
@@ -177,11 +136,13 @@ class Comparison:
                 name = printable(b[b[k].above].name) if b[k].above >= 0 else ""
                 text = f"is below {name!r} in the game" if name else "is a root in the game"
                 self._add(a[i], "node", "node", text)
-            if a[i].name and not _made_up(a[i]) and not _made_up(b[k]) and not ways(b[k].name) & ways(a[i].name):
-                self._add(a[i], "node", "name", f"is called {printable(b[k].name)!r} in the game")
+            if a[i].name and not _made_up(a[i]) and not ways(b[k].name) & ways(a[i].name):
+                text = "has no name" if _made_up(b[k]) else f"is called {printable(b[k].name)!r}"
+                self._add(a[i], "node", "name", f"{text} in the game", table="name")
             for fact, stated in a[i].facts.items():
                 if stated is not None and stated != (had := b[k].facts.get(fact)):
-                    self._add(a[i], "node", "fact", f"has {fact} {stated!r} in the file, and {had!r} in the game")
+                    text = f"has {fact} {stated!r} in the file, and {had!r} in the game"
+                    self._add(a[i], "node", "fact", text, table=fact)
             self._pose(a[i], b[k])
         for k in sorted(set(self.result.nodes) - set(partner.values())):
             self._add(b[k], "node", "node", "is in the game, and not in the file")
@@ -361,6 +322,9 @@ class Comparison:
                 self._looks(np.stack([a.material[i], b.material[j]], axis=1)[best & wrong])
                 continue
             rows = np.unique(i[best & wrong])
+            if kind == "vertex colours" and kind in self.result.lacks and len(rows):
+                self.found += [] if COLOURS_LOST in self.found else [COLOURS_LOST]
+                continue
             for owner in np.unique(a.owner[rows]).tolist():
                 own = rows[a.owner[rows] == owner]
                 text = f"has other {_WORDS.get(kind, kind)} on {plural(len(own), 'triangle')} in the game"
@@ -369,13 +333,22 @@ class Comparison:
                 if kind in ("materials", "flags of materials"):
                     names |= {n for m in np.unique(a.material[own]).tolist() if m >= 0 for n in self.file.materials[m]}
                 where = f"{title}, part {printable(thing.name)!r}"
-                self.found.append(Difference(where, kind, text, _folded(names), len(own), cell=title))
+                why = self._why(kind, a, own)
+                self.found.append(Difference(where, kind, text, _folded(names), len(own), cell=title, reason=why))
+
+    def _why(self, kind: Kind, a: Triangles, rows: I64) -> tuple[str, str] | None:
+        """Why what is on triangles cannot be stored; ``None``: not known."""
+        if kind == "fact":
+            return LACKS["tri_flags"] if "tri_flags" in self.result.lacks else None
+        uv = a.uv0 if kind == "texture coordinates" else a.uv1
+        far = kind in MOST and uv is not None and np.abs(uv[rows]).max(initial=0) > MOST[kind]
+        return TOO_FAR if far else None
 
     def _bare(self, cell: tuple[int, int], a: Triangles, i: I64, theirs: I64) -> None:
         """Tell of triangles without a material, each of which has one in the game."""
         bare = (a.material[i] < 0) & (theirs >= 0)
         if not self.file.materials and bare.any():
-            self.found += [] if _NO_MATERIALS in self.found else [_NO_MATERIALS]
+            self.found += [] if NO_MATERIALS in self.found else [NO_MATERIALS]
             return
         for owner in np.unique(a.owner[i[bare]]).tolist():
             own = bare & (a.owner[i] == owner)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ..errors import plural, printable
 from ..findings import Explained, Explains, Kind, NotApplied, Report
-from .compare import Difference
+from .difference import Difference
 
 #: Lines that a report gets at most.
 MOST_LINES = 20

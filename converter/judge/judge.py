@@ -18,7 +18,8 @@ from ..formats.nres import read_nres
 from ..scene.decode import decode, points_in
 from ..scene.dialect import Dialect
 from ..scene.scene import GeneratedLevel, ImportedScene, Scene
-from .compare import Comparison, Difference, still_elsewhere
+from .compare import Comparison
+from .difference import Difference, still_elsewhere
 from .explain import tell
 from .levels import take_levels
 from .looks import WrittenLooks, looks_of_file
@@ -94,7 +95,8 @@ def differences_of_model(
     """
     if written.looks is not None:
         seen = written.looks.in_rectangles(seen)
-    scene = written.scene()
+    model = written.model()
+    scene = written.scene(model)
     if scene.legacy:
         return []
     file = FileOfModel(seen, stored, timing, clip, cell, held, Dialect(written.dialect))
@@ -103,6 +105,8 @@ def differences_of_model(
     count = min(file.frame_count, frames_of(scene))
     frames = file.frames(count)
     result = shown_by_scene(scene, frames)
+    result.lacks |= {"name"} if model.node_names is None else set()
+    result.lacks |= {"label"} if model.strings is None or scene.dialect is not Dialect.RETAIL else set()
     result.known = {name.casefold() for name in written.wear}
     for name, of in written.copied.items():
         for names in result.materials:

@@ -10,7 +10,7 @@ from ..errors import printable
 from ..numeric.arrays import row_ids
 from ..numeric.distance import surface_distance
 from ..scene.scene import GeneratedLevel
-from .compare import Difference
+from .difference import Difference
 from .match import steps
 from .shown import I64, Shown, Triangles
 

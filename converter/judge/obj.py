@@ -6,7 +6,8 @@ import numpy as np
 
 from ..edits.nodes import world_matrices
 from ..scene.scene import ImportedScene, Scene
-from .compare import Comparison, Difference
+from .compare import Comparison
+from .difference import Difference
 from .looks import WrittenLooks, looks_of_file
 from .models import shown_by_scene
 from .shown import F64, Names, shown_at_once

@@ -13,7 +13,7 @@ from ..findings import Kind
 from ..formats.control_points import ControlPoint
 from ..scene.decode import is_point, name_of
 from ..scene.scene import ImportedNode, Scene
-from .compare import Difference
+from .difference import Difference
 from .match import nearest
 from .shown import F64, Thing, ways, world_poses
 

@@ -133,7 +133,7 @@ class Shown:
         frame_count: length of the clip; 1 without one.
         clip: its names.
         dialect: of the result, for the names of cells.
-        step: of the stored precision, relative to a coordinate.
+        lacks: kinds of differences that a result has no table for.
     """
 
     things: list[Thing] = field(default_factory=list)
@@ -148,6 +148,7 @@ class Shown:
     frame_count: int = 1
     clip: tuple[str, ...] = ()
     dialect: Dialect = Dialect.SPEC
+    lacks: set[str] = field(default_factory=set)
 
     @property
     def size(self) -> float:

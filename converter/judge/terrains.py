@@ -10,7 +10,8 @@ from ..edits.nodes import world_matrices
 from ..formats.terrain import COARSE, FINE
 from ..scene.landscape import TerrainScene
 from ..scene.scene import ImportedScene
-from .compare import Comparison, Difference
+from .compare import Comparison
+from .difference import COLOURS_LOST, Difference
 from .looks import WrittenLooks, looks_of_file, named
 from .shown import Shown, Thing, Triangles, shown_at_once
 
@@ -39,6 +40,9 @@ def differences_of_terrain(
     for cell in sorted(file.cells.keys() | result.cells.keys()):
         if cell in file.cells or not absent:
             comparison.cell(cell)
+    colours = seen.streams.colours
+    if seen.placed is None and colours is not None and (colours != 255).any():
+        comparison.found.append(COLOURS_LOST)
     return comparison.found
 
 

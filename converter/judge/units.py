@@ -12,7 +12,7 @@ from ..formats.unit import Unit
 from ..scene.assembly import object_key
 from ..scene.scene import ImportedNode, ImportedScene
 from .assemblies import Placed, PlacedModel
-from .compare import Difference
+from .difference import Difference
 from .looks import WrittenLooks
 from .shown import ways
 

@@ -23,10 +23,11 @@ from ..formats.nres import read_nres
 from ..formats.sidecar import Description, Sidecar
 from ..formats.terrain import read_terrain
 from ..formats.unit import UNIT_ENDING, UNITS, read_unit, write_unit
-from ..judge.assemblies import PlacedModel, differences_of_mission
-from ..judge.compare import Difference
+from ..judge.assemblies import PlacedModel
+from ..judge.difference import Difference
 from ..judge.explain import tell
 from ..judge.looks import WrittenLooks, named
+from ..judge.missions import differences_of_mission
 from ..judge.units import differences_of_unit
 from ..options import ImportOptions
 from ..scene.assembly import TERRAIN, hosted_places, material_names

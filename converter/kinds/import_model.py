@@ -13,8 +13,7 @@ from ..checks.recover import checked_model, put_back, refuse_edit
 from ..edits.clips import choose_clip
 from ..edits.looks import UNRECORDED, SurfaceEdits, compare_surfaces
 from ..edits.material_rows import WearEdit, settle_materials
-from ..edits.materials import report_colours_without_table
-from ..edits.model import compare_model, lost_without_sidecar, refuse_legacy, report_label
+from ..edits.model import compare_model, lost_without_sidecar, refuse_legacy
 from ..edits.new_materials import (
     materials_in_use,
     materials_of_model,
@@ -125,8 +124,6 @@ def import_edited(
     shown = imported.info.get("lod", about.lod), imported.info.get("group", about.group)
     refuse_draco(imported)
     report_left_out(imported, scene)
-    if scene.streams.colours is None:
-        report_colours_without_table(imported)
     leave_out_hidden(imported, item_of(scene))
     identified = identify(imported, scene, shown, dialect)
     timing = choose_clip(identified, scene, options)
@@ -268,10 +265,6 @@ def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> I
             "has no nodes to make a model of",
             hint="export at least one object (in Blender: check Limit to in its glTF exporter)",
         )
-    if dialect is Dialect.SPEC:
-        for node in identified.scene.nodes:
-            if node.label:
-                report_label(imported.report, node)
     lost = lost_without_sidecar(imported)
     built = new_model(identified, name, dialect, RebuildOptions(options.reduce))
     out = ImportResult(name, b"", dialect.value, imported.report, rebuilt=True, timing=timing)
@@ -286,8 +279,6 @@ def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> I
         imported.report.concerns(["materials"], "materials")
         imported.report.warnings.append(f"no materials in the file: its faces have row 0 ({out.wear[0]})")
     known, used = identified.scene.materials, materials_in_use(identified.scene)
-    if dialect is Dialect.RETAIL:
-        report_colours_without_table(imported)
     report_one_name_two_looks(imported.report, known, imported.surfaces)
     report_looks_without_a_name(imported.report, known, imported.surfaces, used)
     return out

@@ -17,7 +17,6 @@ from ..checks.terrain_faces import level_material, level_wear, level_wear_parall
 from ..edits.grounds import settle_microtextures, settle_pairs
 from ..edits.looks import UNRECORDED, compare_surfaces
 from ..edits.material_rows import settle_terrain_materials
-from ..edits.materials import report_colours_without_table
 from ..edits.new_materials import NewMaterial
 from ..edits.nodes import leave_out_hidden
 from ..edits.terrain import TerrainPlan, compare_terrain, compare_terrain_objects
@@ -32,7 +31,7 @@ from ..formats.nres import read_nres
 from ..formats.sidecar import Description, Sidecar
 from ..formats.terrain import COARSE, FINE, NO_MATERIAL, Terrain, read_terrain, write_terrain
 from ..formats.wear import LEVEL_ENDINGS, read_wear_names
-from ..judge.compare import Difference
+from ..judge.difference import Difference
 from ..judge.explain import tell
 from ..judge.looks import named
 from ..judge.terrains import differences_of_terrain
@@ -189,8 +188,6 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
     terrain, scene = stored_terrain(kept, label)
     refuse_draco(given)
     report_no_normals(given)
-    if given.placed is None:
-        report_colours_without_table(given)
     leave_out_hidden(given, lambda _: True)
     locked = why_level_locked(about)
     stated = {

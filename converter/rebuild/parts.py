@@ -24,9 +24,8 @@ from ..formats.nres import NAME_SIZE
 from ..formats.tables import GROUP_COUNT, LOD_COUNT
 from ..formats.wear import is_material_name
 from ..numeric.arrays import NONE16
-from ..numeric.quantize import encode_lightmap_uv, encode_uv
+from ..numeric.quantize import encode_uv
 from ..scene.dialect import Dialect, last_row
-from ..scene.part_names import cell_title
 from ..scene.scene import Material, Scene
 from .geometry import SlotGeometry, build_slots, too_many
 from .slots import Edit, change_in_place, new_corners, rebuild_slot
@@ -61,7 +60,7 @@ class _Parts:
         plan = self.job.plan
         users = self._keep_cells()
         for part in plan.parts:
-            fit_uv(part, self.job.scene, self.job.report)
+            fit_uv(part, self.job.scene)
         changed: dict[int, list[PartPlan]] = {}
         for part in plan.parts:
             if part.slot is None:
@@ -314,8 +313,8 @@ def wear_rows(scene: Scene, report: Report) -> list[str]:
 F64 = NDArray[np.float64]
 
 
-def fit_uv(part: PartPlan, scene: Scene, report: Report) -> NDArray[np.int16] | None:
-    """Shift the new triangles of a part by whole turns into -32..32, and report what is clamped.
+def fit_uv(part: PartPlan, scene: Scene) -> NDArray[np.int16] | None:
+    """Shift the new triangles of a part by whole turns into -32..32; the judge names what is clamped.
 
     All by one shift where that is enough, else those that do not fit by one of their own; u and v
     separately. Triangles that match stored ones are not touched.
@@ -330,7 +329,6 @@ def fit_uv(part: PartPlan, scene: Scene, report: Report) -> NDArray[np.int16] | 
     if triangles is None or part.unchanged:
         return None
     fresh = np.ones(len(triangles), np.bool_) if part.match is None else part.match.old_of < 0
-    shifted = None
     if triangles.clamped and triangles.uv0 is not None and scene.streams.uv0 is not None:
         uv = scene.streams.uv0[triangles.vertex[fresh]].astype(np.float64)
         _shift(uv, (0, 1))
@@ -339,14 +337,8 @@ def fit_uv(part: PartPlan, scene: Scene, report: Report) -> NDArray[np.int16] | 
             turned = uv[far, :, axis]
             uv[far, :, axis] = turned - _turns(turned, 1)
         triangles.uv0[fresh], triangles.clamped = encode_uv(uv)
-        shifted = triangles.uv0
-        if triangles.clamped:
-            _report_clamped(report, part, scene, triangles.clamped, "texture", "-32..32")
-    if triangles.lightmap and scene.streams.uv1 is not None:
-        _, lost = encode_lightmap_uv(scene.streams.uv1[triangles.vertex[fresh]])
-        if lost:
-            _report_clamped(report, part, scene, lost, "lightmap", "0..64")
-    return shifted
+        return triangles.uv0
+    return None
 
 
 def _shift(uv: F64, axes: tuple[int, ...]) -> None:
@@ -365,16 +357,3 @@ def _turns(values: F64, axes: int | tuple[int, ...]) -> F64:
 
 def _fits(values: F64) -> NDArray[np.bool_]:
     return np.asarray((values * 1024 >= -32768.5) & (values * 1024 < 32767.5))
-
-
-def _report_clamped(report: Report, part: PartPlan, scene: Scene, count: int, what: str, limits: str) -> None:
-    node, lod, group = part.part.node, part.part.lod, part.part.group
-    report.skipped(
-        f"part {printable(scene.nodes[node].name)!r} {cell_title(lod, group, scene.dialect)}",
-        f"{plural(count, f'{what} coordinate')} beyond {limits} were clamped",
-        "a stored one has 16 bits, in steps of 1/1024",
-        "repeat the texture less often on these faces, or cut them",
-        "texture coordinates",
-        "lightmap coordinates",
-        most=count,
-    )

@@ -55,8 +55,9 @@ def test_a_part_that_is_too_wide_is_shifted_by_triangle(tmp_path: Path) -> None:
 def test_what_still_does_not_fit_is_clamped_and_named(tmp_path: Path) -> None:
     back, words = new_part(UV * 200, tmp_path)
     (fact,) = back.not_applied
-    assert fact.where == "part 'quad' lod 0 group 0"
-    assert fact.what == "12 texture coordinates beyond -32..32 were clamped"
+    assert fact.where == "lod 0 group 0, part 'quad'"
+    assert fact.what == "has other texture coordinates on 2 triangles in the game"
+    assert fact.why == "a stored one has 16 bits, -32 to 32"
     assert set(words.ravel()) == {-32768, 32767}
 
 
