@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .converter.errors import ConversionError
-from .game_material import HOLES, LIGHT_TEXTURE, TEXTURE, UV_NAMES, node_of, read
+from .game_material import BLEND, HOLES, LIGHT_TEXTURE, SECOND, SECOND_COLOUR, TEXTURE, UV_NAMES, node_of, read
 from .language import shown
 from .materials import apart
 from .state import guarded
@@ -15,6 +15,8 @@ from .state import guarded
 #: Pixels of a side of what has no picture, and of a name of a picture of the game.
 _SIDE, _NAME = 256, 10
 _BAKED = "_baked"
+#: Sockets that the panel leaves to the node editor.
+_IN_NODES = (TEXTURE, HOLES, LIGHT_TEXTURE, SECOND, SECOND_COLOUR, BLEND)
 
 
 def bake(context: bpy.types.Context, material: bpy.types.Material) -> bpy.types.Image:
@@ -132,7 +134,7 @@ class MSH_PT_material(bpy.types.Panel):
         for image in seen.images:
             column.label(text=image.name, icon="IMAGE_DATA", translate=False)
         for socket in node.inputs:
-            if not socket.is_linked and socket.name not in (TEXTURE, HOLES, LIGHT_TEXTURE):
+            if not socket.is_linked and socket.name not in _IN_NODES:
                 column.prop(socket, "default_value", text=shown(socket.name))
         for one in seen.foreign:
             column.label(text=shown(f"the game has no node {one.label or one.name}"), icon="ERROR")

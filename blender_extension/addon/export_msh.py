@@ -39,7 +39,7 @@ from .landscapes import game_of_file, named_game, numbered
 from .language import say, shown
 from .long_work import Step, Steps, run
 from .materials import as_shown, split
-from .seen import clans_of_collections, others_are_new, report_left_out
+from .seen import clans_of_collections, is_elsewhere, others_are_new, report_left_out
 from .state import DIALECTS, commit, game_folders, put_back, recorded, show_report, sidecar_bytes
 from .to_blender import FPS, SWITCHED_OFF
 
@@ -105,7 +105,7 @@ def _scene_of(context: bpy.types.Context, target: Path) -> ImportedScene:
     """What the scene shows; by Blender's glTF add-on, where the bridge does not reach."""
     scene = context.scene
     lines = scene.msh_gltf.kind == Kind.MISSION  # routes are
-    with _all_evaluated(context), numbered(scene), clans_of_collections(scene), others_are_new(scene):
+    with _all_evaluated(context) as unkeyed, numbered(scene), clans_of_collections(scene), others_are_new(scene):
         if not needs_gltf(scene):
             given = read_scene(context, lines=lines)
         else:
@@ -115,6 +115,11 @@ def _scene_of(context: bpy.types.Context, target: Path) -> ImportedScene:
                 given = read_gltf(target, all_scenes=bool(scene.msh_gltf.source))
                 as_shown(given)
         report_left_out(scene, given)
+    for one in unkeyed:
+        why = "it has keys, and these count, as on every other frame"
+        given.report.skipped(
+            f"object {one.name!r}", "was moved without a key", why, "insert a key (I) where it was moved"
+        )
     return given
 
 
@@ -139,8 +144,10 @@ def _game_time(scene: bpy.types.Scene) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _all_evaluated(context: bpy.types.Context) -> Iterator[None]:
+def _all_evaluated(context: bpy.types.Context) -> Iterator[list[bpy.types.Object]]:
     """Everything of the scene in Blender's eyes, switched off or not; in object mode.
+
+    Yields what was moved beside its keys, which is where they say now.
 
     Blender does not evaluate what is switched off: in a reopened .blend all levels of detail stand
     at the origin, and the glTF exporter writes them there.
@@ -156,10 +163,9 @@ def _all_evaluated(context: bpy.types.Context) -> Iterator[None]:
             thing.hide_viewport = False
         window.view_layer = whole
         whole.update()
-        scene.frame_set(
-            scene.frame_current, subframe=scene.frame_subframe
-        )  # keys count, not what was moved beside them
-        yield
+        places = {one: one.matrix_basis.copy() for one in scene.objects if one.animation_data is not None}
+        scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
+        yield [one for one, place in places.items() if is_elsewhere(one.matrix_basis, place)]
     finally:
         window.view_layer = before
         scene.view_layers.remove(whole)

@@ -44,6 +44,8 @@ _SOCKETS = {
 }
 #: On a material of two grounds: the picture of both that was imported. On its pictures: what was imported of them.
 MIXED, IMPORTED = "msh_mixed", "msh_imported"
+#: On a picture: what the game calls it, and what Blender did when it was imported.
+STORED = "msh_stored"
 #: Colours nearer than that are the same.
 _STEP = 1e-4
 _MARK = (0.5, 0.1, 0.1)
@@ -219,7 +221,7 @@ class Read:
         entry: a material of a glTF.
         images: its textures.
         layer: the UV map that its picture goes through; ``None``: by the first.
-        recoloured: whether the second of two grounds got another colour.
+        reground: whether the second of two grounds is another, or has another colour.
         painted: of two grounds those that do not show what was imported.
         foreign: nodes between pictures and the group that the game has not.
         mode: number of the draw mode.
@@ -229,7 +231,7 @@ class Read:
     entry: dict[str, Any]
     images: list[bpy.types.Image] = field(default_factory=list)
     layer: str | None = None
-    recoloured: bool = False
+    reground: bool = False
     painted: list[bpy.types.Image] = field(default_factory=list)
     foreign: list[bpy.types.Node] = field(default_factory=list)
     mode: int = 0
@@ -286,7 +288,9 @@ def _read_grounds(out: Read, material: bpy.types.Material, node: bpy.types.Node)
         out.painted = [one for one in (out.images[0], second) if _is_painted(one)]
         out.images[0] = material[MIXED]
         pairs = zip(node.inputs[SECOND_COLOUR].default_value, material[SECOND_COLOUR], strict=False)
-        out.recoloured = any(abs(a - b) > _STEP for a, b in pairs)
+        out.reground = any(abs(a - b) > _STEP for a, b in pairs)
+    elif BLEND in node.inputs:
+        out.reground = node.inputs[BLEND].is_linked or node.inputs[BLEND].default_value > _STEP
 
 
 def _colour(node: bpy.types.Node, name: str, texture: str) -> list[float]:
@@ -352,7 +356,14 @@ def image_of(name: str, data: bytes) -> bpy.types.Image:
     out = bpy.data.images.new(name, 8, 8)
     out.pack(data=data, data_len=len(data))
     out.source, out.alpha_mode = "FILE", "CHANNEL_PACKED"
+    out[STORED] = [name, out.name]
     return out
+
+
+def stored_name(image: bpy.types.Image) -> str:
+    """What the game calls a picture; of copies, renamed ones and others what Blender does."""
+    name, own = image.get(STORED, ("", ""))
+    return name if own == image.name else image.name
 
 
 def bytes_of(image: bpy.types.Image) -> bytes:

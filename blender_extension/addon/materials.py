@@ -200,7 +200,9 @@ def _looks(used: Iterable[bpy.types.Material], report: Report) -> dict[bpy.types
 def _look(material: bpy.types.Material, seen: game_material.Read) -> Look:
     extras = plain_items(material)
     light = f"{_LIT}{about(material).get('light', '')}"
-    pictures = [file_picture(one.name, "", partial(game_material.bytes_of, one)) for one in seen.images]
+    pictures = [
+        file_picture(game_material.stored_name(one), "", partial(game_material.bytes_of, one)) for one in seen.images
+    ]
     name = without_number(material.name).removesuffix(light)
     entry = {**seen.entry, "name": name, "extras": extras}
     surface = surface_of(entry, [{"source": i} for i in range(len(pictures))], pictures.__getitem__)

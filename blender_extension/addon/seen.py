@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import bpy
 import numpy as np
+from mathutils import Matrix
 
 from .converter.formats.mission import BUILDING, UNIT
 from .converter.formats.names import without_number
@@ -135,9 +136,9 @@ def _report_material(given: ImportedScene, material: bpy.types.Material) -> None
         if (seen.mode == ADDED) != bool(said.get("additive")) or seen.phases != max(1, said.get("phases", 1)):
             why = "whether a material is added to what is behind it, and its phases, are not changed from here"
             given.report.skipped(where, "has another Draw Mode or Phases", why, "put the old value back")
-        if seen.recoloured:
-            why = "the colour of the second ground is that of its own material"
-            given.report.skipped(where, "has another Second Colour", why, "change the material of that ground")
+        if seen.reground:
+            why = "two grounds are of landscapes, and the colour of the second is that of its own material"
+            given.report.skipped(where, "has another second ground", why, "put the old value back")
     for name in dict.fromkeys(node.label or node.name for node in between):
         why = "the game has no such thing, and it is left out"
         what = f"has a node {name!r} between its picture and its shader"
@@ -206,6 +207,12 @@ def _report_flattened(scene: bpy.types.Scene, given: ImportedScene) -> None:
     for one in changed:
         why = "shapes of models do not change, and that of the current frame was read"
         given.report.skipped(f"object {one.name!r}", "changes its shape with time", why, "move nodes of their own")
+
+
+def is_elsewhere(place: Matrix, other: Matrix) -> bool:
+    """Whether two places differ by more than rounding; scale is no matter."""
+    a, b = (np.array(Matrix.LocRotScale(*one.decompose()[:2], None)) for one in (place, other))
+    return bool(np.abs(a - b).max() > _NOISE * max(1.0, float(np.abs(a).max())))
 
 
 def _is_driven(one: bpy.types.Object) -> bool:

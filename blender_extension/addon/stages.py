@@ -44,16 +44,21 @@ def cell_of(one: bpy.types.Object, shown: tuple[int, int]) -> tuple[int, int] | 
 
 
 def show_cells(scene: bpy.types.Scene) -> None:
-    """Show the parts of the chosen stage and level, and hide the others."""
+    """Show the parts of the chosen stage and level, and hide the others; where there are none, of the one before it."""
     state, said = scene.msh_gltf, about(scene)
     if state.kind != "model":
         return
-    shown = said.get("lod", 0), said.get("group", 0)
-    wanted = (state.stage, state.level) if state.dialect == Dialect.RETAIL.value else (state.level, state.stage)
-    for one in scene.objects:
-        cell = cell_of(one, shown)
-        if cell is not None:
-            one.hide_render = cell != wanted
-            for layer in scene.view_layers:  # the eye of the outliner: what it hides is evaluated all the same
-                if one.name in layer.objects:
-                    one.hide_set(cell != wanted, view_layer=layer)
+    shown, retail = (said.get("lod", 0), said.get("group", 0)), state.dialect == Dialect.RETAIL.value
+    cells = {one: cell for one in scene.objects if (cell := cell_of(one, shown)) is not None}
+    there = {cell if retail else cell[::-1] for cell in cells.values()}
+    stage = max((one for one, _ in there if one <= state.stage), default=state.stage)
+    level = max((one for of, one in there if of == stage and one <= state.level), default=state.level)
+    for name, value in (("stage", stage), ("level", level)):
+        if getattr(state, name) != value:
+            setattr(state, name, value)  # the slider stops at the last one
+    wanted = (stage, level) if retail else (level, stage)
+    for one, cell in cells.items():
+        one.hide_render = cell != wanted
+        for layer in scene.view_layers:  # the eye of the outliner: what it hides is evaluated all the same
+            if one.name in layer.objects:
+                one.hide_set(cell != wanted, view_layer=layer)

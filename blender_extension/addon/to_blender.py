@@ -119,7 +119,9 @@ class Builder:
             above = self._home(path[:-1]) if path and not off else self.scene.collection
             above.children.link(home)
             if off:
-                self.scene.view_layers[0].layer_collection.children[home.name].exclude = True
+                layer = self.scene.view_layers[0]
+                layer.update()  # of a scene that no window shows, Blender 5.2 has no collections before
+                layer.layer_collection.children[home.name].exclude = True
                 home[SWITCHED_OFF] = True
         return self._homes[path]
 

@@ -35,6 +35,8 @@ def cells(out):
     state.stage, state.level = 0, 1
     facts["level 1"] = seen()
     facts["untouched"] = write(out / "same.msh")
+    state.level = 4
+    facts["beyond"] = state.level, seen()
     state.level = 0
     facts["again"] = seen()
     scene.frame_set(7)
@@ -94,6 +96,16 @@ def turned(out):
     bpy.context.view_layer.update()
     facts["local"] = [list(row) for row in gun.matrix_world.inverted() @ other.matrix_world]
     facts["added"] = write(out / "added.msh")
+    return facts
+
+
+def unkeyed(out):
+    """An object that has keys is turned, without a key."""
+    scene = read("walker")
+    one = next(o for o in scene.objects if o.animation_data is not None and "lod" not in o["msh"])
+    facts = {"name": one.name, "before": write(out / "same.msh")}
+    one.rotation_quaternion = (0, 1, 0, 0)
+    facts["report"] = write(out / "turned.msh")
     return facts
 
 

@@ -64,9 +64,13 @@ def ground(out):
 
 
 def two_grounds(out):
-    """One ground lies over another; each of the two pictures is painted, then both are as they were."""
+    """One ground lies over another; each of the two pictures is painted, then both are as they were.
+
+    In a second scene, where Blender calls each picture otherwise.
+    """
     read("example_land")
-    pairs = {one.name: one for one in bpy.data.materials if "msh_mixed" in one}
+    (terrain,) = (one for one in read("example_land").objects if one.name.startswith("terrain"))
+    pairs = {one.name: one for one in terrain.data.materials if "msh_mixed" in one}
     node_of = module("game_material").node_of
 
     def put():
@@ -81,7 +85,7 @@ def two_grounds(out):
     }
     first = pairs[min(pairs)]
     images = [node_of(first).inputs[socket].links[0].from_node.image for socket in ("Texture", "Second Texture")]
-    facts["painted"] = [image.name for image in images]
+    facts["painted"] = {image.name: image["msh_stored"][0] for image in images}
     before = [list(image.pixels) for image in images]
     for image in images:
         image.pixels.foreach_set(np.tile(np.float32([0.5, 0.25, 0.75, 1]), len(image.pixels) // 4))

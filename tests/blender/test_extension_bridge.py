@@ -17,9 +17,8 @@ __all__ = ["pytestmark", "zip_file"]
 
 @pytest.fixture(scope="module")
 def seen(zip_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
-    return see(
-        zip_file, tmp_path_factory.mktemp("extension"), ("untouched", "corner", "cells", "beyond", "turned", "stopped")
-    )
+    steps = ("untouched", "corner", "cells", "beyond", "turned", "unkeyed", "stopped")
+    return see(zip_file, tmp_path_factory.mktemp("extension"), steps)
 
 
 def test_corners_at_one_place_are_one_vertex(seen: Seen) -> None:
@@ -50,6 +49,7 @@ def test_the_sliders_show_one_stage_and_level(seen: Seen) -> None:
     assert all(name.endswith(".stage1") for name in facts["stage 1"])
     assert facts["level 1"]
     assert all(name.endswith(".level1") for name in facts["level 1"])
+    assert facts["beyond"] == [2, ["Base_TM.level2"]], "a level that no part has shows nothing"
     assert facts["again"] == facts["first"]
     assert facts["untouched"]["outcome"] == "unchanged, restored byte for byte"
     seen.same("cells", "same.msh", WALKER)
@@ -80,6 +80,14 @@ def test_euler_angles_and_places_from_a_parent(seen: Seen) -> None:
     start, end = (rotation_matrix(track.rotation.values[at]) for at in (0, 10))
     turn = np.array([[1, 0, 0], [0, np.cos(1), -np.sin(1)], [0, np.sin(1), np.cos(1)]])
     assert np.allclose(end, start @ turn, atol=1e-3)
+
+
+def test_what_was_moved_beside_its_keys_is_named(seen: Seen) -> None:
+    facts = seen.facts["unkeyed"]
+    assert facts["before"]["warnings"] == []
+    (line,) = facts["report"]["warnings"]
+    assert f"object '{facts['name']}': was moved without a key" in line
+    seen.same("unkeyed", "turned.msh", WALKER)
 
 
 def test_work_that_is_stopped_leaves_nothing(seen: Seen) -> None:

@@ -50,12 +50,13 @@ def test_of_two_grounds_each_is_seen_and_painted(seen: Seen) -> None:
     assert facts["shown"]
     assert {tuple(types) for types in facts["shown"].values()} == {("TEX_IMAGE", "ATTRIBUTE")}
     assert facts["unchanged"]["outcome"] == "unchanged, restored byte for byte"
-    for name in facts["painted"]:
-        report = facts[name]
+    for image, name in facts["painted"].items():
+        assert image != name
+        report = facts[image]
         assert any(f"picture {name} is repainted" in row[3] for row in report["rows"]), report
         assert not [line for line in report["warnings"] if "not applied" in line]
     assert facts["undone"]["outcome"] == "unchanged, restored byte for byte"
-    assert any("has another Second Colour" in line for line in facts["recoloured"]["warnings"])
+    assert any("has another second ground" in line for line in facts["recoloured"]["warnings"])
     assert snapshot(seen.out.parent / "example") == snapshot(example_game())
 
 
