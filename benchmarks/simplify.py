@@ -1,11 +1,11 @@
 """Compare ways to make levels of detail: triangles, error, and what happens to borders and attributes.
 
-    python -m benchmarks.simplify MODEL.msh ... [--ratios 0.5,0.25]
+    python -m benchmarks.simplify [MODEL.msh ...] [--ratios 0.5,0.25]
 
-Every part of level 0 of every model is simplified by each method that is installed. The error is the largest
-distance from either surface to the other, sampled at vertices, edge midpoints and centres, relative to the diagonal
-of the part's box. Columns: triangles left in all, error of parts (median, 95 %, worst), parts with a vertex that is
-not an original one, seconds.
+Every part of level 0 of every model (without models: seven smooth meshes) is simplified by each method that is
+installed. The error is the largest distance from either surface to the other, sampled at vertices, edge midpoints
+and centres, relative to the diagonal of the part's box. Columns: triangles left in all, error of parts (median, 95
+%, worst), parts with a vertex that is not an original one, seconds.
 
     pip install meshoptimizer pyfqmr fast-simplification
 
@@ -59,6 +59,34 @@ def parts(paths: list[Path]) -> Iterator[tuple[F64, I64, I64]]:
             whole = (faces != np.roll(faces, 1, 1)).all(1)
             if np.count_nonzero(whole) >= 8:
                 yield points, faces[whole], material[whole]
+
+
+def smooth() -> Iterator[tuple[F64, I64, I64]]:
+    """Seven smooth meshes of one material: two spheres, a torus, a capsule, a cone, an open sheet, a rough rock."""
+    import trimesh
+
+    made = trimesh.creation
+    rock = made.icosphere(3)
+    rock.vertices *= 1 + 0.08 * np.sin(7 * rock.vertices).sum(axis=1, keepdims=True)
+    at = np.stack(np.meshgrid(np.arange(21), np.arange(21), indexing="ij"), axis=-1).reshape(-1, 2) / 20
+    corner = (21 * np.arange(20)[:, None] + np.arange(20)).reshape(-1, 1, 1)
+    sheet = trimesh.Trimesh(
+        np.column_stack([at, 0.1 * np.sin(6 * at[:, 0]) * np.cos(5 * at[:, 1])]),
+        (corner + np.array([[0, 21, 1], [1, 21, 22]])).reshape(-1, 3),
+        process=False,
+    )
+    meshes = (
+        made.icosphere(3),
+        made.uv_sphere(count=[16, 24]),
+        made.torus(1.0, 0.3, major_sections=32, minor_sections=16),
+        made.capsule(height=1.0, radius=0.5, count=[16, 24]),
+        made.cone(1.0, 2.0, sections=48).subdivide().subdivide(),
+        sheet,
+        rock,
+    )
+    for mesh in meshes:
+        faces = np.asarray(mesh.faces, np.int64)
+        yield np.asarray(mesh.vertices, np.float64), faces, np.zeros(len(faces), np.int64)
 
 
 def by_material(simplify: Callable[[F64, I64, int], tuple[F64, I64]]) -> Method:
@@ -151,10 +179,10 @@ def diagonal(points: F64) -> float:
 def main() -> None:
     """Print one row for each method and ratio."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("models", nargs="+", type=Path)
+    parser.add_argument("models", nargs="*", type=Path, help="by default seven smooth meshes")
     parser.add_argument("--ratios", default="0.5,0.25")
     options = parser.parse_args()
-    found = list(parts(options.models))
+    found = list(parts(options.models) if options.models else smooth())
     total = sum(len(faces) for _, faces, _ in found)
     print(f"{len(found)} parts of {len(options.models)} models, {total:,} triangles")
     methods: dict[str, Method] = {}

@@ -199,6 +199,10 @@ def _set_attr2(model: MshModel, stream: StreamType, value: int) -> None:
 # ------------------------------------------------------------------ names, and what names nodes
 
 
+#: Bytes of a name in Res9, without its NUL.
+NAME_ROOM = NAME_DTYPE.itemsize - 1
+
+
 def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
     """Write Res9 always, and Res10 by dialect (docs/reference/model.md, What the writer does).
 
@@ -206,9 +210,6 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
         job: the rebuild; its model has the new nodes.
         edits: every node.
         order: from ``node_order``.
-
-    Raises:
-        ConversionError: a name longer than 31 bytes.
     """
     plan, model, dialect, scene = job.plan, job.model, job.dialect, job.scene
     moved = [edits[i].old for i in order] != list(range(len(model.strings.records) if model.strings else len(order)))
@@ -217,6 +218,7 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
     res9 = np.zeros(len(order), NAME_DTYPE)
     old9 = model.streams.get(StreamType.NAMES)
     records = []
+    taken = {encode_name(scene.nodes[i].name) for i in order}
     for row, i in enumerate(order):
         old, node = edits[i].old, scene.nodes[i]
         raw = encode_name(node.name)
@@ -224,14 +226,16 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
         if fresh and decode_text(raw) != node.name:
             job.report.warnings.append(f"name of node {printable(node.name)!r} has letters that CP1251 lacks")
             job.report.concerns([node.name], "name")
-        if fresh and len(raw) > 31:
-            raise ConversionError(
-                f"name of node {printable(node.name)!r} is too long",
-                value=plural(len(raw), "byte"),
-                expected="at most 31",
+        if fresh and len(raw) > NAME_ROOM:
+            raw = _shortened(raw, taken)
+            job.report.warnings.append(
+                f"name of node {printable(node.name)!r} is cut to {printable(decode_text(raw))!r}: names have at most "
+                f"{NAME_ROOM} bytes"
             )
+            job.report.concerns([node.name], "name")
+        taken.add(raw)
         if fresh or old9 is None or old is None or old >= len(old9):
-            res9["name"][row, : len(raw[:31])] = np.frombuffer(raw[:31], np.uint8)
+            res9["name"][row, : len(raw)] = np.frombuffer(raw, np.uint8)
         else:
             res9[row] = old9[old]
         text = encode_name(node.label) if dialect is Dialect.RETAIL else raw
@@ -248,6 +252,15 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
         model.streams[StreamType.NAMES] = res9
     if model.strings is not None:
         model.strings = StringTable(records, model.strings.tail)
+
+
+def _shortened(name: bytes, taken: set[bytes]) -> bytes:
+    """Return the beginning of a name that no other node has."""
+    out, number = name[:NAME_ROOM], 1
+    while out in taken:
+        number += 1
+        out = name[: NAME_ROOM - len(f"~{number}")] + f"~{number}".encode()
+    return out
 
 
 def renumber(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:

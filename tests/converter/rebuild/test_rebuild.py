@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from msh_gltf.converter.checks.model import check_model
 from msh_gltf.converter.edits.nodes import Identified
 from msh_gltf.converter.errors import ConversionError, plural
-from msh_gltf.converter.formats.model import MshModel, largest_indices, write_model
+from msh_gltf.converter.formats.model import MshModel, largest_indices, read_model, write_model
+from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.options import ExportOptions
@@ -22,6 +23,7 @@ from msh_gltf.converter.rebuild.workspace import RebuildOptions
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import ImportedScene, Material, Mesh, Node, Part, Primitive, Scene, Streams
 from tests.support.corpus import Sample, every_sample, sample_called
+from tests.support.foreign import QUAD, Builder
 from tests.support.rebuilt import ALONE, parse
 from tests.support.runs import first_difference, require, to_gltf
 
@@ -250,10 +252,15 @@ def test_longest_timelines() -> None:
         build(animated(5, 13108))
 
 
-def test_long_names_are_refused() -> None:
-    identified = strip(1)
-    identified.scene.nodes[0].name = "я" * 31
-    assert build(identified).node_names == [("я" * 31).encode("cp1251")]
-    identified.scene.nodes[0].name = "я" * 32
-    with pytest.raises(ConversionError, match=r"too long.*32 bytes.*at most 31"):
-        build(identified)
+def test_long_names_are_cut_and_stay_apart(tmp_path: Path) -> None:
+    b = Builder()
+    for k, name in enumerate(["я" * 31, "я" * 32, "я" * 33, "ok"]):
+        b.node(name=name, mesh=b.mesh(QUAD + k))
+    b.json["scenes"][0]["nodes"] = [0, 1, 2, 3]
+    back = import_gltf(b.save(tmp_path))
+    names = read_model(read_nres(back.data, "x"), "x").node_names
+    assert [name.decode("cp1251") for name in names] == ["я" * 31, "я" * 29 + "~2", "я" * 29 + "~3", "ok"]
+    assert [line.partition(" is cut to ")[0] for line in back.warnings if "cut to" in line] == [
+        f"name of node {'я' * n!r}" for n in (32, 33)
+    ]
+    assert back.not_applied == []
