@@ -24,7 +24,9 @@ from ..formats.controller import (
 from ..numeric.arrays import Bools
 from ..scene.controller import PlayedRange, played_ranges, strides_of
 from ..scene.extras import FileInfo
-from ..scene.scene import F64, Scene
+from ..scene.scene import F64, Channel, Scene, evaluate
+from .nodes import POSE_NOISE, model_size
+from .poses import same_rotations
 
 #: How much a stride may change without being told, relative.
 _STRIDE_NOISE = 1e-4
@@ -166,17 +168,49 @@ def _stride_warnings(
 # ------------------------------------------------------------------ without a sidecar
 
 
+def changed_frames(before: Scene, after: Scene, node_of: Mapping[int, int], turn_noise: float) -> F64:
+    """Return the whole frames at which a node of two models stands otherwise, of those that both have.
+
+    Args:
+        node_of: node before -> node after.
+        turn_noise: how far rotations drift.
+    """
+    frames = np.arange(min(before.frame_count, after.frame_count), dtype=np.float64)
+    differ, noise = np.zeros(len(frames), np.bool_), POSE_NOISE * model_size(before)
+    for old, new in node_of.items():
+        for path in ("translation", "rotation"):
+            a, b = (_values(scene, node, path, frames) for scene, node in ((before, old), (after, new)))
+            same = same_rotations(a, b, turn_noise) if path == "rotation" else (np.abs(a - b) <= noise).all(axis=1)
+            differ |= ~same
+    return frames[differ]
+
+
+def _values(scene: Scene, node: int, path: str, frames: F64) -> F64:
+    """A node's translation or rotation at some frames."""
+    track = next((track for track in scene.tracks if track.node == node), None)
+    channel: Channel | None = None if track is None else getattr(track, path)
+    if channel is not None:
+        return evaluate(channel, frames)
+    return np.tile(np.asarray(getattr(scene.nodes[node], path), np.float64), (len(frames), 1))
+
+
 def unseen_warnings(
-    named: NamedController, stated: FileInfo, edited: Scene, rows: Mapping[str, Mapping[int, int]]
+    named: NamedController,
+    stated: FileInfo,
+    edited: Scene,
+    rows: Mapping[str, Mapping[int, int]],
+    before: tuple[Scene, F64] | None = None,
 ) -> Iterator[str]:
-    """Yield what a model that was made without its sidecar breaks in its controller, as far as the file tells.
+    """Yield what a model that was made without its sidecar breaks in its controller, as far as file and game tell.
 
     Args:
         stated: what the file says of the model that it was made from.
         rows: by what is named, node or control point: the row that the file states -> row now.
+        before: the game's own model, and the frames at which it stands otherwise; ``None``: not known.
     """
     count = stated.get("frame_count")
-    yield from _late_warnings(named, edited.frame_count - 1, None if count is None else count - 1)
+    if before is None:
+        yield from _late_warnings(named, edited.frame_count - 1, None if count is None else count - 1)
     references = {"node": node_references(named.controller), "control point": point_references(named.controller)}
     for what, row_of in rows.items():
         found = [one for one in references[what] if one.number >= 0]
@@ -192,13 +226,16 @@ def unseen_warnings(
         if moved:
             text = ", ".join(f"{number} is now {row_of[number]} ({where})" for number, where in moved.items())
             yield f"{named.name} names by number what has another number now: {what} {text}"
-    before = _seconds_of_ranges(stated.get("ranges", "")) if named.own else {}
+    if before is not None:
+        yield from clip_warnings(named, before[0], edited, before[1])
+        return
+    took = _seconds_of_ranges(stated.get("ranges", "")) if named.own else {}
     told = [
-        f"range {played.line} took {before[played.name]:.3g} s"
+        f"range {played.line} took {took[played.name]:.3g} s"
         for played in played_ranges(named.controller, edited)
-        if played.name in before
+        if played.name in took
         and played.seconds is not None
-        and abs(played.seconds - before[played.name]) > _TIME_NOISE * before[played.name]
+        and abs(played.seconds - took[played.name]) > _TIME_NOISE * took[played.name]
     ]
     if told:
         yield f"{named.name}: the root moves otherwise, which sets the unit's speed: " + "; ".join(told)

@@ -14,6 +14,7 @@ from ..edits.controller import (
     NamedController,
     above,
     carried_nodes,
+    changed_frames,
     clip_warnings,
     count_warning,
     late_states,
@@ -28,7 +29,7 @@ from ..files import read_file
 from ..findings import Finding
 from ..formats.control_points import POINT_DTYPE, POINTS_ENDING, POINTS_TYPE, ControlPoints, read_points, write_points
 from ..formats.controller import CONTROLLER_ENDING, CONTROLLER_TYPE, write_controller
-from ..formats.model import MshModel
+from ..formats.model import MshModel, model_at
 from ..formats.model_parts import (
     FOOTING_ENDING,
     FOOTING_TYPE,
@@ -47,10 +48,12 @@ from ..formats.wear import LEVEL_ENDINGS, WEAR_ENDING, WEAR_TYPE, edited_wear, n
 from ..numeric.arrays import Records
 from ..options import ImportOptions
 from ..queries.model import owner_slot
-from ..scene.decode import is_point, shown_points
+from ..scene.decode import decode, is_point, points_in, shown_points
+from ..scene.dialect import decide
 from ..scene.scene import Scene
 from .controllers import controller_in
 from .import_result import NUMBERED, Companion, ImportResult
+from .open_files import points_of
 from .registry import files_that_name, game_of
 from .unpacked import file_beside
 
@@ -112,16 +115,25 @@ def import_unseen(
         options: the game, where the controller may be.
     """
     given, scene = identified.imported, identified.scene
-    stated = {node: given.nodes[i].extras.get("node") for i, node in identified.node_of.items()}
-    nodes = {k: rows[node] for node, k in stated.items() if k is not None} or {row: row for row in rows.values()}
+    found, before = ([], None) if options.new else _unseen_controllers(stem(out.name), gltf, options)
+    extras = {node: given.nodes[i].extras for i, node in identified.node_of.items()}
+    stated = {each["node"]: node for node, each in extras.items() if "node" in each}
+    if before is not None and not stated:
+        named_so = {scene.nodes[node].name: node for node in rows}
+        stated = {k: named_so[item.name] for k, item in enumerate(before.nodes) if item.name in named_so}
+    nodes = {k: rows[node] for k, node in stated.items()} or {row: row for row in rows.values()}
+    known_points = {} if before is None else {point.name: point.row for point in before.points}
     points = [
-        item.extras.get("point", item.extras.get("index", row))
+        item.extras.get("point", item.extras.get("index", known_points.get(item.name, row)))
         for row, item in enumerate(item for item in given.nodes if is_point(item, ()))
     ]
     kinds = {"node": nodes} | ({"control point": {old: now for now, old in enumerate(points)}} if points else {})
-    found = [] if options.new else _unseen_controllers(stem(out.name), gltf, options)
+    known = None
+    if before is not None:
+        node_of = {k: node for k, node in stated.items() if k < len(before.nodes)}
+        known = before, changed_frames(before, scene, node_of, identified.turn_noise)
     for named in found:
-        out.warnings.extend(unseen_warnings(named, given.info, scene, kinds))
+        out.warnings.extend(unseen_warnings(named, given.info, scene, kinds, known))
     states = given.info.get("states", "")
     if states and not found:
         late = late_states(states, scene.frame_count - 1)
@@ -135,9 +147,10 @@ def import_unseen(
         )
 
 
-def _unseen_controllers(own: str, gltf: Path, options: ImportOptions) -> list[NamedController]:
-    """The controllers of a model of this stem: beside the file, else those of the game."""
+def _unseen_controllers(own: str, gltf: Path, options: ImportOptions) -> tuple[list[NamedController], Scene | None]:
+    """The controllers of a model of this stem: beside the file, else those of the game, and its model there."""
     files: dict[str, bytes] = {}
+    before = None
     beside = file_beside(gltf, f"{own}{CONTROLLER_ENDING}") or file_beside(gltf, f"{gltf.stem}{CONTROLLER_ENDING}")
     game = game_of(gltf, [] if options.game is None else [Path(options.game)])
     if beside is not None:
@@ -150,7 +163,10 @@ def _unseen_controllers(own: str, gltf: Path, options: ImportOptions) -> list[Na
                 index = None if archive is None else archive.find(f"{own}.msh")
                 if archive is not None and path is not None and index is not None:
                     files = files_that_name(archive, path, index, game) | files
-    return NumberedFiles(own, files).controllers()
+                    model = model_at(archive, index, own, cut=True)
+                    before = decode(model, decide(model).dialect, own)
+                    before.points = points_in(before, bytes(points_of(archive, path, index)))[0]
+    return NumberedFiles(own, files).controllers(), before
 
 
 def import_clip(

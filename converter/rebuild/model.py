@@ -199,6 +199,8 @@ def _set_attr2(model: MshModel, stream: StreamType, value: int) -> None:
 # ------------------------------------------------------------------ names, and what names nodes
 
 
+#: How many are named; the others are counted.
+_NAMED = 5
 #: Bytes of a name in Res9, without its NUL.
 NAME_ROOM = NAME_DTYPE.itemsize - 1
 
@@ -218,7 +220,7 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
     res9 = np.zeros(len(order), NAME_DTYPE)
     old9 = model.streams.get(StreamType.NAMES)
     records = []
-    taken = {encode_name(scene.nodes[i].name) for i in order}
+    taken, cut = {encode_name(scene.nodes[i].name) for i in order}, dict[str, str]()
     for row, i in enumerate(order):
         old, node = edits[i].old, scene.nodes[i]
         raw = encode_name(node.name)
@@ -228,11 +230,7 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
             job.report.concerns([node.name], "name")
         if fresh and len(raw) > NAME_ROOM:
             raw = _shortened(raw, taken)
-            job.report.warnings.append(
-                f"name of node {printable(node.name)!r} is cut to {printable(decode_text(raw))!r}: names have at most "
-                f"{NAME_ROOM} bytes"
-            )
-            job.report.concerns([node.name], "name")
+            cut[node.name] = decode_text(raw)
         taken.add(raw)
         if fresh or old9 is None or old is None or old >= len(old9):
             res9["name"][row, : len(raw)] = np.frombuffer(raw, np.uint8)
@@ -248,6 +246,11 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
             records.append(model.strings.records[old])
         else:
             records.append(text + b"\0" if text else b"")
+    if cut:
+        shown = ", ".join(f"{printable(name)!r} is {printable(now)!r}" for name, now in [*cut.items()][:_NAMED])
+        shown += f" and {plural(len(cut) - _NAMED, 'other')}" if len(cut) > _NAMED else ""
+        job.report.warnings.append(f"names of nodes are cut to {NAME_ROOM} bytes: {shown}")
+        job.report.concerns(cut, "name")
     if old9 is not None or job.stored is None:
         model.streams[StreamType.NAMES] = res9
     if model.strings is not None:

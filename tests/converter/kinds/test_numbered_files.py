@@ -217,7 +217,7 @@ def test_a_new_node_has_the_properties_of_its_parent(robot: Path) -> None:
     assert f"robot.ndp: node 'arm': has the hit points of its parent {name!r}" in map(str, result.changes)
 
 
-@pytest.mark.parametrize("where", ["nowhere", "beside", "in the game"])
+@pytest.mark.parametrize("where", ["nowhere", "beside", "in the game", "in the game, no extras"])
 def test_without_a_sidecar_what_a_controller_names_is_compared_or_said_to_be_unknown(robot: Path, where: str) -> None:
     """A node, a control point and frames 11..25 are gone, and the root moves otherwise."""
     document = Editable(robot)
@@ -228,11 +228,15 @@ def test_without_a_sidecar_what_a_controller_names_is_compared_or_said_to_be_unk
     document.arrays[root["output"]][:] = np.arange(11, dtype=np.float32)[:, None] * [0, 0, -0.25]
     delete_6(document)
     forget(document, next(i for i, node in enumerate(document.json["nodes"]) if node["name"] == "CameraCenter.point"))
+    if "no extras" in where:
+        for node in document.json["nodes"]:
+            node.pop("extras", None)
     path = document.save(robot.with_name("alone.glb"))
     if where == "beside":
         robot.with_name("robot.ctl").write_bytes(made_controller())
-    game = str(robot.parent / "game") if where == "in the game" else None
-    warnings = import_gltf(path, None, ImportOptions(use_sidecar=False, game=game)).warnings
+    game = str(robot.parent / "game") if "in the game" in where else None
+    options = ImportOptions("retail", use_sidecar=False, game=game)
+    warnings = import_gltf(path, None, options).warnings
     lines = [line for line in warnings if ".ctl" in line]
     if where == "nowhere":
         assert lines == [
@@ -241,7 +245,7 @@ def test_without_a_sidecar_what_a_controller_names_is_compared_or_said_to_be_unk
             "name frames after the clip's last, 10"
         ]
         return
-    late, gone, moved, points, root_moves = lines
+    late, gone, moved, points, root_moves = lines if where == "beside" else [lines[i] for i in (-3, 0, 1, 2, -1)]
     assert late.endswith(
         "clip ends at frame 10, it ended at 25: states 2-5, channel 0 name later frames and freeze on the last pose"
     )
@@ -249,7 +253,19 @@ def test_without_a_sidecar_what_a_controller_names_is_compared_or_said_to_be_unk
     assert moved.endswith("node 7 is now 6 (channel 0, component 0, group 0 action 0)")
     assert "control point 1 is now 0" in points
     assert "2 is now 1" in points
-    assert "range 5..13 in 0.25 s at 5 m/s took 1.31 s" in root_moves
+    same = "range 5..13 in 0.25 s at 5 m/s took 1.31 s"
+    if where != "beside":
+        same = "range 5..13 in 1.31 s at 5 m/s became 5..13 in 0.25 s at 5 m/s (stride 6.526 became 1.25)"
+    assert same in root_moves
+
+
+def test_without_a_sidecar_a_changed_frame_is_seen_by_the_games_own_model(robot: Path) -> None:
+    options, own = ImportOptions(use_sidecar=False, game=str(robot.parent / "game")), Editable(robot)
+    assert [line for line in import_gltf(robot, None, options).warnings if ".ctl" in line] == []
+    (sampler,) = channels(own, 0, "rotation")
+    own.arrays[sampler["output"]][7] = [0.5, 0.5, 0.5, 0.5]
+    (line,) = [x for x in import_gltf(own.save(robot.with_name("f.glb")), None, options).warnings if ".ctl" in x]
+    assert "frame 7 was changed: state 1, channel 0 (range 5-13)" in line
 
 
 def test_a_controller_of_another_name_is_not_changed(robot: Path) -> None:
