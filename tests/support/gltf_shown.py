@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tests.support.gltf_edit import Editable
+from tests.support.gltf_view import trs, unit
 
 Json = dict[str, Any]
 Array = np.ndarray[Any, Any]
@@ -70,26 +71,6 @@ def joined(lists: list[Triangles]) -> Triangles:
     )
 
 
-def trs(node: Json) -> Array:
-    """The (4, 4) matrix of a node by its own transform."""
-    if "matrix" in node:
-        return np.array(node["matrix"], np.float64).reshape(4, 4).T
-    x, y, z, w = _unit(np.array(node.get("rotation", [0, 0, 0, 1]), np.float64))
-    out = np.eye(4)
-    out[:3, :3] = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ]
-    out[:3, :3] *= np.array(node.get("scale", [1, 1, 1]), np.float64)
-    out[:3, 3] = node.get("translation", [0, 0, 0])
-    return out
-
-
-def _unit(vector: Array) -> Array:
-    return vector / (np.linalg.norm(vector) or 1)
-
-
 def curve(times: Array, values: Array, kind: str, path: str, at: float) -> list[float]:
     """A sampler at a time, as the specification has it (appendix C)."""
     n = len(times)
@@ -104,7 +85,7 @@ def curve(times: Array, values: Array, kind: str, path: str, at: float) -> list[
         out, into = values.reshape(n, 3, -1)[k, 2], values.reshape(n, 3, -1)[k + 1, 0]
         mixed = (2 * t**3 - 3 * t**2 + 1) * a + span * (t**3 - 2 * t**2 + t) * out
         mixed = mixed + (3 * t**2 - 2 * t**3) * b + span * (t**3 - t**2) * into
-        return list(_unit(mixed) if path == "rotation" else mixed)
+        return list(unit(mixed) if path == "rotation" else mixed)
     if path != "rotation":
         return list(a + t * (b - a))
     b = b if a @ b >= 0 else -b

@@ -14,6 +14,26 @@ _WIDTH = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
 TO_GAME = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]], np.float64)
 
 
+def trs(node: dict[str, Any]) -> np.ndarray[Any, Any]:
+    """The (4, 4) matrix of a node by its own transform."""
+    if "matrix" in node:
+        return np.array(node["matrix"], np.float64).reshape(4, 4).T
+    x, y, z, w = unit(np.array(node.get("rotation", [0, 0, 0, 1]), np.float64))
+    out = np.eye(4)
+    out[:3, :3] = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
+    out[:3, :3] *= np.array(node.get("scale", [1, 1, 1]), np.float64)
+    out[:3, 3] = node.get("translation", [0, 0, 0])
+    return out
+
+
+def unit(vector: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return vector / (np.linalg.norm(vector) or 1)
+
+
 class GltfView:
     """A parsed .glb or .gltf."""
 
@@ -70,16 +90,7 @@ class GltfView:
                         translation = output[frame]
                     else:
                         rotation = output[frame]
-        x, y, z, w = np.asarray(rotation, np.float64)
-        out = np.eye(4)
-        out[:3, :3] = [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-        out[:3, :3] *= np.asarray(data.get("scale", [1, 1, 1]), np.float64)
-        out[:3, 3] = translation
-        return out
+        return trs({"translation": translation, "rotation": rotation, "scale": data.get("scale", [1, 1, 1])})
 
     def parents(self) -> dict[int, int]:
         return {c: i for i, n in enumerate(self["nodes"]) for c in n.get("children", [])}

@@ -13,6 +13,7 @@ from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
 from tests.support.gltf_edit import Editable
+from tests.support.gltf_view import trs
 
 Json = dict[str, Any]
 Array = np.ndarray[Any, Any]
@@ -22,17 +23,7 @@ Cell = tuple[int, int, int]
 
 def matrix_of(node: Json, pose: Json | None = None) -> Array:
     """The (4, 4) matrix of a node, ``pose`` having what its clip says instead."""
-    found = node | (pose or {})
-    x, y, z, w = np.array(found.get("rotation", [0, 0, 0, 1])) / np.linalg.norm(found.get("rotation", [0, 0, 0, 1]))
-    out = np.eye(4)
-    out[:3, :3] = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ]
-    out[:3, :3] *= np.array(found.get("scale", [1, 1, 1]))
-    out[:3, 3] = found.get("translation", [0, 0, 0])
-    return out
+    return trs(node | (pose or {}))
 
 
 class Places:

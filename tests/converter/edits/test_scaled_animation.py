@@ -28,7 +28,7 @@ from msh_gltf.converter.scene.scene import Track
 from tests.support.corpus import Sample, sample_called
 from tests.support.foreign import Builder
 from tests.support.gltf_edit import Editable
-from tests.support.gltf_view import TO_GAME
+from tests.support.gltf_view import TO_GAME, trs
 from tests.support.runs import to_gltf
 
 FRAMES = 7
@@ -45,17 +45,7 @@ WALKER = Path(__file__).parents[3] / "examples" / "walker.msh"
 
 def matrix(translation: Any, rotation: Any, scale: Any) -> np.ndarray:
     """Of a node of glTF."""
-    x, y, z, w = np.asarray(rotation, np.float64) / np.linalg.norm(rotation)
-    out = np.eye(4)
-    out[:3, :3] = np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    ) @ np.diag(scale)
-    out[:3, 3] = translation
-    return out
+    return trs({"translation": translation, "rotation": rotation, "scale": scale})
 
 
 def file_points(document: Editable, frame: float, fps: float = 24) -> np.ndarray:

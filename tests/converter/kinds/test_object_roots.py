@@ -15,6 +15,7 @@ from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions
 from tests.support.assembled_game import BASE, ROBOT
+from tests.support.gltf_view import trs
 from tests.support.inside_game import Inside, Node, convert, make, robot_of
 
 #: How a root is found: the row of its object, and the number of its node, -1 = the component.
@@ -74,19 +75,6 @@ def root_of(file: Inside, root: str) -> Node:
     return node
 
 
-def matrix(node: Node) -> Any:
-    x, y, z, w = node.get("rotation", (0.0, 0.0, 0.0, 1.0))
-    out = np.eye(4)
-    out[:3, :3] = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ]
-    out[:3, :3] *= node.get("scale", (1.0, 1.0, 1.0))
-    out[:3, 3] = node.get("translation", (0.0, 0.0, 0.0))
-    return out
-
-
 def place(node: Node, local: Any) -> None:
     """Give a node a place. (4, 4)."""
     for key in ("translation", "rotation", "scale"):
@@ -133,9 +121,9 @@ def require_same(one: ImportResult, other: ImportResult) -> None:
 def test_an_edit_of_a_root_is_that_of_its_object(file: Inside, other: Inside, root: str, edit: Node, own: Node) -> None:
     """Whether the object's own node is moved, too, or not."""
     row, _ = ROOTS[root]
-    move, there = matrix(edit), matrix(object_of(file, row)) @ matrix(own)
+    move, there = trs(edit), trs(object_of(file, row)) @ trs(own)
     place(object_of(file, row), there)
-    place(root_of(file, root), move @ matrix(root_of(file, root)))
+    place(root_of(file, root), move @ trs(root_of(file, root)))
     by_root = file.back()
     place(object_of(other, row), there @ move)
     by_object = other.back()
@@ -183,7 +171,7 @@ def test_an_object_below_another_stays_where_it_is(file: Inside) -> None:
     number = file.nodes.index(rock)
     file.file.json["scenes"][0]["nodes"].remove(number)
     base["children"].append(number)
-    place(rock, np.linalg.inv(matrix(base)) @ matrix(rock))
+    place(rock, np.linalg.inv(trs(base)) @ trs(rock))
     root_of(file, "a building")["translation"] = MOVED
     assert lines(file.back()) == ["object 'Base': moved"]
 
@@ -201,7 +189,7 @@ def test_a_copy_whose_root_is_moved_is_a_new_object_there(file: Inside) -> None:
     assert [str(one) for one in out.changes] == [f"object 'Guard.001': is new, {ROBOT}"]
     assert out.not_applied == []
     before, now = (mission_of(out).objects[row].record["position"] for row in (2, -1))
-    x, y, z = (np.linalg.inv(matrix({})) @ (*MOVED, 1.0))[:3]
+    x, y, z = (np.linalg.inv(trs({})) @ (*MOVED, 1.0))[:3]
     np.testing.assert_allclose(now - before, (x, -z, y), atol=1e-5)
 
 
@@ -264,9 +252,9 @@ def test_a_turned_guest_is_reported(file: Inside, edit: Node, own: bool) -> None
 @pytest.mark.parametrize("turned", [False, True])
 def test_a_guest_that_goes_with_its_building_is_no_edit_of_its_own(file: Inside, turned: bool) -> None:
     base, guest = object_of(file, 0), object_of(file, 1)
-    move = matrix({"translation": MOVED, "rotation": TURNED if turned else (0, 0, 0, 1)})
+    move = trs({"translation": MOVED, "rotation": TURNED if turned else (0, 0, 0, 1)})
     for node in (base, guest):
-        place(node, move @ matrix(node))
+        place(node, move @ trs(node))
     what = "moved, turned" if turned else "moved"
     assert lines(file.back()) == [f"object 'Base': {what}"]
 
@@ -369,7 +357,7 @@ def test_a_root_that_is_moved_on_its_socket_is_no_edit_of_its_model(
     """The game puts the first node of a mounted model on the socket, wherever that node says that it is."""
     file = still(made, tmp_path, name)
     root = file.node("e_gun_1", 0)
-    place(root, matrix(how) @ matrix(root))
+    place(root, trs(how) @ trs(root))
     out = file.back()
     assert out.kept_all, lines(out)
     assert not out.placed
@@ -396,7 +384,7 @@ def test_a_root_that_is_moved_and_scaled_on_its_socket_is_scaled_only(made: Path
 def test_a_root_of_the_chassis_of_a_unit_has_no_place(made: Path, tmp_path: Path) -> None:
     file = still(made, tmp_path, "robot")
     root = file.node("u_robot", 0)
-    place(root, matrix({"translation": MOVED}) @ matrix(root))
+    place(root, trs({"translation": MOVED}) @ trs(root))
     out = file.back()
     assert out.kept_all, lines(out)
     assert not out.placed
