@@ -43,11 +43,6 @@ WALKER = Path(__file__).parents[3] / "examples" / "walker.msh"
 # ------------------------------------------------------------------ reference
 
 
-def matrix(translation: Any, rotation: Any, scale: Any) -> np.ndarray:
-    """Of a node of glTF."""
-    return trs({"translation": translation, "rotation": rotation, "scale": scale})
-
-
 def file_points(document: Editable, frame: float, fps: float = 24) -> np.ndarray:
     """(N, 3) corners that a file's first scene shows at a frame, game axes; no other LODs, which
     Blender exports beside the first."""
@@ -64,9 +59,7 @@ def file_points(document: Editable, frame: float, fps: float = 24) -> np.ndarray
 
     def visit(index: int, above: np.ndarray) -> None:
         node = json["nodes"][index] | posed.get(index, {})
-        here = above @ matrix(
-            node.get("translation", [0, 0, 0]), node.get("rotation", [0, 0, 0, 1]), node.get("scale", [1, 1, 1])
-        )
+        here = above @ trs(node)
         if "mesh" in node and not re.search(r"\.(lod|stage|level)\d|\.view", node.get("name", "")):
             for primitive in json["meshes"][node["mesh"]]["primitives"]:
                 corners = document.arrays[primitive["attributes"]["POSITION"]].astype(np.float64)
@@ -111,7 +104,7 @@ def model_points(data: bytes, dialect: str, frame: float) -> np.ndarray:
     world: list[np.ndarray] = []
     for node, q, p in zip(scene.nodes, poses.quaternion[:, 0], poses.position[:, 0], strict=True):
         w, x, y, z = q  # the engine's matrix is the transpose of the textbook one
-        local = matrix(p, [-x, -y, -z, w] if np.any(q) else [0, 0, 0, 1], [1, 1, 1])
+        local = trs({"translation": p, "rotation": [-x, -y, -z, w] if np.any(q) else [0, 0, 0, 1]})
         world.append(world[node.parent] @ local if node.parent >= 0 else local)
     points = []
     for part in scene.parts:
