@@ -11,38 +11,17 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter import cli
-from tests.converter.game.test_import_run import move
+from tests.converter.faults.test_links import game, places, whole
 from tests.support.corpus import DATA
 from tests.support.faults import in_namespace, is_stopped, leftovers, started, wait_for
-from tests.support.game import make_game, snapshot
+from tests.support.game import snapshot
 from tests.support.runs import call, run
 from tests.support.vault import VAULT, original, originals
 
+__all__ = ["game", "places", "whole"]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="mounts, links")
 
 MODEL = DATA / "retail__system__R_H_002.msh"
-
-
-@pytest.fixture(scope="module")
-def game(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_game(tmp_path_factory.mktemp("made") / "game")
-
-
-@pytest.fixture(scope="module")
-def whole(game: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What an undisturbed run makes."""
-    out = tmp_path_factory.mktemp("whole") / "out"
-    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
-    return out
-
-
-@pytest.fixture
-def edited(game: Path, whole: Path, tmp_path: Path) -> tuple[Path, Path]:
-    """A game of the test's own, and glTF with an edit of one of its archives."""
-    shutil.copytree(game, tmp_path / "game")
-    shutil.copytree(whole, tmp_path / "out")
-    move(tmp_path / "out/static.rlb/s_rock_057.glb")
-    return tmp_path / "game", tmp_path / "out"
 
 
 @pytest.mark.parametrize(
@@ -171,9 +150,9 @@ def test_upper_and_lower_case(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("blocked", ["", "originals", "changes", "originals/DIGEST"])
 @pytest.mark.parametrize("by", ["file", "directory", "link", "dangling link"])
-def test_an_original_that_cannot_be_kept(blocked: str, by: str, edited: tuple[Path, Path], tmp_path: Path) -> None:
+def test_an_original_that_cannot_be_kept(blocked: str, by: str, places: tuple[Path, Path], tmp_path: Path) -> None:
     """The archive stays as it is, and nothing is written through a link."""
-    game, out = edited
+    game, out = places
     before = snapshot(game)
     place = game / VAULT / blocked.replace("DIGEST", before["static.rlb"])
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -202,8 +181,8 @@ def test_an_original_that_cannot_be_kept(blocked: str, by: str, edited: tuple[Pa
     assert list(elsewhere.iterdir()) == []
 
 
-def test_a_full_disk(edited: tuple[Path, Path], tmp_path: Path) -> None:
-    game, out = edited
+def test_a_full_disk(places: tuple[Path, Path], tmp_path: Path) -> None:
+    game, out = places
     size = sum(p.stat().st_size for p in game.rglob("*") if p.is_file()) + (700 << 10)
     for room in (8, 40, 120, 200):  # for nothing, for the folder, for the original, for half
         full = in_namespace(
@@ -232,8 +211,8 @@ def test_a_full_disk(edited: tuple[Path, Path], tmp_path: Path) -> None:
         assert full.stdout.endswith("restored\n"), said
 
 
-def test_a_disk_that_is_read_only(edited: tuple[Path, Path], tmp_path: Path) -> None:
-    game, out = edited
+def test_a_disk_that_is_read_only(places: tuple[Path, Path], tmp_path: Path) -> None:
+    game, out = places
     done = in_namespace(
         """
         mkdir -p "$3/disk"; mount -t tmpfs tmpfs "$3/disk" || exit 77
@@ -252,8 +231,8 @@ def test_a_disk_that_is_read_only(edited: tuple[Path, Path], tmp_path: Path) -> 
     assert done.stdout.endswith("nothing was changed here\nstatus 0\nsame\n"), said
 
 
-def test_permissions_are_kept(edited: tuple[Path, Path], tmp_path: Path) -> None:
-    game, out = edited
+def test_permissions_are_kept(places: tuple[Path, Path], tmp_path: Path) -> None:
+    game, out = places
     (game / "static.rlb").chmod(0o640)
     assert run("gltf2msh", out, "--game", game, "--in-place").returncode == 0
     assert (game / "static.rlb").stat().st_mode & 0o777 == 0o640
@@ -267,9 +246,9 @@ def test_permissions_are_kept(edited: tuple[Path, Path], tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("kind", ["symbolic", "hard"])
-def test_links_are_not_written_through(kind: str, edited: tuple[Path, Path], tmp_path: Path) -> None:
+def test_links_are_not_written_through(kind: str, places: tuple[Path, Path], tmp_path: Path) -> None:
     """The other name keeps what it had, and the user is informed."""
-    game, out = edited
+    game, out = places
     picture = tmp_path / "wall.png"
     Image.new("RGB", (4, 4), "red").save(picture)
     for name, arguments in (
@@ -297,10 +276,10 @@ def test_links_are_not_written_through(kind: str, edited: tuple[Path, Path], tmp
 
 @pytest.mark.parametrize("by", ["directory", "link"])
 def test_what_was_written_in_place_cannot_be_noted(
-    by: str, edited: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    by: str, places: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing is written: nobody could take it back."""
-    game, out = edited
+    game, out = places
     before = snapshot(game)
     history, other = game / VAULT / "edits.jsonl", tmp_path / "other"
     history.parent.mkdir()

@@ -3,8 +3,6 @@
 import shutil
 from pathlib import Path
 
-import pytest
-
 from msh_gltf.converter import cli
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import read_nres, write_nres
@@ -12,23 +10,14 @@ from msh_gltf.converter.formats.nres_edits import add_entry, replace_entry
 from msh_gltf.converter.formats.wear import read_wear_names
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.open_files import read_msh
-from tests.converter.game.test_import_run import back, move, same_but_for
+from tests.converter.game.test_import_run import back, game, move, out, same_but_for
 from tests.support.corpus import DATA
-from tests.support.game import WEAR, make_game, snapshot, write
+from tests.support.game import WEAR, snapshot, write
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.runs import call
 from tests.support.vault import as_another_output, original
 
-
-@pytest.fixture
-def game(tmp_path: Path) -> Path:
-    return make_game(tmp_path / "game")
-
-
-@pytest.fixture
-def out(game: Path, tmp_path: Path) -> Path:
-    assert call(cli.msh2gltf, game, "-o", tmp_path / "out", "-q") == 0
-    return tmp_path / "out"
+__all__ = ["game", "out"]
 
 
 def test_a_new_gltf_becomes_an_entry(game: Path, out: Path, tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 import base64
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,24 +14,15 @@ from msh_gltf.converter.formats.material import read_material
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.texture import read_texm
 from msh_gltf.converter.formats.wear import read_wear_names
-from tests.converter.game.test_library_edits import TURRETS, Edit, colour, png
+from tests.converter.game.test_library_edits import TURRETS, Edit, colour, made, png
 from tests.support.gltf_edit import Editable
 from tests.support.runs import run
 
-ROOT = Path(__file__).resolve().parents[3]
+__all__ = ["made"]
 Json = dict[str, Any]
 MEANT = "Material.lib has this material already, and its colours and picture count, not the file's"
 BRICK = np.random.default_rng(19).integers(0, 256, (16, 32, 4), np.uint8)
 BRICK[..., 3] = 255
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("made")
-    script = [sys.executable, ROOT / "examples/make_game.py", folder / "GAME"]
-    subprocess.run(script, check=True, capture_output=True)
-    assert run("msh2gltf", folder / "GAME", "-o", folder / "out", "-q").returncode == 0
-    return folder
 
 
 class NewEdit(Edit):
