@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, get_type_hints
 
 import bpy
-from bpy.props import FloatProperty, IntProperty, PointerProperty, StringProperty
+from bpy.props import BoolProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
 
 from .check import MSH_OT_check
 from .converter.scene.extras import NodeExtras
@@ -17,17 +17,18 @@ _PROPERTIES = {float: FloatProperty, str: StringProperty}
 
 
 class Field(NamedTuple):
-    """A field: of which kind of object, its key, its name and tooltip."""
+    """A field: of which kind of object, its key, its name and tooltip; of a word of flags the one bit that it is."""
 
     kind: str
     key: str
     label: str
     tip: str
+    bit: int = 0
 
     @property
     def name(self) -> str:
         """What the property is called."""
-        return f"{self.kind}_{self.key}"
+        return f"{self.kind}_{self.key}" + (f"_{self.bit}" if self.bit else "")
 
     @property
     def type(self) -> type:
@@ -36,7 +37,7 @@ class Field(NamedTuple):
 
     def property(self) -> Any:
         """The property of Blender, which reads and writes the custom property."""
-        make = _PROPERTIES.get(self.type, IntProperty)
+        make = BoolProperty if self.bit else _PROPERTIES.get(self.type, IntProperty)
         # Blender takes functions, no methods
         return make(
             name=self.label,
@@ -54,10 +55,14 @@ class Field(NamedTuple):
 
     def _get(self, group: bpy.types.PropertyGroup) -> Any:
         found = self.value(group.id_data)
-        return self.type() if found is None else found
+        found = self.type() if found is None else found
+        return bool(found & self.bit) if self.bit else found
 
     def _set(self, group: bpy.types.PropertyGroup, value: Any) -> None:
         one = group.id_data
+        if self.bit:
+            word = self.value(one) or 0
+            value = word | self.bit if value else word & ~self.bit
         there = one if self.key in one or self.key == "tri_flags" else one["msh"]
         there[self.key] = value
         if self.key == "attach":
@@ -88,11 +93,12 @@ FIELDS = (
     Field("route", "route", "Number", "The number by which the mission names the route"),
     Field("node", "flags", "Flags", "The flags of the node, a 16-bit word"),
     Field(
-        "node",
-        "tri_flags",
-        "Triangle Flags",
-        "Of all its triangles; 2: floor, 4: foliage, 16: door, 32: glass; 0: kept",
+        "node", "tri_flags", "Triangle Flags", "Flags of all its triangles, a sum; 0: those that they have"
     ),
+    Field("node", "tri_flags", "Floor", "Units walk on its triangles", 2),
+    Field("node", "tri_flags", "Foliage", "Shots and movers pass its triangles", 4),
+    Field("node", "tri_flags", "Door", "Its triangles are the leaf of a door", 16),
+    Field("node", "tri_flags", "Glass", "Its triangles are glass", 32),
     Field("point", "flags", "Flags", "The flags of the control point"),
 )
 MshFields = type(

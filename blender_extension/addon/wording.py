@@ -37,9 +37,7 @@ WORDS = {
         " if it was read wrongly, or tick Rebuild Everything"
     ),
     "--dialect ": "the dialect ",
-    "rebuild it without its sidecar (--no-sidecar), which writes one": (
-        "export it with Rebuild Everything ticked, which writes one"
-    ),
+    "rebuild it with --no-sidecar, which writes one": "export it with Rebuild Everything ticked, which writes one",
     "rebuild the model with --no-sidecar": "export it with Rebuild Everything ticked",
     "rebuild the whole model with --no-sidecar": "export it with Rebuild Everything ticked",
     " (--no-sidecar makes a new model of the file as it is)": "",

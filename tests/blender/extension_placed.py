@@ -74,6 +74,10 @@ def fielded(out):
     gun = bpy.data.objects["gun"]
     facts["node"] = [field.key for field in fields.fields_of(gun)]
     gun.msh_fields.node_tri_flags = 4
+    gun.msh_fields.node_tri_flags_32 = True
+    gun.msh_fields.node_tri_flags_4 = False
+    facts["boxes"] = [gun["tri_flags"], gun.msh_fields.node_tri_flags_32, gun.msh_fields.node_tri_flags_4]
+    gun.msh_fields.node_tri_flags = 4
     facts["typed"] = gun["tri_flags"]
     return facts
 

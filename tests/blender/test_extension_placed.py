@@ -80,7 +80,8 @@ def test_fields_are_the_custom_properties(seen: Seen) -> None:
     facts = seen.facts["fielded"]
     assert facts["fields"] == ["path", "clan", "logical_id", "start", "host", "vertex"]
     assert facts["component"] == ["key", "attach", "class", "label"]
-    assert facts["node"] == ["flags", "tri_flags"]
+    assert facts["boxes"] == [32, True, False]
+    assert facts["node"] == ["flags", *["tri_flags"] * 5]
     assert (facts["was"], facts["typed"]) == (102, 4)
     assert any("logical_id 102 became 500" in row[-1] for row in facts["report"]["rows"]), facts["report"]
 
