@@ -144,7 +144,8 @@ def _read(identified: Identified, stored: Scene | None, options: ImportOptions) 
             f"if it was made slower or faster, --fps {imported.fps:g} makes it so"
         )
     out = rate.apply(timing, length)
-    if stored is None and None not in (length, out.frame_count) and length != out.frame_count:
+    exported = stored is not None and length == stored.frame_count  # who changes keys may leave what was stated
+    if not exported and None not in (length, out.frame_count) and length != out.frame_count:
         frames = plural(out.frame_count or 0, "frame")
         imported.report.warnings.append(f"the clip has {frames}, though the file states {length}")
         imported.report.concerns(["clip"], "clip")

@@ -21,7 +21,7 @@ from ..numeric.quantize import to_bytes, to_linear
 from .coordinates import cell_of
 from .material_rows import Created
 from .materials import without_loss
-from .new_materials import NO_SUCH_VALUE, NewMaterial, new_material, picture_of, unchosen
+from .new_materials import LIGHT_FOLLOWS, NO_SUCH_VALUE, NewMaterial, new_material, picture_of, unchosen
 
 #: Of numbers that no entry stores.
 _NOISE = 1e-3
@@ -39,7 +39,6 @@ _LIGHT_FROM_ELSEWHERE = (
     "what shines there is the lightmap or the way it is blended, not the material's own light",
     "edit lightmap.lib (docs/materials.md)",
 )
-LIGHT_FOLLOWS = ("a material's own light goes through its picture", "use the same picture for both")
 _PICTURE_KEPT = (
     "materials keep their picture, and so does what else uses it",
     "paint over the picture, or assign another one (docs/materials.md)",

@@ -16,6 +16,7 @@ from ..numeric.quantize import colour_of_row
 from ..options import ImportOptions
 from ..scene.scene import ImportedScene, Node, Scene
 from .materials import same_materials
+from .new_materials import HARMLESS
 from .nodes import Identified
 from .plan import Plan, compare_parts
 from .poses import PoseChanges
@@ -155,16 +156,18 @@ def lost_without_sidecar(given: ImportedScene) -> list[NotApplied]:
 
 
 def _recoloured(given: ImportedScene) -> list[NotApplied]:
-    """Materials that were exported in the colour of their row, and have another one now."""
+    """Materials that were exported in the colour of their row, and look otherwise now."""
     out = []
     for material, extras, surface in zip(given.materials, given.material_extras, given.surfaces, strict=False):
         if material.row < 0 or "material" in extras:  # foreign, or coloured by a game's library
             continue
         shown = (*colour_of_row(material.row), 1.0)
-        if surface.picture or np.abs(np.array(surface.colour) - shown).max() > _COLOUR_NOISE:
+        there = surface.picture is not None or surface.light is not None or {*surface.others} - {*HARMLESS}
+        more = there or any(surface.emission) or surface.alpha_mode != "OPAQUE"
+        if more or np.abs(np.array(surface.colour) - shown).max() > _COLOUR_NOISE:
             edit = NotApplied(
                 where=f"material {printable(material.name)!r}",
-                what="has another colour or a picture",
+                what="has another colour, or a picture, light, alpha or extensions",
                 why="a model has but the names of its materials, and no game was at hand",
                 instead="keep the .msh-sidecar beside the file, and export with the game at hand",
             )

@@ -8,7 +8,7 @@ the entries.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
@@ -25,7 +25,8 @@ from ..scene.scene import ImportedScene, Material, Scene
 #: Metallic and roughness that nobody chose: of glTF, of Blender's new materials, of msh2gltf.
 _UNCHOSEN = ((1.0, 1.0), (0.0, 0.5), (0.0, 0.9))
 #: Extensions that state what nobody chose: Blender writes them for materials of other programs.
-_HARMLESS = ("KHR_materials_ior", "KHR_materials_specular")
+HARMLESS = ("KHR_materials_ior", "KHR_materials_specular")
+LIGHT_FOLLOWS = ("a material's own light goes through its picture", "use the same picture for both")
 NO_SUCH_VALUE = ("materials of the game have no such value", "use the colour, alpha, emission or picture")
 
 
@@ -136,7 +137,12 @@ def materials_of_model(given: ImportedScene, scene: Scene) -> list[NewMaterial]:
         if material.row >= 0 and surface is not None and not surface.definition:
             surface = None  # exported without a game, in the colour of its row
         where = f"material {printable(material.name)!r}"
-        out[name.casefold()] = new_material(name, where, surface)
+        new = out[name.casefold()] = new_material(name, where, surface)
+        plain = surface is not None and surface.picture is not None and surface.light is None
+        if plain and any(new.values["light"]) and "up" not in given.info:  # an OBJ has no picture of light
+            why, instead = LIGHT_FOLLOWS
+            line = NotApplied(where=where, what="shines in one colour", why=why, instead=instead)
+            out[name.casefold()] = replace(new, not_applied=(*new.not_applied, line))
     return list(out.values())
 
 
@@ -163,7 +169,7 @@ def picture_of(shown: FilePicture, where: str) -> tuple[NewPicture | None, list[
 
 def _unheld(surface: Surface[FilePicture], where: str) -> list[NotApplied]:
     """Report what of a new material no material of the game holds."""
-    what = [name for name in surface.others if name not in _HARMLESS]
+    what = [name for name in surface.others if name not in HARMLESS]
     if not unchosen(surface):
         what.append(f"metallic {surface.metallic:.3g}, roughness {surface.roughness:.3g}")
     if _is_lightmap(surface.light, surface.picture):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.looks import LIGHT_FOLLOWS
+from ..edits.new_materials import LIGHT_FOLLOWS
 from ..errors import plural, printable
 from ..findings import Kind
 from ..scene.part_names import cell_title

@@ -113,7 +113,10 @@ def differences_of_model(
             names |= {of.casefold()} if name.casefold() in names else set()
     shown = file.shown(frames)
     if written.looks is not None:
-        shown.looks, result.looks = looks_of_file(seen.surfaces), written.looks.of(scene.materials)
+        shown.looks, result.looks = (
+            looks_of_file(seen.surfaces, of_obj="up" in seen.info),
+            written.looks.of(scene.materials),
+        )
     found = take_levels(result, written.levels)
     comparison = Comparison(shown, result, absent)
     found += comparison.run()

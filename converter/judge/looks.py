@@ -75,9 +75,10 @@ def _same(mine: FilePicture | ShownPicture | str | None, theirs: FilePicture | S
     return same_picture(mine, theirs) if isinstance(theirs, ShownPicture) else mine.pixels() == theirs
 
 
-def looks_of_file(surfaces: Sequence[Surface[FilePicture]]) -> list[Look]:
-    """Return the looks of the materials of a file."""
-    return [_look(surface) for surface in surfaces]
+def looks_of_file(surfaces: Sequence[Surface[FilePicture]], *, of_obj: bool = False) -> list[Look]:
+    """Return the looks of the materials of a file; an OBJ does not say what light goes through."""
+    looks = [_look(surface) for surface in surfaces]
+    return [replace(look, lit=None) for look in looks] if of_obj else looks
 
 
 def named(names: Sequence[str]) -> list[Material]:

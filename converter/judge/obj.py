@@ -42,7 +42,7 @@ def differences_of_obj(
         cockpit = np.array([written.nodes[node].cockpit for node in node_of], np.bool_)
         result.cells = {cell: found.select(~cockpit[found.owner])}
     if looks is not None:
-        file.looks, result.looks = looks_of_file(seen.surfaces), looks.of(written.materials)
+        file.looks, result.looks = looks_of_file(seen.surfaces, of_obj=True), looks.of(written.materials)
     comparison = Comparison(file, result)
     comparison.cell(cell)
     return comparison.found

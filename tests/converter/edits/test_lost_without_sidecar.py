@@ -141,3 +141,16 @@ def test_a_part_may_be_called_after_its_node_as_that_was_called(tmp_path: Path) 
     names = {node["name"] for node in Editable(tmp_path / "again.glb").json["nodes"]}
     assert "another.stage2.level1" in names
     assert "another.level1" not in names
+
+
+@pytest.mark.parametrize(
+    "look", [{"emissiveFactor": [1, 0.5, 0.25]}, {"alphaMode": "MASK"}, {"extensions": {"KHR_materials_unlit": {}}}]
+)
+def test_every_look_of_a_material_without_a_game_is_named(look: dict[str, object], tmp_path: Path) -> None:
+    """It was exported in the colour of its row; no ``Material.lib`` is at hand."""
+    path = to_gltf(WALKER, tmp_path / "m.glb")
+    document = Editable(path)
+    document.json["materials"][document.primitives()[0]["material"]] |= look
+    assert [one.what for one in alone(document.save(path)).not_applied] == [
+        "has another colour, or a picture, light, alpha or extensions"
+    ]
