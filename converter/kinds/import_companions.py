@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..edits.controller import (
     NamedController,
     above,
+    by_row,
     carried_nodes,
     changed_frames,
     clip_warnings,
@@ -133,7 +134,7 @@ def import_unseen(
         node_of = {k: node for k, node in stated.items() if k < len(before.nodes)}
         known = before, changed_frames(before, scene, node_of, identified.turn_noise)
     for named in found:
-        out.warnings.extend(unseen_warnings(named, given.info, scene, kinds, known))
+        out.warnings.extend(unseen_warnings(named, given.info, by_row(scene, rows), kinds, known))
     states = given.info.get("states", "")
     if states and not found:
         late = late_states(states, scene.frame_count - 1)
@@ -176,7 +177,7 @@ def import_clip(
 
     Args:
         out: the result; its warnings grow.
-        stored, edited: the sidecar's scene and the file's.
+        stored, edited: the sidecar's scene and the file's, by rows.
         frames: at which a node stands otherwise.
     """
     shorter = edited.tracks and edited.frame_count < stored.frame_count

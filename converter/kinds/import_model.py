@@ -11,6 +11,7 @@ from ..checks.model import require_valid
 from ..checks.model_tables import batch_window, triangle_mutual
 from ..checks.recover import checked_model, put_back, refuse_edit
 from ..edits.clips import choose_clip
+from ..edits.controller import by_row
 from ..edits.looks import UNRECORDED, SurfaceEdits, compare_surfaces
 from ..edits.material_rows import WearEdit, settle_materials
 from ..edits.model import compare_model, lost_without_sidecar, refuse_legacy
@@ -152,10 +153,10 @@ def import_edited(
     rows: Mapping[int, int] = identified.stored_of
     numbered = numbered_files(about, gltf if imported.placed is None else None)
     controllers = numbered.controllers()
-    import_clip(out, controllers, scene, identified.scene, poses.frames)
     if edited:
         built = _rebuild(out, plan, stored, options)
         rows = built.rows
+    import_clip(out, controllers, scene, by_row(identified.scene, rows), poses.frames)
     import_nodes(out, controllers, identified, numbered, scene, rows)
     if edited and _moves_triangles(plan):
         import_triangles(out, numbered, model, built.model, rows_now(identified, rows, scene))
