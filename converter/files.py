@@ -10,7 +10,7 @@ import stat
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -148,6 +148,16 @@ def _read_part(path: str, before: Stamp, start: int, size: int) -> bytes:
     if now != before or len(data) != size:
         raise ConversionError("changed while it was read", file=path, code=UNREADABLE.code, hint="run it again")
     return data
+
+
+def in_any_case(folder: Path, names: Sequence[str]) -> Path:
+    """Return the path below a folder by names in any case, as the game reads them; what is not there as it is named."""
+    for name in names:
+        there: list[str] = []
+        with contextlib.suppress(OSError):
+            there = sorted(path.name for path in folder.iterdir() if path.name.lower() == name.lower())
+        folder = folder / (name if name in there or not there else there[0])
+    return folder
 
 
 def stamp(path: str | Path) -> Stamp:

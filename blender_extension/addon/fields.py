@@ -92,9 +92,7 @@ FIELDS = (
     Field("lode", "found", "Found", "Whether the lode is known from the start"),
     Field("route", "route", "Number", "The number by which the mission names the route"),
     Field("node", "flags", "Flags", "The flags of the node, a 16-bit word"),
-    Field(
-        "node", "tri_flags", "Triangle Flags", "Flags of all its triangles, a sum; 0: those that they have"
-    ),
+    Field("node", "tri_flags", "Triangle Flags", "Flags of all its triangles, a sum; 0: those that they have"),
     Field("node", "tri_flags", "Floor", "Units walk on its triangles", 2),
     Field("node", "tri_flags", "Foliage", "Shots and movers pass its triangles", 4),
     Field("node", "tri_flags", "Door", "Its triangles are the leaf of a door", 16),

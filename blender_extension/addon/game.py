@@ -15,6 +15,7 @@ from bpy.props import IntProperty, StringProperty
 from bpy_extras.io_utils import ExportHelper
 
 from .converter.errors import ConversionError, plural, printable
+from .converter.files import in_any_case
 from .converter.game.edits import GameEdits
 from .converter.game.undo import Status, status, undo
 from .converter.game.vault import find_root
@@ -42,22 +43,8 @@ def find_again(context: bpy.types.Context, folder: str = "", known: str | None =
         folders = folders or game_folders(context)
     parts = PureWindowsPath(known).parts  # takes the slashes of both
     below = [parts[start:] for start in range(1, len(parts))]
-    found = (_file_below(Path(one), names) for one in folders for names in below)
-    return next((path for path in found if path is not None), None)
-
-
-def _file_below(folder: Path, names: tuple[str, ...]) -> Path | None:
-    """A file by its path from a folder; names in any case, as the game reads them."""
-    for name in names:
-        try:
-            there = sorted(path.name for path in folder.iterdir())
-        except OSError:
-            return None
-        same = [one for one in there if one.lower() == name.lower()]
-        if not same:
-            return None
-        folder /= name if name in same else same[0]
-    return folder if folder.is_file() else None
+    found = (in_any_case(Path(one), names) for one in folders for names in below)
+    return next((path for path in found if path.is_file()), None)
 
 
 def require_file(context: bpy.types.Context, folder: str = "") -> Path:

@@ -20,7 +20,7 @@ from typing import Any
 from ...exporters.gltf_file import png_bytes
 from .. import __version__
 from ..errors import ConversionError, Malformed, printable, reason_of, shortened
-from ..files import read_json
+from ..files import in_any_case, read_json
 from ..findings import Finding
 from ..formats.kinds import SCENE_KINDS, Kind, assembly_kind, content_kind, entry_kind
 from ..formats.names import escape, readable
@@ -282,15 +282,11 @@ def install(edits: GameEdits, mod: Mod) -> None:
 
 def _in_game(edits: GameEdits, change: Change) -> str:
     """A file of a mod as the game calls it; folders and files in any case."""
-    root, found = edits.vault.root, Path()
+    root = edits.vault.root
     inside(root, change.file)  # nothing outside
-    for part in PurePosixPath(change.file).parts:
-        here = root / found
-        names = sorted(path.name for path in here.iterdir()) if here.is_dir() else []
-        same = [name for name in names if name.lower() == part.lower()]
-        found = found / (part if part in names or not same else same[0])
-    file = found.as_posix()
-    if change.before and not (root / found).is_file():
+    found = in_any_case(root, PurePosixPath(change.file).parts)
+    file = found.relative_to(root).as_posix()
+    if change.before and not found.is_file():
         raise ConversionError(
             "the game has no such file, which the mod changes",
             file=printable(change.file),
