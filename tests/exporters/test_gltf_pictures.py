@@ -68,6 +68,16 @@ def snapshot(folder: Path) -> dict[str, bytes]:
     }
 
 
+def change_texture(game: Path, name: str, at: int = -1) -> None:
+    """Another byte in the pixels of a texture of the game."""
+    library = read_nres(read_file(game / "Textures.lib"), "")
+    index = library.find(name)
+    assert index is not None
+    data = bytearray(library.entries[index].payload)
+    data[at] ^= 0xFF
+    (game / "Textures.lib").write_bytes(write_nres(replace_entry(library, index, bytes(data))))
+
+
 def test_one_set_of_pictures_for_a_run(game: Path, tmp_path: Path) -> None:
     out, recorded = tmp_path / "out", truth()
     assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
@@ -115,18 +125,12 @@ def test_a_repeated_run_keeps_edited_pictures(game: Path, tmp_path: Path) -> Non
     assert edited.read_bytes() != mine
 
     # a texture that changes in the game: its picture and what uses it
-    library = read_nres(read_file(game / "Textures.lib"), "")
-    index = library.find(edited.stem)
-    assert index is not None
-    data = bytearray(library.entries[index].payload)
-    data[-1] ^= 0xFF
-    (game / "Textures.lib").write_bytes(write_nres(replace_entry(library, index, bytes(data))))
+    change_texture(game, edited.stem)
     models, textures = counts()
     assert models["converted"] >= 1
     assert textures == {"unchanged": number - 1, "converted": 1}
     edited.write_bytes(mine)
-    data[-2] ^= 0xFF
-    (game / "Textures.lib").write_bytes(write_nres(replace_entry(library, index, bytes(data))))
+    change_texture(game, edited.stem, -2)
     assert counts(code=1)[1] == {"unchanged": number - 1, "failed": 1}
     assert edited.read_bytes() == mine
 
@@ -441,12 +445,7 @@ def test_pictures_that_were_saved_unchanged(game: Path, tmp_path: Path) -> None:
 def test_a_texture_that_changed_in_the_game(game: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     painted = painted_game(game, out, "tex_012.0")
-    library = read_nres(read_file(game / "Textures.lib"), "")
-    index = library.find(painted.stem)
-    assert index is not None
-    data = bytearray(library.entries[index].payload)
-    data[-1] ^= 0xFF
-    (game / "Textures.lib").write_bytes(write_nres(replace_entry(library, index, bytes(data))))
+    change_texture(game, painted.stem)
     result = run("gltf2msh", out, "--game", game, "-o", tmp_path / "new")
     assert result.returncode == 1
     assert "has changed since it was converted" in result.stdout

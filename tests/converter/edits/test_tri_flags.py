@@ -193,21 +193,6 @@ def test_triangles_keep_their_flags_where_two_objects_swap_meshes(tmp_path: Path
     assert model.triangles.tobytes() == source.triangles.tobytes()
 
 
-def test_a_new_object_states_flags(tmp_path: Path) -> None:
-    def edit(document: Editable) -> None:
-        mesh = json.loads(json.dumps(document.json["meshes"][0]))
-        attributes = mesh["primitives"][0]["attributes"]
-        attributes["POSITION"] = document.add(document.arrays[attributes["POSITION"]] * 2)
-        document.json["meshes"].append({"name": "new", "primitives": mesh["primitives"]})
-        nodes = document.json["nodes"]
-        nodes.append({"name": "new", "mesh": len(document.json["meshes"]) - 1})
-        nodes[-1]["extras"] = {"tri_flags": 2}
-        document.json["scenes"][0]["nodes"].append(len(nodes) - 1)
-
-    out = edited(tmp_path, PLANT, edit)
-    assert set(flags_in(out.new, len(out.new.nodes) - 1, 0, 0)) == {2}
-
-
 def test_flags_come_through_a_rebuild_without_a_sidecar(tmp_path: Path) -> None:
     path, name, row = uniform(tmp_path)
     model = parse(import_gltf(path, None, ALONE).data)
@@ -278,21 +263,22 @@ def test_flags_stay_with_moved_triangles(tmp_path: Path) -> None:
     assert flags_in(out.new, row, lod, group) == flags_in(out.old, row, lod, group)[1:]
 
 
-def test_new_objects_of_one_mesh_state_flags_of_their_own(tmp_path: Path) -> None:
+@pytest.mark.parametrize("values", [(2,), (2, 4)])
+def test_new_objects_of_one_mesh_state_flags_of_their_own(values: tuple[int, ...], tmp_path: Path) -> None:
     def edit(document: Editable) -> None:
         mesh = json.loads(json.dumps(document.json["meshes"][0]))
         attributes = mesh["primitives"][0]["attributes"]
         attributes["POSITION"] = document.add(document.arrays[attributes["POSITION"]] * 2)
         document.json["meshes"].append({"name": "new", "primitives": mesh["primitives"]})
         nodes = document.json["nodes"]
-        for value in (2, 4):
+        for value in values:
             nodes.append({"name": f"new{value}", "mesh": len(document.json["meshes"]) - 1})
             nodes[-1]["extras"] = {"tri_flags": value}
             document.json["scenes"][0]["nodes"].append(len(nodes) - 1)
 
     out = edited(tmp_path, PLANT, edit)
-    last = len(out.new.nodes) - 1
-    assert [set(flags_in(out.new, row, 0, 0)) for row in (last - 1, last)] == [{2}, {4}]
+    rows = range(len(out.new.nodes) - len(values), len(out.new.nodes))
+    assert [set(flags_in(out.new, row, 0, 0)) for row in rows] == [{value} for value in values]
 
 
 @pytest.mark.plants_faults

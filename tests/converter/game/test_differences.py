@@ -19,9 +19,9 @@ from msh_gltf.converter.formats.mission import read_mission, write_mission
 from msh_gltf.converter.formats.wear import WEAR_TYPE
 from msh_gltf.converter.game.differences import apply, difference, digests, overlap, touched
 from msh_gltf.converter.game.merge import Conflict
-from msh_gltf.converter.game.packing import UNPACKED_FLOOR, Packed, decode_delta, pack, repeats_base, unpack
-from msh_gltf.converter.game.split import Table, split
-from msh_gltf.converter.game.table_changes import make_exactly, unpack_changes
+from msh_gltf.converter.game.packing import UNPACKED_FLOOR, Packed, pack, repeats_base
+from msh_gltf.converter.game.split import split
+from tests.converter.game.mod_rows import bare
 from tests.support.areal_edits import inner, own
 from tests.support.areals import sample
 from tests.support.assembled_game import GameParts
@@ -50,27 +50,6 @@ def edited() -> list[tuple[bytes, bytes]]:
     out.append((write_areal_map(areals), write_areal_map(replace_polygons(areals, smaller))))
     more = replace(mission, objects=[*mission.objects, mission.objects[1]])
     out.append((write_mission(mission), write_mission(more)))
-    return out
-
-
-def bare(diff: bytes, before: bytes) -> list[bytes]:
-    """What a difference makes of its base set to zero, and what it holds."""
-    packed = unpack(diff)
-    if packed.description["kind"] != "tables":
-        return [decode_delta(packed.payload, bytes(len(before)), packed.size)]
-    changes = unpack_changes(packed.description, packed.payload)
-    parts = split(changes.content, before)
-    out = [bytes(packed.payload)]
-    for key, change in changes.rows.items():
-        table = parts.tables[key]
-        sizes = None if change.stride else tuple(map(len, table.lines))
-        zeros = Table(bytes(len(table.data)), change.stride, sizes)
-        out.append(change.written(zeros, np.ones(len(change.rows), np.bool_)))
-    for key, blob in changes.blobs.items():
-        out.append(decode_delta(blob.delta, bytes(len(parts.tables[key].data)), blob.size))
-    made = make_exactly(replace(changes, layout=b""), before, 0)
-    if changes.layout:
-        out.append(decode_delta(changes.layout, bytes(len(made)), packed.size))
     return out
 
 
