@@ -1,10 +1,35 @@
 """Targets of the readers of registries, units and missions."""
 
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from tests.fuzz.engine import Target
 from tests.fuzz.mutate import mutate_bytes, mutate_nres
 from tests.fuzz.targets import read_container
+
+Pair = tuple[Callable[[bytes], Any], Callable[[Any], None]]
+
+
+def _and_back(module: str, what: str, label: str | None, use: Callable[[Any], object] = lambda value: None) -> Pair:
+    """Read a file, write what was read, and ask it more.
+
+    Args:
+        module: of the format, which has ``read_WHAT`` and ``write_WHAT``.
+        label: what messages call the file; ``None``: it is read from a container.
+    """
+
+    def first(data: bytes) -> Any:
+        read = getattr(import_module(f"msh_gltf.converter.formats.{module}"), f"read_{what}")
+        return data, read(read_container(data)) if label is None else read(data, label)
+
+    def rest(opened: Any) -> None:
+        data, value = opened
+        write = getattr(import_module(f"msh_gltf.converter.formats.{module}"), f"write_{what}")
+        assert write(value) == data, "the bytes do not come back"
+        use(value)
+
+    return first, rest
 
 
 def _registry_seeds() -> list[bytes]:
@@ -15,17 +40,7 @@ def _registry_seeds() -> list[bytes]:
     return [registry({"a": ("STAT", rows)}), registry({**chain, "k5": ("EXTO", rows)})]
 
 
-def _registry(data: bytes) -> Any:
-    from msh_gltf.converter.formats.registry import read_registry
-
-    return data, read_registry(read_container(data))
-
-
-def _registry_rest(opened: Any) -> None:
-    from msh_gltf.converter.formats.registry import write_registry
-
-    data, registry = opened
-    assert write_registry(registry) == data, "the bytes do not come back"
+def _use_registry(registry: Any) -> None:
     list(registry.check())
     for key in [*registry.keys()[:8], "K0"]:
         registry.resolve(key)
@@ -38,17 +53,7 @@ def _unit_seeds() -> list[bytes]:
     return [unit([("a", 0, -1, 0)]), unit(parts)]
 
 
-def _unit(data: bytes) -> Any:
-    from msh_gltf.converter.formats.unit import read_unit
-
-    return data, read_unit(data, "x.dat")
-
-
-def _unit_rest(opened: Any) -> None:
-    from msh_gltf.converter.formats.unit import write_unit
-
-    data, unit = opened
-    assert write_unit(unit) == data, "the bytes do not come back"
+def _use_unit(unit: Any) -> None:
     for row in range(len(unit)):
         _ = unit.key(row), unit.label(row), unit.is_shown(row), unit.parents[row]
 
@@ -59,17 +64,7 @@ def _mission_seeds() -> list[bytes]:
     return [mission(), *(full_mission(version) for version in (10, 8, 5, 2))]
 
 
-def _mission(data: bytes) -> Any:
-    from msh_gltf.converter.formats.mission import read_mission
-
-    return data, read_mission(data, "data.tma")
-
-
-def _mission_rest(opened: Any) -> None:
-    from msh_gltf.converter.formats.mission import write_mission
-
-    data, mission = opened
-    assert write_mission(mission) == data, "the bytes do not come back"
+def _use_mission(mission: Any) -> None:
     _ = mission.map, mission.hosts()
     for placed in mission.objects:
         _ = placed.reference, placed.title, placed.host, placed.scale
@@ -109,34 +104,8 @@ def _footing_seeds() -> list[bytes]:
     return [ring(n) + bytes(8 * n) + ring(m) for n, m in ((0, 0), (3, 4), (6, 1))]
 
 
-def _footing(data: bytes) -> Any:
-    from msh_gltf.converter.formats.model_parts import read_footing
-
-    return data, read_footing(data, "x.bas")
-
-
-def _footing_rest(opened: Any) -> None:
-    from msh_gltf.converter.formats.model_parts import write_footing
-
-    data, footing = opened
-    assert write_footing(footing) == data, "the bytes do not come back"
-
-
 def _properties_seeds() -> list[bytes]:
     return [n.to_bytes(4, "little") + bytes(76 * n) for n in (0, 1, 5)]
-
-
-def _properties(data: bytes) -> Any:
-    from msh_gltf.converter.formats.model_parts import read_node_properties
-
-    return data, read_node_properties(data, "x.ndp")
-
-
-def _properties_rest(opened: Any) -> None:
-    from msh_gltf.converter.formats.model_parts import write_node_properties
-
-    data, records = opened
-    assert write_node_properties(records) == data, "the bytes do not come back"
 
 
 def _controller_seeds() -> list[bytes]:
@@ -146,29 +115,24 @@ def _controller_seeds() -> list[bytes]:
     return [controller(), walker(3), controller(channels=[channel(1), channel(0)], components=parts)]
 
 
-def _controller(data: bytes) -> Any:
-    from msh_gltf.converter.formats.controller import read_controller
-
-    return data, read_controller(data, "x.ctl")
-
-
-def _controller_rest(opened: Any) -> None:
+def _use_controller(controller: Any) -> None:
     from msh_gltf.converter.checks.controller import Facts, check_controller
-    from msh_gltf.converter.formats.controller import ranges_of, with_nodes, write_controller
+    from msh_gltf.converter.formats.controller import ranges_of, with_nodes
     from msh_gltf.converter.scene.controller import states_text
 
-    data, controller = opened
-    assert write_controller(controller) == data, "the bytes do not come back"
     list(check_controller(controller, Facts(3, 9, 2)))
     _ = ranges_of(controller), states_text(controller), with_nodes(controller, {0: 1})
 
 
+_REGISTRY = _and_back("registry", "registry", None, _use_registry)
+_CONTROLLER = _and_back("controller", "controller", "x.ctl", _use_controller)
+_PROPERTIES = _and_back("model_parts", "node_properties", "x.ndp")
 ASSEMBLY = [
-    Target("registry", _registry_seeds, mutate_nres, _registry, _registry_rest, 500),
-    Target("footing", _footing_seeds, mutate_bytes, _footing, _footing_rest, 500),
-    Target("controller", _controller_seeds, mutate_bytes, _controller, _controller_rest, 500),
-    Target("node_properties", _properties_seeds, mutate_bytes, _properties, _properties_rest, 500),
+    Target("registry", _registry_seeds, mutate_nres, *_REGISTRY, 500),
+    Target("footing", _footing_seeds, mutate_bytes, *_and_back("model_parts", "footing", "x.bas"), 500),
+    Target("controller", _controller_seeds, mutate_bytes, *_CONTROLLER, 500),
+    Target("node_properties", _properties_seeds, mutate_bytes, *_PROPERTIES, 500),
     Target("rsli", _rsli_seeds, mutate_bytes, _rsli, _rsli_rest, 500),
-    Target("unit", _unit_seeds, mutate_bytes, _unit, _unit_rest, 500),
-    Target("mission", _mission_seeds, mutate_bytes, _mission, _mission_rest, 1000),
+    Target("unit", _unit_seeds, mutate_bytes, *_and_back("unit", "unit", "x.dat", _use_unit), 500),
+    Target("mission", _mission_seeds, mutate_bytes, *_and_back("mission", "mission", "data.tma", _use_mission), 1000),
 ]

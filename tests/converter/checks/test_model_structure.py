@@ -21,18 +21,12 @@ def test_the_corpus_is_sound(sample) -> None:
     assert ("node-legacy" in codes) == sample.truth["legacy"]
 
 
-def edit(model: MshModel, stream: StreamType, row: int, **values: object) -> None:
-    if stream is StreamType.NODES:
-        table = model.nodes = model.nodes.copy()
-    elif stream is StreamType.SLOTS:
-        table = model.slots = model.slots.copy()
-    else:
-        table = model.streams[stream] = model.streams[stream].copy()
+def edit(model: MshModel, stream: StreamType, row: object, **values: object) -> None:
+    """Change fields of a row of a table; of one without fields, the row."""
+    table = model.streams[stream] = model.streams[stream].copy()
     for field, value in values.items():
-        if table.dtype.fields:
-            table[field][row] = value
-        else:
-            table[row] = value
+        where = table[field] if table.dtype.fields else table
+        where[row] = value
 
 
 S = StreamType

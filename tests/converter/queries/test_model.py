@@ -25,6 +25,7 @@ from msh_gltf.converter.queries.model import (
     world_bounds,
 )
 from msh_gltf.converter.scene.dialect import Dialect
+from tests.converter.checks.test_model_structure import edit
 from tests.support.corpus import every_sample, sample_called
 from tests.support.raw_model import V3, Raw, Row, all_hits, apply, cross, dot, minus, plus, times
 
@@ -46,17 +47,6 @@ def rows_of(walk) -> list[Row]:
         (*numbers, tuple(vertex))
         for *numbers, vertex in zip(*(c.tolist() for c in columns), walk.vertex.tolist(), strict=True)
     ]
-
-
-def change(model: MshModel, stream: StreamType, row, **values) -> None:
-    if stream is StreamType.SLOTS:
-        table = model.slots = model.slots.copy()
-    elif stream is StreamType.NODES:
-        table = model.nodes = model.nodes.copy()
-    else:
-        table = model.streams[stream] = model.streams[stream].copy()
-    for name, value in values.items():
-        table[name][row] = value
 
 
 MASKS = [(0, 0, 0, 0), (2, 0, 0, 0), (0, 2, 0, 0), (0x20, 0x10, 0, 0), (0, 0, 0x2000, 0)]
@@ -215,7 +205,7 @@ def test_an_incomplete_triple_advances_the_descriptor() -> None:
     start, _, batch, _ = raw.read(2, "<4H", 68 * slot)
     for cut in (1, 2):
         count = raw.read(13, "<H", 20 * batch + 8)[0] - cut
-        change(model, StreamType.BATCHES, batch, index_count=count)
+        edit(model, StreamType.BATCHES, batch, index_count=count)
         lod, group = divmod(place, 5)
         walk = walk_triangles(model, dialect, lod=lod, group=group, nodes=[node])
         fresh = Raw(model, True)
@@ -224,12 +214,12 @@ def test_an_incomplete_triple_advances_the_descriptor() -> None:
         assert second[0] == start + -(-count // 3)
         assert (walk.batch == batch).sum() == count // 3
         raw = fresh
-        change(model, StreamType.BATCHES, batch, index_count=count + cut)
+        edit(model, StreamType.BATCHES, batch, index_count=count + cut)
 
 
 def test_masks_see_32_bits_and_the_dialect() -> None:
     model, _, _ = rock()
-    change(model, StreamType.BATCHES, slice(None), word0=0x4, word2=0x8001)
+    edit(model, StreamType.BATCHES, slice(None), word0=0x4, word2=0x8001)
     for dialect, flags in ((Dialect.SPEC, 0x4), (Dialect.RETAIL, 0x80010004)):
         everything = len(walk_triangles(model, dialect).node)
         for mask in (0x4, 0x10000, 0x80000000, 0x80010004):
@@ -263,10 +253,10 @@ def test_rows_past_res7_have_no_flags() -> None:
 
 def test_several_owners_and_a_selector_of_3() -> None:
     model, _, _ = rock()
-    change(model, StreamType.SLOTS, [3, 5], tri_start=2, tri_count=2)
+    edit(model, StreamType.SLOTS, [3, 5], tri_start=2, tri_count=2)
     assert owner_slots(model, 3) == [0, 3, 5]
     assert owner_slot(model, [3]).tolist() == [0]
-    change(model, StreamType.TRIANGLES, 4, link=(7, NONE16, 9), selectors=0b110011 | 0xFFC0)
+    edit(model, StreamType.TRIANGLES, 4, link=(7, NONE16, 9), selectors=0b110011 | 0xFFC0)
     assert neighbours(model, 4) == [(0, 7, 0xFFFF), (2, 9, 0xFFFF)]
 
 
@@ -275,15 +265,15 @@ def two_sheets(z: tuple[float, ...] = (0.0, 1.0)) -> tuple[MshModel, Dialect]:
     model, dialect, _ = rock()
     for stream in (StreamType.KEYS, StreamType.FRAME_MAP):
         model.streams.pop(stream)
-    change(model, StreamType.NODES, slice(None), slot_index=NONE16)
-    change(model, StreamType.NODES, 0, slot_index=0)
+    edit(model, StreamType.NODES, slice(None), slot_index=NONE16)
+    edit(model, StreamType.NODES, 0, slot_index=0)
     n = len(z)
-    change(model, StreamType.SLOTS, 0, tri_start=0, tri_count=n, batch_start=0, batch_count=n)
-    change(model, StreamType.SLOTS, 0, sphere_center=0, sphere_radius=99)
-    change(model, StreamType.TRIANGLES, slice(None), tri_flags=0)
-    change(model, StreamType.BATCHES, slice(None), word0=0, word2=0)
+    edit(model, StreamType.SLOTS, 0, tri_start=0, tri_count=n, batch_start=0, batch_count=n)
+    edit(model, StreamType.SLOTS, 0, sphere_center=0, sphere_radius=99)
+    edit(model, StreamType.TRIANGLES, slice(None), tri_flags=0)
+    edit(model, StreamType.BATCHES, slice(None), word0=0, word2=0)
     for i in range(n):
-        change(model, StreamType.BATCHES, i, index_start=3 * i, index_count=3, base_vertex=3 * i)
+        edit(model, StreamType.BATCHES, i, index_start=3 * i, index_count=3, base_vertex=3 * i)
     model.streams[StreamType.INDICES] = np.array([0, 1, 2] * n, "<u2")
     flat = [[(-4, -4, h), (8, -4, h), (-4, 8, h)] for h in z]
     model.streams[StreamType.POSITIONS] = np.array(flat, "<f4").reshape(-1, 3)
@@ -316,10 +306,10 @@ def test_ties_go_to_the_lowest_triangle() -> None:
     assert hit is not None
     assert hit.triangle == 0
     # the same three at the same place, but node 0 shows the last one first
-    change(model, StreamType.NODES, 1, slot_index=0)
-    change(model, StreamType.NODES, 0, slot_index=1)
-    change(model, StreamType.SLOTS, 1, tri_start=2, tri_count=1, batch_start=2, batch_count=1)
-    change(model, StreamType.NODES, [0, 1], parent=NONE16)
+    edit(model, StreamType.NODES, 1, slot_index=0)
+    edit(model, StreamType.NODES, 0, slot_index=1)
+    edit(model, StreamType.SLOTS, 1, tri_start=2, tri_count=1, batch_start=2, batch_count=1)
+    edit(model, StreamType.NODES, [0, 1], parent=NONE16)
     assert walk_triangles(model, dialect).triangle.tolist() == [2, 0, 1, 2]
     hit = pick(model, dialect, (0, 0, 5), (0, 0, -1))
     assert hit is not None
@@ -328,8 +318,8 @@ def test_ties_go_to_the_lowest_triangle() -> None:
 
 def test_masks_let_the_ray_through() -> None:
     model, dialect = two_sheets()
-    change(model, StreamType.TRIANGLES, 1, tri_flags=4)
-    change(model, StreamType.BATCHES, 0, word0=0x100)
+    edit(model, StreamType.TRIANGLES, 1, tri_flags=4)
+    edit(model, StreamType.BATCHES, 0, word0=0x100)
     down = ((0, 0, 5), (0, 0, -1))
     first = pick(model, dialect, *down)
     second = pick(model, dialect, *down, tri_forbidden=4)
@@ -341,7 +331,7 @@ def test_masks_let_the_ray_through() -> None:
 
 def test_cockpits_take_part() -> None:
     model, dialect = two_sheets()
-    change(model, StreamType.NODES, 0, flags=0x20)
+    edit(model, StreamType.NODES, 0, flags=0x20)
     assert pick(model, dialect, (0, 0, 5), (0, 0, -1)) is not None
 
 
@@ -350,7 +340,7 @@ def test_cockpits_take_part() -> None:
 def test_spheres_hide_nothing(radius: float, centre: float) -> None:
     """Whatever the stored spheres say, the answer is that of a walk without them."""
     model, dialect, raw = rock()
-    change(model, StreamType.SLOTS, slice(None), sphere_center=centre, sphere_radius=radius)
+    edit(model, StreamType.SLOTS, slice(None), sphere_center=centre, sphere_radius=radius)
     for start, ray in rays(raw, 0.0, 12):
         check_pick(pick(model, dialect, start, ray), all_hits(raw, start, ray, 0.0))
 
@@ -358,7 +348,7 @@ def test_spheres_hide_nothing(radius: float, centre: float) -> None:
 def test_rays_that_graze_a_sphere_count() -> None:
     """A corner on its sphere, and rays that touch the sphere in that corner."""
     model, dialect = two_sheets((0.0,))
-    change(model, StreamType.SLOTS, 0, sphere_center=(1, 2, 3), sphere_radius=0)
+    edit(model, StreamType.SLOTS, 0, sphere_center=(1, 2, 3), sphere_radius=0)
     walk, matrices = walk_triangles(model, dialect), posed_matrices(model, dialect)
     corners = [tuple(float(v) for v in row) for row in model.positions]
     corner = max(corners, key=lambda c: dot(minus(c, (1, 2, 3)), minus(c, (1, 2, 3))))
