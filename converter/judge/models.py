@@ -93,13 +93,13 @@ def shown_by_scene(scene: Scene, frames: F64 | None = None) -> Shown:
         at = (below.turn, below.move, below.moving)
         out.things.append(Thing(name, part.node, below.world, {}, names, *at, own=3))
     out.cells = {cell: joined(found) for cell, found in lists.items()}
-    out.lacks |= {"vertex colours"} if scene.streams.colours is None else set()
-    out.lacks |= {"tri_flags"} if all(mesh.tri_flags is None for mesh in scene.meshes) else set()
     return scene_materials(out, scene)
 
 
 def scene_materials(out: Shown, scene: Scene) -> Shown:
-    """Add the materials of a model to what is shown, and return it."""
+    """Add the materials of a model to what is shown, and what it has no table for; return it."""
+    out.lacks |= {"vertex colours"} if scene.streams.colours is None else set()
+    out.lacks |= {"tri_flags"} if all(mesh.tri_flags is None for mesh in scene.meshes) else set()
     out.materials = [{material.name.casefold()} for material in scene.materials]
     out.rows = [material.row for material in scene.materials]
     out.facts_of_materials = [

@@ -40,10 +40,16 @@ def differences_of_terrain(
     for cell in sorted(file.cells.keys() | result.cells.keys()):
         if cell in file.cells or not absent:
             comparison.cell(cell)
-    colours = seen.streams.colours
-    if seen.placed is None and colours is not None and (colours != 255).any():
-        comparison.found.append(COLOURS_LOST)
+    comparison.found += [COLOURS_LOST] if _is_painted(seen) else []
     return comparison.found
+
+
+def _is_painted(seen: ImportedScene) -> bool:
+    """Whether a level has vertex colours besides its blend; white ones show nothing."""
+    colours = seen.streams.colours
+    meshes = [seen.meshes[item.mesh] for item in seen.nodes if item.mesh >= 0]
+    rows = [slice(p.vertex_start, p.vertex_start + p.vertex_count) for mesh in meshes for p in mesh.primitives]
+    return colours is not None and any((colours[at] != 255).any() for at in rows)
 
 
 def _file(seen: ImportedScene) -> Shown:

@@ -139,6 +139,12 @@ def _repaint_ground(file: Inside) -> None:
     file.primitive(_ground(file))["material"] += 1
 
 
+def _paint_ground(file: Inside) -> None:
+    primitive = file.primitive(_ground(file))
+    count = len(file.file.arrays[primitive["attributes"]["POSITION"]])
+    primitive["attributes"]["COLOR_0"] = file.file.add(np.tile(np.float32([1, 0, 0, 1]), (count, 1)))
+
+
 def _other_ground(file: Inside) -> None:
     material = file.file.json["materials"][file.primitive(_ground(file))["material"]]
     material["extras"]["msh"]["first"] += 1
@@ -200,6 +206,7 @@ EDITS: dict[str, tuple[Edit, str, str]] = {
     "a still node animated": (lambda f: animated(f, f.node(LIT, 3)), "s_lit.msh", "translation changed"),
     "an object animated": (lambda f: animated(f, f.places("S_ROCK")[1]), "node 'S_ROCK#2'", "is animated"),
     "scale animated": (lambda f: animated(f, f.node(LIT, 3), "scale"), "node '", "has animated scale"),
+    "ground painted": (_paint_ground, "vertex colours", "are in the file"),
     "ground without material": (
         lambda f: f.primitive(_ground(f)).pop("material"),
         "part 'terrain'",

@@ -46,6 +46,7 @@ NAMED = {
     "scale animated",
     "ground without material",
     "ground moved",
+    "ground painted",
     "ground deleted",
     "ground heights",
     "ground blend",
