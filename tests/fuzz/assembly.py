@@ -4,7 +4,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from tests.fuzz.engine import Target
+from tests.fuzz.engine import Target, called
 from tests.fuzz.mutate import mutate_bytes, mutate_nres
 from tests.fuzz.targets import read_container
 
@@ -80,12 +80,6 @@ def _rsli_seeds() -> list[bytes]:
     return [library(entries), library(entries[:2], overlay=9), *(library([e]) for e in entries[2:])]
 
 
-def _rsli(data: bytes) -> Any:
-    from msh_gltf.converter.formats.rsli import read_rsli
-
-    return read_rsli(data, "x.lib")
-
-
 def _rsli_rest(library: Any) -> None:
     from msh_gltf.converter.formats.rsli import check_rsli
 
@@ -124,6 +118,7 @@ def _use_controller(controller: Any) -> None:
     _ = ranges_of(controller), states_text(controller), with_nodes(controller, {0: 1})
 
 
+_rsli = called("converter.formats.rsli", "read_rsli", "x.lib")
 _REGISTRY = _and_back("registry", "registry", None, _use_registry)
 _CONTROLLER = _and_back("controller", "controller", "x.ctl", _use_controller)
 _PROPERTIES = _and_back("model_parts", "node_properties", "x.ndp")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from itertools import count
 from pathlib import Path
 from types import FrameType
@@ -57,6 +58,11 @@ class Target:
     rest: Callable[[Any], object] = lambda opened: None
     short: int = 400
     seconds: float = READER
+
+
+def called(module: str, name: str, *more: object, **options: object) -> Callable[[Any], Any]:
+    """Return a function that calls one of the product with its argument and more; imported when it runs."""
+    return lambda value: getattr(import_module(f"msh_gltf.{module}"), name)(value, *more, **options)
 
 
 class Hang(BaseException):

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz.engine import ROOT, Target, as_file, outside, scratch
+from tests.fuzz.engine import ROOT, Target, as_file, called, outside, scratch
 from tests.fuzz.mutate import (
     join_nres,
     mutate_bytes,
@@ -176,25 +176,12 @@ def _wear_seeds() -> list[bytes]:
     return _text_seeds("*.wea", "maps/*/*.wea")
 
 
-def _build_dat(data: bytes) -> Any:
-    from msh_gltf.converter.formats.build_dat import read_build_dat
-
-    return read_build_dat(data, "BuildDat.lst")
-
-
 def _build_dat_rest(read: Any) -> None:
     from msh_gltf.converter.formats.build_dat import write_build_dat
 
     build, _ = read
     write_build_dat(build)
     _ = build.categories, build.text
-    build.set_paths("Mine", ["x", "y"])
-
-
-def _wear(data: bytes) -> Any:
-    from msh_gltf.converter.formats.wear import read_wear
-
-    return read_wear(data, "x.wea")
 
 
 def _wear_rest(read: Any) -> None:
@@ -246,12 +233,6 @@ def _textures() -> list[bytes]:
     return [*small, *found[:2]]
 
 
-def _texm(data: bytes) -> Any:
-    from msh_gltf.converter.formats.texture import read_texm
-
-    return read_texm(data, "x")
-
-
 def _texm_rest(texm: Any) -> None:
     from msh_gltf.converter.formats.texture import write_texm
 
@@ -300,18 +281,6 @@ def _sidecar_seeds() -> list[bytes]:
     return [loaded.files(Path("x.glb"), ExportOptions())[0][1]]
 
 
-def _sidecar(data: bytes) -> Any:
-    from msh_gltf.converter.formats.sidecar import read_sidecar
-
-    return read_sidecar(data, "x.msh-sidecar")
-
-
-def _sidecar_rest(sidecar: Any) -> None:
-    from msh_gltf.converter.formats.sidecar import write_sidecar
-
-    write_sidecar(sidecar)
-
-
 @cache
 def gltf_seeds() -> list[bytes]:
     """Small documents with every feature that is read: made here, and of the exporters."""
@@ -343,12 +312,6 @@ def is_json(data: bytes) -> None:
         outside()
 
 
-def _gltf_rest(path: Any) -> None:
-    from msh_gltf.importers.gltf import read_gltf
-
-    read_gltf(path, rigid_skin=True)
-
-
 _OBJ = (
     b"# made by hand\nmtllib x.mtl\no a\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\n"
     b"vt 1 0\nvt 1 1\nvn 0 0 1\nusemtl one\nf 1/1/1 2/2/1 3/3/1\ng b\nusemtl two\nf -4 -3 -2 -1\n"
@@ -361,12 +324,6 @@ _OBJ = (
 
 def _obj(data: bytes) -> Any:
     return as_file(data, ".obj")
-
-
-def _obj_rest(path: Any) -> None:
-    from msh_gltf.importers.obj import read_obj
-
-    read_obj(path)
 
 
 @cache
@@ -443,11 +400,14 @@ def _picture(data: bytes) -> Any:
     return as_file(data, ".png")
 
 
-def _picture_rest(path: Any) -> None:
-    from msh_gltf.importers.materials import read_picture
-
-    read_picture(path)
-
+_build_dat = called("converter.formats.build_dat", "read_build_dat", "BuildDat.lst")
+_wear = called("converter.formats.wear", "read_wear", "x.wea")
+_texm = called("converter.formats.texture", "read_texm", "x")
+_sidecar = called("converter.formats.sidecar", "read_sidecar", "x.msh-sidecar")
+_sidecar_rest = called("converter.formats.sidecar", "write_sidecar")
+_gltf_rest = called("importers.gltf", "read_gltf", rigid_skin=True)
+_obj_rest = called("importers.obj", "read_obj")
+_picture_rest = called("importers.materials", "read_picture")
 
 READERS = [
     Target("nres", _nres_seeds, mutate_nres, _nres_first, _nres_rest, 1000),
