@@ -51,7 +51,7 @@ def with_ranges(identified: Identified, read: list[Track], stored: list[Track] |
             changed = compared.put_into(read, stored, edited)
             if not isinstance(changed, str):
                 read = changed
-                clip.span, clip.put_in = (compared.first, compared.last), frozenset(edited)
+                clip.span, clip.put_in = (compared.first, compared.last), frozenset(compared.put_in)
                 imported.report.warnings.append(
                     f"{where} moves node {names[0]!r}{more} in frames {compared.first:g} to {compared.last:g} of "
                     f"{printable(whole)!r}, and so does the clip now"
@@ -74,10 +74,11 @@ class _Range:
     Attributes:
         first, last: those of the whole clip.
         resampled: whether an editor at another rate put keys where the whole clip has none.
+        put_in: items and paths whose curves :meth:`put_into` took.
     """
 
     def __init__(self, identified: Identified, clip: Clip, known: F64, fps: float) -> None:
-        self.identified = identified
+        self.identified, self.put_in = identified, set[tuple[int, str]]()
         self.first, self.last = clip.span or (0.0, 0.0)
         timing = Timing(fps)
         self.curves = {
@@ -102,27 +103,34 @@ class _Range:
 
     def changed(self, tracks: list[Track]) -> list[int]:
         """Return the items that it moves otherwise than curves in frames of the whole clip do."""
-        whole = {
+        whole = self._by_place(tracks)
+        places = {*self.curves, *whole}
+        return sorted({item for item, path in places if not self._shows((item, path), whole)})
+
+    def _by_place(self, tracks: list[Track]) -> dict[tuple[int, str], Channel]:
+        """Curves by item and path."""
+        return {
             (track.node, path): channel
             for track in tracks
             for path in ("translation", "rotation")
             if track.node in self.identified.node_of and (channel := getattr(track, path)) is not None
         }
-        places = {*self.curves, *whole}
-        return sorted({item for item, path in places if not self._shows((item, path), whole)})
 
     def put_into(self, read: list[Track], stored: list[Track], edited: list[int]) -> list[Track] | str:
         """Return the clip that shows what this range does of the edited items, else why that cannot be."""
-        out = {track.node: track for track in read}
+        out, whole = {track.node: track for track in read}, self._by_place(read)
         end = max((c.frames[-1] for t in read for c in (t.rotation, t.translation) if c is not None), default=self.last)
         for item in edited:
             track = out.get(item, Track(item))
-            curves = {}
+            curves: dict[str, Channel | None] = {}
             for path in ("translation", "rotation"):
                 place = (item, path)
                 if place not in self.curves:
                     if getattr(track, path) is not None:
                         return "it lacks a curve that the clip has"
+                    continue
+                if self._shows(place, whole):
+                    curves[path] = whole.get(place)
                     continue
                 mine, old, before = (
                     curve or self._at_rest(*place)
@@ -133,6 +141,7 @@ class _Range:
                 own, kept = evaluate(mine, frames - self.first), evaluate(old, frames)
                 if not (self._same(path, own, kept) | self._same(path, kept, evaluate(before, frames))).all():
                     return "the clip was edited in these frames too, in another way"
+                self.put_in.add(place)
                 curves[path] = spliced(old, mine, self.first, self.last, end)
             out[item] = Track(item, curves.get("rotation"), curves.get("translation"))
         made = [*out.values()]

@@ -180,6 +180,7 @@ class FileOfModel:
     def _tracks(self, timing: Timing | None, name: str | None) -> tuple[list[Track], tuple[str, ...]]:
         """The curves that are shown, in frames, and the names of all clips."""
         clips, names = self.given.clips, tuple(clip.name for clip in self.given.clips)
+        self._whole: list[F64] = []
         if not clips or timing is None:
             return [], names
         chosen = self._chosen(clips, name)
@@ -188,9 +189,11 @@ class FileOfModel:
             for track in clip.tracks:
                 taken.setdefault(track.node, track)
         tracks = {i: in_frames(track, timing) for i, track in taken.items()}
-        end = max((float(c.frames[-1]) for c in _channels([*tracks.values()])), default=0.0)
+        self._whole = [c.frames for c in _channels([*tracks.values()])]  # a range may be sampled between them
+        end = max((float(frames[-1]) for frames in self._whole), default=0.0)
         for clip in self.given.ranges:
-            for part in (in_frames(t, replace(timing, start=0.0)) for t in clip.tracks if t.node in clip.put_in):
+            put_in = {node for node, _ in clip.put_in}
+            for part in (in_frames(t, replace(timing, start=0.0)) for t in clip.tracks if t.node in put_in):
                 whole = tracks.get(part.node, Track(part.node))
                 curves = (self._spliced(whole, part, path, clip, end) for path in ("rotation", "translation"))
                 tracks[part.node] = Track(part.node, *curves)
@@ -200,7 +203,7 @@ class FileOfModel:
         """A curve of the whole clip with that of a range of it, which the import put in."""
         curve: Channel | None = getattr(whole, path)
         inside: Channel | None = getattr(part, path)
-        if inside is None:
+        if inside is None or (part.node, path) not in clip.put_in:
             return curve
         still = np.asarray(getattr(self.items[part.node], path), np.float64)
         first, last = clip.span or (0.0, end)
@@ -243,7 +246,7 @@ class FileOfModel:
 
     def _sample(self) -> float:
         """Frames from sample to sample of a clip that an editor sampled between frames; 0: it did not."""
-        gaps = [np.diff(c.frames) for c in _channels(self.tracks) if len(c.frames) > 2]
+        gaps = [np.diff(frames) for frames in self._times if len(frames) > 2]
         if not gaps or np.ptp(each := np.concatenate(gaps)) > 2 * _ON_FRAME or each.mean() <= 0:
             return 0.0
         step = float(each.mean())
@@ -266,7 +269,12 @@ class FileOfModel:
 
     def _keys(self) -> F64:
         """The times of all keys, and 0."""
-        return np.concatenate([np.zeros(1), *(c.frames for c in _channels(self.tracks))])
+        return np.concatenate([np.zeros(1), *self._times])
+
+    @property
+    def _times(self) -> list[F64]:
+        """The keys of each curve, without those of ranges."""
+        return self._whole or [c.frames for c in _channels(self.tracks)]
 
     def halves(self, count: int) -> F64:
         """Return frames to look at that are halfway between whole ones; none where those are not what has keys."""

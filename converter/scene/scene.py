@@ -198,7 +198,7 @@ class Clip:
         scaled: nodes whose scale is animated.
         report: what else of it a model cannot have; told if the clip is read.
         span: of one that shows a range of the whole clip, that range: its first and last frame.
-        put_in: of such a one, the nodes of the file whose curves became those of the whole clip there.
+        put_in: of such a one, nodes of the file and paths whose curves became those of the whole clip there.
     """
 
     name: str
@@ -206,7 +206,7 @@ class Clip:
     scaled: list[str] = field(default_factory=list)
     report: Report = field(default_factory=Report)
     span: tuple[float, float] | None = None
-    put_in: frozenset[int] = frozenset()
+    put_in: frozenset[tuple[int, str]] = frozenset()
 
 
 @dataclass
