@@ -94,6 +94,23 @@ def _refused(error: OSError, path: str) -> ConversionError:
     return refused
 
 
+#: What files begin with that people give for files of the game, and what to do with them.
+_FOREIGN = (
+    *((start, "unpack it, and give what is in it") for start in (b"PK", b"Rar!", b"7z\xbc\xaf", b"\x1f\x8b")),
+    *(
+        (start, "a picture goes into a library: gltf2msh PICTURE --into Textures.lib")
+        for start in (b"\x89PNG", b"\xff\xd8")
+    ),
+    (b"MZ", "it is a program: give the game's folder, or an archive of it"),
+)
+
+
+def foreign_file(data: memoryview | bytes) -> str | None:
+    """Return what to do with a file of a kind that people give for one of the game; ``None``: its kind is not known."""
+    start = bytes(data[:8])
+    return next((to_do for known, to_do in _FOREIGN if start.startswith(known)), None)
+
+
 def _require_file(path: Path, about: os.stat_result) -> None:
     if stat.S_ISDIR(about.st_mode):
         raise ConversionError(
@@ -103,7 +120,8 @@ def _require_file(path: Path, about: os.stat_result) -> None:
             code=UNREADABLE.code,
         )
     if not stat.S_ISREG(about.st_mode):
-        raise ConversionError("is not a regular file", file=str(path), code=UNREADABLE.code)
+        hint = "give a file that lies on a disk"
+        raise ConversionError("is not a regular file", file=str(path), hint=hint, code=UNREADABLE.code)
     if about.st_size > _LARGEST:
         raise ConversionError(
             "is too large",

@@ -391,7 +391,11 @@ def _buffers(root: Json, chunk: memoryview | None, label: str, folder: Path | No
                 raise ConversionError(f"buffer {i} is on the web", file=label, value=uri, hint=hint)
             if target is None:
                 raise ConversionError(f"buffer {i} lies outside the file's directory", file=label, value=uri)
-            data = read_file(target)
+            try:
+                data = read_file(target)
+            except ConversionError as error:
+                error.hint = f"{printable(label)} has its meshes there: put the file beside it, or export a .glb"
+                raise
         if len(data) < buffer["byteLength"]:
             raise ConversionError(
                 f"buffer {i} is cut", file=label, value=plural(len(data), "byte"), expected=buffer["byteLength"]

@@ -115,7 +115,8 @@ def _require_something(run: CheckRun, sources: Sequence[Path]) -> None:
         return
     where = ", ".join(map(str, sources))
     reason = f"{run.skipped[0].id}: {run.skipped[0].reason}" if run.skipped else "no files"
-    raise ConversionError("holds nothing that can be checked", file=where, value=reason)
+    hint = "name the game's folder, or a file of it"
+    raise ConversionError("holds nothing that can be checked", file=where, value=reason, hint=hint)
 
 
 def _chosen(checked: list[Checked], entry: str | None, ignored: set[str]) -> list[Checked]:

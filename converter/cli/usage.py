@@ -27,7 +27,7 @@ def in_full(error: click.ClickException, arguments: Sequence[str], command: clic
     if not isinstance(error, click.UsageError):
         return error
     context = error.ctx or click.Context(command, info_name=command.name)
-    message = error.format_message()
+    message = error.format_message().replace("a valid integer range", "a whole number")
     found = as_typed(arguments, context.command)
     if found is None and isinstance(error, click.NoSuchOption):
         found = _elsewhere(error.option_name, context.command)

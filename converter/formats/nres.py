@@ -14,7 +14,7 @@ from operator import le
 import numpy as np
 
 from ..errors import ConversionError, plural
-from ..files import Later
+from ..files import Later, foreign_file
 from ..findings import Finding, Rule
 from ..numeric.arrays import field_offset, max_uses
 from .names import decode_text, encode_name, fold_lower, fold_upper
@@ -388,6 +388,7 @@ def _header(data: memoryview, size: int, label: str) -> tuple[int, int]:
             offset=field_offset(NRES_HEADER_DTYPE, field),
             value=value,
             expected=expected,
+            hint=foreign_file(data) if rule is NRES_MAGIC_RULE else None,
             code=rule.code,
         )
 

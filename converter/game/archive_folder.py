@@ -199,6 +199,9 @@ def pack_folder(folder: Path, archive: Path, now: bytes | None, *, force: bool =
     """
     rows = rows_of(folder)
     files = list(_files(folder, rows))
+    if not files:
+        hint = "name the folder that msh2gltf --unpack wrote"
+        raise ConversionError("holds no files of an archive", file=str(folder), hint=hint)
     library = now if now is not None else library_of(folder)
     if library is not None and is_rsli(library):
         return _put_into_library(folder, library, str(archive), as_new=now is None or force)

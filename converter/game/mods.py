@@ -185,6 +185,8 @@ def read_mod(path: Path) -> Mod:
         ConversionError: it is not a mod, is damaged, or claims to be too large.
     """
     data = file_bytes(path)
+    if data is None and path.is_dir():
+        raise ConversionError("is a directory", file=str(path), hint="the mod comes first: MOD.zip GAME")
     if data is None:
         raise not_there(path)
     try:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ...importers.materials import read_picture
 from ..errors import ConversionError, plural, printable
 from ..files import read_file
-from ..formats.kinds import Kind, find_model, no_such_entry
+from ..formats.kinds import Kind, archive_kind, find_model, no_such_entry
 from ..formats.library import TEXTURE_NAME_ROOM, repainted
 from ..formats.names import decode_text, encode_name, readable, unescape
 from ..formats.nres import Archive, Entry, is_nres, read_nres, write_nres
@@ -176,6 +176,9 @@ def add_or_replace_texture(library: Path, file_name: str, texm: Texm, *, keep_al
         ConversionError: no archive, the entry is no texture, or the name does not fit.
     """
     archive = read_nres(read_file(library), str(library))
+    if (kind := archive_kind(archive)) is not Kind.ARCHIVE:
+        hint = "name a library such as Textures.lib"
+        raise ConversionError(f"is a file of one {kind}, and takes no texture", file=str(library), hint=hint)
     stem = unescape(readable(file_name))
     wanted = texture_name(stem)
     index = archive.find(wanted)
