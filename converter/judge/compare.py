@@ -143,11 +143,12 @@ class Comparison:
                 if stated is not None and stated != (had := b[k].facts.get(fact)):
                     text = f"has {fact} {stated!r} in the file, and {had!r} in the game"
                     self._add(a[i], "node", "fact", text, table=fact)
-            self._pose(a[i], b[k])
+            self._pose(a[i], k)
         for k in sorted(set(self.result.nodes) - set(partner.values())):
             self._add(b[k], "node", "node", "is in the game, and not in the file")
 
-    def _pose(self, mine: Thing, theirs: Thing) -> None:
+    def _pose(self, mine: Thing, k: int) -> None:
+        theirs = self.result.things[k]
         count = min(len(mine.world), len(theirs.world))
         a, b = mine.world[:count], theirs.world[:count]
         apart = np.linalg.norm(a[:, :3, 3] - b[:, :3, 3], axis=1)
@@ -165,18 +166,18 @@ class Comparison:
             at = int(np.argmax(turned))
             self._add(mine, "node", "turn", f"is turned{self._when(at)}", float(turned[at]))
         elif not scaled:
-            self._tighten(theirs, 3 * float(turned.max()), float((apart + step).max()))
+            self._tighten(k, 3 * float(turned.max()), float((apart + step).max()))
 
-    def _tighten(self, node: Thing, turn: float, move: float) -> None:
+    def _tighten(self, k: int, turn: float, move: float) -> None:
         """Let rounding move what a node has by what it moved the node, and no more.
 
         Parts stand by themselves in scenes of their own, in which editors round them, too.
         """
+        node = self.result.things[k]
         node.turn = min(node.turn, max(turn, _PART_TURN))
         node.move = np.minimum(node.move, max(move, _PART_MOVE * self.result.size))
-        for part in self.result.things[len(self.result.nodes) :]:
-            if self.result.things[part.above] is node:
-                part.turn, part.move = node.turn, node.move
+        for part in self.result.parts.get(k, []):
+            part.turn, part.move = node.turn, node.move
 
     def _when(self, at: int) -> str:
         return f" at frame {self.file.frames[at]:g}" if len(self.file.frames) > 1 else ""
@@ -261,7 +262,7 @@ class Comparison:
     ) -> None:
         (a, x, mine), (b, y, theirs) = file, result
         moved = set[int]()
-        shown = {name for owner in np.unique(a.owner).tolist() for name in self.file.things[owner].names}
+        shown = self.file.names_of(np.unique(a.owner).tolist())
         for owner in np.unique(a.owner[mine]).tolist():
             own = mine & (a.owner == owner)
             thing, count = self.file.things[owner], int(own.sum())

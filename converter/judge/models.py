@@ -25,10 +25,12 @@ from .shown import (
     MOST_POSES,
     MOVE,
     TURN,
+    Link,
     Shown,
     Thing,
     Triangles,
     joined,
+    linked,
     some_of,
     triangles_of,
     ways,
@@ -74,24 +76,24 @@ def shown_by_scene(scene: Scene, frames: F64 | None = None) -> Shown:
     )
     world = world_poses(scene.nodes, scene.tracks, out.frames)
     loose = _looseness(scene, world)
-    moving = _moving(scene.nodes, {track.node for track in scene.tracks})
+    moving, links = _moving(scene.nodes, {track.node for track in scene.tracks}), linked(scene.nodes)
     for i, node in enumerate(scene.nodes):
         facts: dict[str, object] = {"flags": node.flags, "label": node.label}
-        names = (node.name, *(out.things[node.parent].names if 0 <= node.parent < i else ()))
         turn, move = loose[0][i], loose[1][i]
-        out.things.append(Thing(node.name, node.parent, world[i], facts, names, turn, move, i in moving))
+        out.things.append(Thing(node.name, node.parent, world[i], facts, (node.name,), turn, move, i in moving))
+        out.things[-1].above_names = (links[i].above,)
     out.nodes = [*range(len(scene.nodes))]
     lists: dict[tuple[int, int], list[Triangles]] = {}
     for part in scene.parts:
         node = scene.nodes[part.node]
         name = part_name(node.name, part.lod, part.group, scene.dialect)
-        names = (part_key(node.name, part.lod, part.group), node.name, name, *out.things[part.node].names)
+        names = (part_key(node.name, part.lod, part.group), node.name, name)
         found = triangles_of(scene.streams, mesh := scene.meshes[part.mesh], len(out.things))
         found.flags = np.zeros(len(found), np.int64) if mesh.tri_flags is None else mesh.tri_flags.astype(np.int64)
         lists.setdefault((part.lod, part.group), []).append(found)
         below = out.things[part.node]
         at = (below.turn, below.move, below.moving)
-        out.things.append(Thing(name, part.node, below.world, {}, names, *at, own=3))
+        out.things.append(Thing(name, part.node, below.world, {}, names, *at, own=3, above_names=below.above_names))
     out.cells = {cell: joined(found) for cell, found in lists.items()}
     return scene_materials(out, scene)
 
@@ -290,7 +292,8 @@ class FileOfModel:
         world = world_poses(self.items, self.tracks, frames)
         moved = {track.node for clip in self.given.clips for track in clip.tracks}
         moving = _moving(self.items, moved | {track.node for track in self.tracks})
-        place = self.place = self._add_nodes(out, world, moving)
+        above_names = linked(self.items)
+        place = self.place = self._add_nodes(out, world, moving, above_names)
         own = world_poses(self.items, [], frames[:1])
         items = {thing: i for i, thing in place.items()}
         lists: dict[tuple[int, int], list[Triangles]] = {}
@@ -298,7 +301,7 @@ class FileOfModel:
             role = self.roles[i]
             if item.mesh < 0 or not self.given.meshes[item.mesh].drawn:
                 continue
-            cell, poses, names = self.cell, world[i], self._names(i)
+            cell, poses, links = self.cell, world[i], [above_names[i]]
             above = place.get(i, -1)
             if role is not None and role.is_part:
                 cell, above = (role.lod, role.group), self._owner(role, place)
@@ -307,9 +310,9 @@ class FileOfModel:
                     # stored keys need not be what the runtime shows first
                     rest = (own[i, 0], own[items[above], 0]) if self.held > 1 else (world[i, 0], node[0])
                     poses = _following(world[i], node, *rest)
-                    names = (*names, *out.things[above].names)
+                    links = [*links, above_names[items[above]]]
             mine = (item.name, self._name_above(i, above, out), self.given.meshes[item.mesh].name)
-            thing = Thing(item.name, above, poses, {}, (*mine, *names), own=3)
+            thing = Thing(item.name, above, poses, {}, mine, own=3, above_names=tuple(links))
             thing.moving = i in moving or (above >= 0 and out.things[above].moving)
             mesh = self.given.meshes[item.mesh]
             found = triangles_of(self.given.streams, mesh, len(out.things), poses[0, :3, :3])
@@ -351,7 +354,7 @@ class FileOfModel:
         parts = [] if self.stored is None else self.stored.parts
         return {p[:3]: self.stored.meshes[p.mesh].common_flags for p in parts if self.stored is not None}
 
-    def _add_nodes(self, out: Shown, world: F64, moving: set[int]) -> dict[int, int]:
+    def _add_nodes(self, out: Shown, world: F64, moving: set[int], links: list[Link]) -> dict[int, int]:
         """Add the nodes; return the thing of each item that is one."""
         place: dict[int, int] = {}
         for i in parents_first([item.parent for item in self.items], root=-1):
@@ -364,7 +367,8 @@ class FileOfModel:
             facts: dict[str, object] = {"flags": extras.get("flags"), "label": extras.get("label")}
             place[i] = len(out.things)
             out.nodes.append(len(out.things))
-            thing = Thing(self.items[i].name, place.get(above, -1), world[i], facts, self._names(i))
+            thing = Thing(self.items[i].name, place.get(above, -1), world[i], facts, (self.items[i].name,))
+            thing.above_names = (links[i].above,)
             thing.moving = i in moving
             out.things.append(thing)
         return place
@@ -385,14 +389,6 @@ class FileOfModel:
         """What the node of a mesh is called: the one that it belongs to, or else the item above it."""
         up = self.items[i].parent
         return out.things[above].name if above >= 0 else self.items[up].name if up >= 0 else ""
-
-    def _names(self, i: int) -> tuple[str, ...]:
-        """The names of an item and of all above it."""
-        names = []
-        while i >= 0:
-            names.append(self.items[i].name)
-            i = self.items[i].parent
-        return tuple(names)
 
 
 def in_frames(track: Track, timing: Timing) -> Track:

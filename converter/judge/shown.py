@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +38,21 @@ TURN = 4.8e-4
 MOVE = 3e-5
 
 
+class Link(NamedTuple):
+    """The name of an item and, as a chain that items share, those of what is above it."""
+
+    name: str
+    above: Link | None
+
+
+def linked(items: Sequence[ImportedNode | Node]) -> list[Link]:
+    """Return the chain of names of each item: memory for each item, however deep it lies."""
+    out: dict[int, Link] = {}
+    for i in parents_first([item.parent for item in items], -1):
+        out[i] = Link(items[i].name, out.get(items[i].parent))
+    return [out[i] for i in range(len(items))]
+
+
 @dataclass
 class Thing:
     """Something that has a place: a node, a part, a point, an instance.
@@ -45,8 +62,9 @@ class Thing:
         above: the thing above it, -1 = none.
         world: (T, 4, 4) float64, from the thing to the world, at T frames.
         facts: what else is known of it by name, ``None`` where the side does not say.
-        names: any of these in a line of the report names the thing: its own, and those of what is above it.
+        names: any of these in a line of the report names the thing: its own, and perhaps those of what is above it.
         own: how many of them are its own.
+        above_names: the names of what is above it, where ``names`` does not have them.
         turn: (T,) how far its pose may be turned by rounding, radians; 0 where it is exact.
         move: (T,) how far its place may be.
         moving: whether a clip moves it, or something above it.
@@ -61,10 +79,20 @@ class Thing:
     move: F64 | float = 0.0
     moving: bool = False
     own: int = 1
+    above_names: tuple[Link | None, ...] = ()
 
     def named_by(self, kind: Kind) -> tuple[str, ...]:
         """Return the names that explain a kind of difference: what is above a thing takes it along, no more."""
-        return self.names if kind in ("node", "place", "turn", "triangles") else self.names[: self.own]
+        return self.all_names() if kind in ("node", "place", "turn", "triangles") else self.names[: self.own]
+
+    def all_names(self) -> tuple[str, ...]:
+        """Return its names and those of what is above it."""
+        names = [*self.names]
+        for link in self.above_names:
+            while link is not None:
+                names.append(link.name)
+                link = link.above
+        return tuple(names)
 
 
 @dataclass
@@ -150,11 +178,33 @@ class Shown:
     dialect: Dialect = Dialect.SPEC
     lacks: set[str] = field(default_factory=set)
 
-    @property
+    @cached_property
     def size(self) -> float:
-        """The largest coordinate of all things."""
+        """The largest coordinate of all things, which are there by then."""
         places = [np.abs(thing.world[:, :3, 3]).max() for thing in self.things]
         return float(max([1e-6, *places]))
+
+    def names_of(self, things: Sequence[int]) -> set[str]:
+        """Return the names of some things and of what is above them."""
+        names, links = set[str](), list[Link | None]()
+        for i in things:
+            names.update(self.things[i].names)
+            links += self.things[i].above_names
+        known = set[int]()
+        for link in links:
+            while link is not None and id(link) not in known:
+                known.add(id(link))
+                names.add(link.name)
+                link = link.above
+        return names
+
+    @cached_property
+    def parts(self) -> dict[int, list[Thing]]:
+        """What stands below each node and is not a node, by the node's index."""
+        out: dict[int, list[Thing]] = {}
+        for thing in self.things[len(self.nodes) :]:
+            out.setdefault(thing.above, []).append(thing)
+        return out
 
 
 def some_of(count: int, most: int = MOST_FRAMES) -> I64:

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
@@ -93,6 +94,28 @@ def test_what_unpacks_is_refused_for_that(name: str, said: str) -> None:
     """Not for something else that the hostile file also has."""
     target, data = next((TARGETS[t], d) for n, t, d in CASES if n == name)
     with pytest.raises(ConversionError, match=said):
+        target.rest(target.first(data))
+
+
+@pytest.mark.parametrize("above", ["side by side", "in a chain"])
+def test_many_nodes_take_time_in_proportion(above: str) -> None:
+    """As every file of the pipelines: 10 s of the processor, and 50 s for each MB."""
+    count = 4000
+    nodes: list[dict[str, Any]] = [{"mesh": 0, "translation": [i % 9, 0, 0]} for i in range(count)]
+    for i, node in enumerate(nodes[:-1] if above == "in a chain" else ()):
+        node |= {"children": [i + 1], "translation": [0.01, 0, 0]}
+    view = {"buffer": 0, "byteOffset": 0, "byteLength": 36}
+    document = {
+        "asset": {"version": "2.0"},
+        "scenes": [{"nodes": [0] if above == "in a chain" else [*range(count)]}],
+        "nodes": nodes,
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+        "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}],
+        "bufferViews": [view],
+        "buffers": [{"byteLength": 36}],
+    }
+    data, target = join_glb(dump(document), np.eye(3, dtype=np.float32).tobytes()), TARGETS["gltf_new"]
+    with limited(target, data):
         target.rest(target.first(data))
 
 
