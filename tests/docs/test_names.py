@@ -1,6 +1,6 @@
 """What pages name of the code is there: modules, functions, tests, options, rule codes, files that a program writes.
 
-Decisions and the changelog are left out: they tell of what was.
+Decisions and the changelog are left out: they tell of what was; so is the page about the panels of other programs.
 """
 
 import re
@@ -28,7 +28,7 @@ PRODUCT = CODE[:6]
 PAGES = [
     page
     for page in [*ROOT.glob("*.md"), ROOT / "tests/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    if page.name != "CHANGELOG.md" and page.parent.name != "decisions"
+    if page.name not in ("CHANGELOG.md", "panels.md") and page.parent.name != "decisions"
 ]
 #: Names of other programs and of formats.
 OTHERS = {"MISSION.units.CLAN", "fparkan-cli", "check-wheel-contents", "msh_export_obj.py"}
