@@ -12,6 +12,7 @@ import pytest
 from docs.make_commands import MOD, REFERENCES
 from msh_gltf.converter.checks import all_rules
 from tests.docs.materials import ROOT
+from tests.fuzz.__main__ import TARGETS
 
 CODE = (
     "converter",
@@ -131,3 +132,8 @@ def test_what_pages_name_of_the_code_exists(known: Known) -> None:
 )
 def test_a_name_that_is_gone_is_seen(span: str, known: Known) -> None:
     assert known.lacks(span) == [span]
+
+
+def test_the_page_names_every_fuzz_target() -> None:
+    text = (ROOT / "docs/fuzzing.md").read_text("utf-8").partition("\n## Targets\n")[2].partition("\n## ")[0]
+    assert set(TARGETS) - set(re.findall(r"`(\w+)`", text)) == set()
