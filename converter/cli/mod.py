@@ -72,6 +72,7 @@ def status(game: Path, as_json: bool) -> None:
     from ..game import undo
     from ..game.transaction import stopped_run
     from ..game.vault import Vault
+    from ..storage import VAULT
 
     root = _root(game)
     _warn(stopped_run(Vault(root)))
@@ -100,7 +101,7 @@ def status(game: Path, as_json: bool) -> None:
     if found.sizes:
         say(
             f"originals {_size(found.sizes.get('originals', 0))}, "
-            f"changes {_size(found.sizes.get('changes', 0))} in {found.root}/.msh-gltf"
+            f"changes {_size(found.sizes.get('changes', 0))} in {Path(found.root, VAULT)}"
         )
 
 
