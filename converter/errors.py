@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 
 def plural(count: int, noun: str) -> str:
@@ -151,6 +152,18 @@ _TO_DO = {
 def to_do(error: OSError) -> str | None:
     """Return what the user can do about a file that the system refuses, where that is known."""
     return _TO_DO.get(error.errno or 0)
+
+
+class Conflict(ConversionError):
+    """What a difference changes is neither as it was nor as it is to be.
+
+    ``table`` and ``row`` are those of the first such place.
+
+    Attributes:
+        places: all of them (``game.merge.Touched``).
+    """
+
+    places: tuple[Any, ...] = ()
 
 
 class Malformed(ValueError):

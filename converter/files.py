@@ -10,10 +10,10 @@ import stat
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +190,33 @@ def stamp(path: str | Path) -> Stamp:
 def stamp_of(about: os.stat_result) -> Stamp:
     """Return the same of a file that is open, or that was looked at already."""
     return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
+
+
+#: Nanoseconds within which a folder's time may stay the same while files are added.
+_TICK = 100_000_000
+
+
+def is_settled(about: os.stat_result) -> bool:
+    """Return whether a folder in which something changes gets another stamp."""
+    return time.time_ns() - about.st_mtime_ns > _TICK
+
+
+def names_in(folder: Path) -> Mapping[str, Sequence[str]]:
+    """Return the names in a folder, sorted, by what they are in lower case; it is listed again when it has changed.
+
+    Raises:
+        OSError: the folder cannot be listed.
+    """
+    about = os.stat(folder)
+    return (_names_in if is_settled(about) else _names_in.__wrapped__)(str(folder), stamp_of(about))
+
+
+@lru_cache(maxsize=64)
+def _names_in(folder: str, now: Stamp) -> Mapping[str, Sequence[str]]:
+    names: dict[str, list[str]] = {}
+    for name in sorted(os.listdir(folder)):
+        names.setdefault(name.lower(), []).append(name)
+    return names
 
 
 #: How often Windows is asked to remove the file of a lock.

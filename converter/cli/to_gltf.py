@@ -212,7 +212,7 @@ def _export_one(given: ToGltf, options: ExportOptions) -> None:
     loaded, make_files = _load(given, options)
     if not given.quiet:
         _show_findings(loaded.findings, source, given.verbose)
-        if why := _why_no_ranges(loaded, options):
+        if why := loaded.why_no_ranges(options):
             say(f"warning: {source}: {why}", error=True)
     if output == STDOUT:
         write_stdout(make_files(Path("model.glb"), False)[-1][1])
@@ -257,17 +257,6 @@ def _load(given: ToGltf, options: ExportOptions) -> tuple[Loaded, Callable[[Path
 
     frame, up = given.frame or 0.0, given.up or "y"
     return loaded, lambda path, sidecar: obj_files(loaded, path, options=options, frame=frame, up=up, sidecar=sidecar)
-
-
-def _why_no_ranges(loaded: Loaded, options: ExportOptions) -> str:
-    from ..errors import with_article
-    from ..kinds.model import LoadedModel
-    from ..kinds.placed_models import LoadedAssembly
-
-    if isinstance(loaded, LoadedModel | LoadedAssembly):
-        return loaded.why_no_ranges(options)
-    what = f"is for models, units and missions, and this is {with_article(loaded.kind)}"
-    return f"--clips states {what}" if options.clips == "states" else ""
 
 
 def _show_findings(findings: list[Finding], source: Path, verbose: bool) -> None:

@@ -21,6 +21,8 @@ TERRAIN_TYPES = frozenset({1, 2, 3, 11, 21})
 _MODEL_ONLY, _TERRAIN_ONLY = 6, {11, 21}
 #: A payload with this type is an areal map.
 AREAL_MAP_TYPE = 12
+#: What an RsLi library starts with; the last byte is its version.
+RSLI_MAGIC = b"NL\0\1"
 
 
 class Kind(StrEnum):
@@ -67,6 +69,11 @@ MODEL_TYPE = int.from_bytes(b"MESH", "little")
 SCENE_KINDS = (Kind.MODEL, Kind.TERRAIN, Kind.AREAL_MAP, Kind.UNIT, Kind.MISSION)
 #: Those of them that place models of a game, and are not NRes files.
 ASSEMBLY_KINDS = (Kind.UNIT, Kind.MISSION)
+
+
+def is_rsli(data: memoryview | bytes) -> bool:
+    """Tell by its first bytes whether a file is an RsLi library."""
+    return bytes(data[:4]) == RSLI_MAGIC
 
 
 def archive_kind(archive: Archive) -> Kind:

@@ -18,12 +18,11 @@ from ..files import inflate
 from ..findings import Finding, Rule
 from ..numeric.arrays import Records
 from .huffman import LEAST_COPIED, MOST_COPIED, decoded, encoded
+from .kinds import is_rsli
 from .names import encode_name, field_text, fold_upper
 
 _rule = partial(Rule, "RsLi", source="docs/reference/rsli.md")
 
-#: What a library starts with; the last byte is its version.
-RSLI_MAGIC = b"NL\0\1"
 #: What messages call the table.
 ENTRIES = "RsLi table"
 #: The bits of an entry's flags that say how it is packed.
@@ -137,11 +136,6 @@ _HEADER, _ROW = RSLI_HEADER_DTYPE.itemsize, RSLI_ENTRY_DTYPE.itemsize
 _WINDOW, _START, _FILL = 4096, 0xFEE, 0x20
 #: No byte of a content takes more bytes with Huffman codes.
 _LONGEST_CODE = 8
-
-
-def is_rsli(data: memoryview | bytes) -> bool:
-    """Tell by its first bytes whether a file is an RsLi library."""
-    return bytes(data[:4]) == RSLI_MAGIC
 
 
 def read_rsli(data: memoryview | bytes, label: str) -> RsliLibrary:

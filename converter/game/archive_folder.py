@@ -18,10 +18,11 @@ from typing import Any
 from ..errors import ConversionError, printable
 from ..files import read_file
 from ..findings import NotApplied
+from ..formats.kinds import is_rsli
 from ..formats.names import Names, decode_text, escape, stem
 from ..formats.nres import Archive, Entry, read_nres, write_nres
 from ..formats.nres_edits import ArchiveEdits, name_field, new_archive
-from ..formats.rsli import is_rsli, read_rsli, unpack, with_contents
+from ..formats.rsli import read_rsli, unpack, with_contents
 from ..formats.sidecar import sha256
 from ..formats.texture import TEXM_TYPE, read_texm
 from ..kinds.unpacked import ENTRIES, LIST_INDEX, MANIFEST_INDEX, NO_ENDING, OWN_INDEX, Row, layout_of, rows_of

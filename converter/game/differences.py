@@ -6,7 +6,8 @@ from hashlib import sha256
 
 import numpy as np
 
-from .merge import WHOLE, Conflict, Touched, conflict, merge, shared_places, touched_tables
+from ..errors import Conflict
+from .merge import WHOLE, Touched, conflict, merge, shared_places, touched_tables
 from .packing import (
     SHORTEST,
     Packed,

@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ..errors import printable
+from ..errors import Conflict, printable
 from ..formats.sidecar import sha256
 from .history import History, can_be_made, digest_of_file, in_order
 from .layers import (
@@ -33,7 +33,6 @@ from .layers import (
     taken_out,
     without,
 )
-from .merge import Conflict
 from .transaction import Beside, carry_out, file_bytes, only_writer, require_unchanged, stopped_run
 from .vault import Vault, inside
 

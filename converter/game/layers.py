@@ -12,7 +12,7 @@ from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ..errors import ConversionError, Malformed, printable
+from ..errors import Conflict, ConversionError, Malformed, printable
 from ..formats.control_points import POINTS_ENDING, POINTS_TYPE
 from ..formats.kinds import Kind, content_kind
 from ..formats.names import decode_text, fold_upper
@@ -20,8 +20,6 @@ from ..formats.nres import Archive, Entry, is_nres, read_nres, write_nres
 from ..formats.nres_edits import ArchiveEdits, remove_entries
 from ..formats.sidecar import sha256
 from ..formats.wear import WEAR_ENDING, WEAR_TYPE
-from .differences import apply, difference
-from .merge import Conflict
 
 #: Reads a stored difference by its digest.
 Read = Callable[[str], bytes]
@@ -242,6 +240,8 @@ class Stack:
 
 def _applied(value: Value | None, layers: Sequence[Layer], read: Read, label: str) -> Value:
     """What a slot holds with its layers."""
+    if layers:
+        from .differences import apply  # where nothing is in force, no table is looked at
     for layer in layers:
         try:
             data = apply(read(layer.stored), None if value is None else value.data)
@@ -276,6 +276,8 @@ class Changed(NamedTuple):
             file: the file that it is in, whose ending tells its type where it is the whole file.
             shared: it may leave the game's folder.
         """
+        from .differences import difference
+
         ending = f".{file.rpartition('.')[2].lower()}"
         type_id = self.after.attributes[0] or _TYPES.get(ending)
         before = None if self.before is None else self.before.data

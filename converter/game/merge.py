@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConversionError
+from ..errors import Conflict
 from .derived import NotComputed, States, compute_again, dialect_of, states
 from .packing import decode_delta
 from .rows import LineChange, RowChange, line_check, row_checks
@@ -34,18 +34,6 @@ class Touched:
 
 
 WHOLE, DIRECTORY, LAYOUT = "the whole entry", "the directory", "the layout"
-
-
-class Conflict(ConversionError):
-    """What a difference changes is neither as it was nor as it is to be.
-
-    ``table`` and ``row`` are those of the first such place.
-
-    Attributes:
-        places: all of them.
-    """
-
-    places: tuple[Touched, ...] = ()
 
 
 def conflict(places: list[Touched]) -> Conflict:

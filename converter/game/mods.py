@@ -19,7 +19,7 @@ from typing import Any
 
 from ...exporters.gltf_file import png_bytes
 from .. import __version__
-from ..errors import ConversionError, Malformed, printable, reason_of, shortened
+from ..errors import Conflict, ConversionError, Malformed, printable, reason_of, shortened
 from ..files import in_any_case, read_json
 from ..findings import Finding
 from ..formats.kinds import SCENE_KINDS, Kind, assembly_kind, content_kind, entry_kind
@@ -34,7 +34,7 @@ from .differences import digests, overlap, touched
 from .edits import GameEdits
 from .history import History
 from .layers import Attributes, Layer, Slot, by_slot, changes, compose, is_archive, slots_of
-from .merge import Conflict, conflict
+from .merge import conflict
 from .transaction import file_bytes
 from .vault import Vault, inside
 

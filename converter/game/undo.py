@@ -7,11 +7,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConversionError, printable
+from ..errors import Conflict, ConversionError, printable
 from .edits import GameEdits
 from .history import History, digest_of_file
 from .layers import Layer, Slot, by_slot, without
-from .merge import Conflict
 from .transaction import file_bytes
 from .vault import Vault, inside
 

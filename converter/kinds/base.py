@@ -116,6 +116,11 @@ class Loaded(ABC):
         """What its glTF is called, without an ending."""
         return file_stem(self.name)
 
+    def why_no_ranges(self, options: ExportOptions) -> str:
+        """Say why ``--clips states`` makes no clip of a range; empty where it does, or nobody asked for it."""
+        what = f"is for models, units and missions, and this is {with_article(self.kind)}"
+        return f"--clips states {what}" if options.clips == "states" else ""
+
     @classmethod
     @abstractmethod
     def load(cls, source: Source, options: ExportOptions) -> Self:

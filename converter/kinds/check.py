@@ -34,7 +34,7 @@ from ..formats.areal_map import read_areal_map
 from ..formats.build_dat import read_build_dat
 from ..formats.control_points import POINTS_TYPE, misplaced, read_points
 from ..formats.controller import CONTROLLER_ENDING, CONTROLLER_TYPE, read_controller
-from ..formats.kinds import MISSION_FILE, Kind, entry_kind, file_kind
+from ..formats.kinds import MISSION_FILE, Kind, entry_kind, file_kind, is_rsli
 from ..formats.library import LIGHTMAPS, MATERIALS, TEXTURES
 from ..formats.material import MATERIAL_TYPE, read_material
 from ..formats.model import read_model
@@ -48,7 +48,7 @@ from ..formats.model_parts import (
 from ..formats.names import fold_upper
 from ..formats.nres import Archive, Entry, is_nres, read_nres, trailing_bytes
 from ..formats.registry import is_registry
-from ..formats.rsli import check_rsli, is_rsli, read_rsli
+from ..formats.rsli import check_rsli, read_rsli
 from ..formats.terrain import read_terrain
 from ..formats.texture import TEXM_MAGIC, read_texm
 from ..formats.unit import UNIT_ENDING, is_unit

@@ -10,7 +10,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..checks.controller import Facts, check_controller
 from ..errors import ConversionError, plural, printable
 from ..files import read_file
 from ..findings import Finding
@@ -33,6 +32,8 @@ from .registry import Game, game_of, inside
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from ..checks.controller import Facts
 
 
 def controller_in(files: Mapping[str, bytes]) -> tuple[Controller | None, list[Finding]]:
@@ -78,6 +79,8 @@ def facts_of_model(archive: Archive | None, path: Path, index: int | None, game:
 
 def _facts(model: memoryview | bytes, points: memoryview | bytes) -> Facts:
     """What a model and its control points have; nothing of those that cannot be read."""
+    from ..checks.controller import Facts  # a model alone checks no controller
+
     found = _model(model)
     if found is None:
         return Facts()
@@ -132,6 +135,8 @@ def controller_facts(path: Path, entry: str | None) -> Json | None:
     found = controller_at(path, entry)
     if found is None:
         return None
+    from ..checks.controller import check_controller
+
     controller, name, archive, index = found
     findings = check_controller(controller, facts_of_model(archive, path, index, game_of(path)))
     header = controller.header[0]

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING
 from ..errors import ConversionError, with_article
 from ..files import read_file
 from ..findings import without_errors
-from ..formats.kinds import ASSEMBLY_KINDS, SCENE_KINDS, Kind, assembly_kind, find_model, kind_at
+from ..formats.kinds import ASSEMBLY_KINDS, SCENE_KINDS, Kind, assembly_kind, find_model, is_rsli, kind_at
 from ..formats.nres import is_nres, read_nres, trailing_bytes
-from ..formats.rsli import is_rsli
 from ..formats.unit import UNIT_ENDING
 from ..options import ExportOptions, ImportOptions
 from .base import EditedFile, Loaded, LoadedScene, Source, sidecar_path

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ConversionError, plural, printable
 from ..findings import Finding
-from ..formats.kinds import Kind
+from ..formats.kinds import Kind, is_rsli
 from ..formats.mission import CLAN_TYPES, OBJECT_KINDS, Mission
 from ..formats.model import TABLES
 from ..formats.names import decode_text
 from ..formats.registry import Registry
-from ..formats.rsli import RsliLibrary, is_rsli, read_rsli, unpack
+from ..formats.rsli import RsliLibrary, read_rsli, unpack
 from ..formats.terrain import NO_MATERIAL
 from ..formats.texture import TEXM_MAGIC
 from ..formats.unit import CLASSES, Unit

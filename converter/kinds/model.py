@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...exporters.gltf import GltfOptions, export_gltf
-from ...exporters.gltf_file import Document
 from .. import __version__
 from ..checks.recover import checked_model
 from ..errors import plural
@@ -36,6 +34,7 @@ from .open_files import points_of, wear_of
 from .registry import files_that_name, game_of
 
 if TYPE_CHECKING:
+    from ...exporters.gltf_file import Document
     from .import_result import ImportResult
 
 
@@ -108,6 +107,8 @@ class LoadedModel(LoadedContainer):
 
     def files(self, target: Path, options: ExportOptions, *, sidecar: bool = True, root: Path | None = None) -> Files:
         """Make the files of its glTF."""
+        from ...exporters.gltf import GltfOptions, export_gltf  # an import writes none
+
         require_scene_in_range(self.scene, self.name)
         decision = self.decision
         extras = played_extras(self.controller, self.scene)

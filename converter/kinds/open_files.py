@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import ConversionError
-from ..files import Later, Stamp, open_file, read_file, stamp
+from ..files import Later, Stamp, names_in, open_file, read_file, stamp
 from ..formats.control_points import POINTS_ENDING, POINTS_TYPE
 from ..formats.kinds import MISSION_FILE, Kind, archive_kind, find_model
 from ..formats.material import MATERIAL_TYPE, MATERIAL_VERSION, read_material
-from ..formats.mission import Mission, read_mission
 from ..formats.model import MshModel, model_at
 from ..formats.names import decode_text, encode_name, fold_upper, stem
 from ..formats.nres import Archive, Entry, is_nres, read_nres
@@ -24,6 +24,9 @@ from ..formats.unit import Unit, is_unit, read_unit
 from ..formats.wear import LEVEL_ENDINGS, WEAR_TYPE
 from ..storage import cannot_read, if_there
 from .unpacked import entry_file, entry_name, file_beside, layout_of, rows_of
+
+if TYPE_CHECKING:
+    from ..formats.mission import Mission
 
 
 def open_nres(path: Path, label: str, *, longer: bool = False) -> Archive:
@@ -132,22 +135,19 @@ def find_library(folder: Path, name: str) -> Path | None:
 
 
 def find_libraries(folder: Path, names: Sequence[str]) -> dict[str, Path]:
-    """Find several libraries in a folder, which is listed once; as :func:`find_library`."""
-    files = [(file.lower(), file) for file in sorted(os.listdir(folder))]
+    """Find several libraries in a folder; as :func:`find_library`."""
+    files = names_in(folder)
     found: dict[str, Path] = {}
     for name in names:
         wanted = name.lower()
-        stem = wanted.rpartition(".")[0]
-        for lower, file in files:
-            if lower == wanted:
-                found[name] = folder / file
-                break
-        else:
-            for path in (folder / file for lower, file in files if lower == stem):
-                with suppress(OSError):  # what cannot be listed is not a library
-                    if path.is_dir() and _holds_entries(path, name, folder_stamp(path)):
-                        found[name] = path
-                        break
+        if wanted in files:
+            found[name] = folder / files[wanted][0]
+            continue
+        for path in (folder / file for file in files.get(wanted.rpartition(".")[0], ())):
+            with suppress(OSError):  # what cannot be listed is not a library
+                if path.is_dir() and _holds_entries(path, name, folder_stamp(path)):
+                    found[name] = path
+                    break
     return found
 
 
@@ -245,5 +245,7 @@ def read_assembly(path: Path, data: memoryview | None = None) -> Registry | Unit
         known = archive_kind(archive) is Kind.ARCHIVE and is_registry(archive)
         return read_registry(archive) if known else None
     if path.name.lower() == MISSION_FILE or path.suffix.lower() == ".tma":
+        from ..formats.mission import read_mission  # models do without
+
         return read_mission(data, str(path))
     return read_unit(data, str(path)) if is_unit(data) else None

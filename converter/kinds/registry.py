@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ConversionError, plural, printable
-from ..files import Stamp, pass_on_unreadable, read_file
+from ..files import Stamp, names_in, pass_on_unreadable, read_file
 from ..findings import Finding
 from ..formats.control_points import POINTS_ENDING
 from ..formats.controller import CONTROLLER_ENDING
@@ -92,7 +92,7 @@ def find_game(start: Path) -> Path | None:
     here = Path(os.path.abspath(start))
     for folder in (here, *here.parents):
         with if_there(folder):  # not a file, nor a directory that may not be read
-            if any(name.lower() == REGISTRY for name in os.listdir(folder)):
+            if REGISTRY in names_in(folder):
                 return folder
     return None
 
@@ -286,7 +286,7 @@ def game_of(path: Path, folders: Sequence[Path] = ()) -> Game | None:
 
 def _has_registry(folder: Path) -> bool:
     try:
-        return any(path.name.lower() == REGISTRY for path in folder.iterdir())
+        return REGISTRY in names_in(folder)
     except OSError:
         return False
 

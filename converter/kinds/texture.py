@@ -13,15 +13,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...importers.materials import read_picture
 from ..errors import ConversionError, plural, printable
 from ..files import read_file
-from ..formats.kinds import Kind, archive_kind, find_model, no_such_entry
+from ..formats.kinds import Kind, archive_kind, find_model, is_rsli, no_such_entry
 from ..formats.library import TEXTURE_NAME_ROOM, repainted
 from ..formats.names import decode_text, encode_name, readable, unescape
 from ..formats.nres import Archive, Entry, is_nres, read_nres, write_nres
 from ..formats.nres_edits import add_entry, replace_entry
-from ..formats.rsli import RsliLibrary, is_rsli, read_rsli, unpack
 from ..formats.texture import (
     TEXM_MAGIC,
     TEXM_TYPE,
@@ -106,7 +104,7 @@ def texture_at(path: Path, entry: str | None) -> LoadedTexture | None:
     """
     data = read_file(path)
     if is_rsli(data):
-        return None if entry is None else _rsli_texture(read_rsli(data, str(path)), entry)
+        return None if entry is None else _rsli_texture(data, path, entry)
     if not is_nres(data):
         if bytes(data[: len(TEXM_MAGIC)]) != TEXM_MAGIC:
             return None
@@ -121,7 +119,10 @@ def texture_at(path: Path, entry: str | None) -> LoadedTexture | None:
     return LoadedTexture(name=archive.entries[index].name, texm=_texm_at(archive, index))
 
 
-def _rsli_texture(library: RsliLibrary, entry: str) -> LoadedTexture:
+def _rsli_texture(data: memoryview, path: Path, entry: str) -> LoadedTexture:
+    from ..formats.rsli import read_rsli, unpack  # no other texture needs it
+
+    library = read_rsli(data, str(path))
     row = library.find(entry)
     if row is None:
         raise no_such_entry(library.label, entry, [library.name(row) for row in range(len(library.rows))])
@@ -141,6 +142,8 @@ def texm_of(picture: Path, format: int | None = None, levels: int | None = None)
     Raises:
         ConversionError: unreadable, or not to be made a texture of.
     """
+    from ...importers.materials import read_picture  # an export needs no reader of pictures
+
     rgba = read_picture(picture)
     return new_texm(rgba, format or exact_format(rgba), levels, label=str(picture))
 
@@ -254,6 +257,8 @@ def edited_texture(picture: Path, entry: Entry, label: str, *, keep_alpha: bool 
         label: what messages call its archive.
         keep_alpha: whether a picture that is solid throughout gets the alpha of the texture.
     """
+    from ...importers.materials import read_picture  # an export needs no reader of pictures
+
     rgba = read_picture(picture)
     if keep_alpha:
         rgba = with_alpha_of(rgba, read_texm(entry.payload, f"{label}, entry {printable(entry.name)}"))

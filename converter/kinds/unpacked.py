@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..errors import ConversionError
-from ..files import Stamp, read_file, stamp
+from ..files import Stamp, is_settled, read_file, stamp, stamp_of
 from ..formats.names import decode_text, escape, stem
 from ..formats.registry import TAGS
 from ..formats.texture import TEXM_MAGIC
@@ -31,9 +30,6 @@ LIST_INDEX, MANIFEST_INDEX, ENTRIES = "index.json", "manifest.json", "entries"
 INDEXES = frozenset((OWN_INDEX, LIST_INDEX, MANIFEST_INDEX))
 #: The ending that ParkanPlayground gives to entries without one.
 NO_ENDING = ".bin"
-
-#: Nanoseconds within which a folder's time may stay the same while files are added.
-_TICK = 100_000_000
 
 _NUMBER_FIRST = re.compile(r"(\d+)_(.+)", re.DOTALL)
 _TYPE_THEN_NAME = re.compile(r"([0-9A-Za-z]{4}|[0-9A-F]{2}(?: [0-9A-F]{2}){3})_(.+)", re.DOTALL)
@@ -130,8 +126,8 @@ def layout_of(folder: Path) -> Layout:
     with if_there(folder):
         parts = [folder / name for name in INDEXES] + [folder.parent / MANIFEST_INDEX] * (folder.name == ENTRIES)
         stamps = tuple((str(path), stamp(path)) for path in parts if path.is_file())
-        settled = time.time_ns() - folder.stat().st_mtime_ns > _TICK  # else a new file may have the same stamp
-        return (_layout if settled else _layout.__wrapped__)(folder, stamp(folder), stamps)
+        about = folder.stat()
+        return (_layout if is_settled(about) else _layout.__wrapped__)(folder, stamp_of(about), stamps)
     return Layout({}, {}, _plain)
 
 

@@ -16,7 +16,8 @@ from PIL import Image
 
 from msh_gltf.converter.cli import msh2gltf, msh_inspect
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.rsli import decipher, is_rsli, read_rsli, unpack, with_contents
+from msh_gltf.converter.formats.kinds import is_rsli
+from msh_gltf.converter.formats.rsli import decipher, read_rsli, unpack, with_contents
 from tests.support import rsli as make
 from tests.support.corpus import CORPUS, DATA
 from tests.support.runs import call

@@ -13,12 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msh_gltf.converter.edits.areal_map import replace_polygons
-from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.errors import Conflict, ConversionError
 from msh_gltf.converter.formats.areal_map import write_areal_map
 from msh_gltf.converter.formats.mission import read_mission, write_mission
 from msh_gltf.converter.formats.wear import WEAR_TYPE
 from msh_gltf.converter.game.differences import apply, difference, digests, overlap, touched
-from msh_gltf.converter.game.merge import Conflict
 from msh_gltf.converter.game.packing import UNPACKED_FLOOR, Packed, pack, repeats_base
 from msh_gltf.converter.game.split import split
 from tests.converter.game.mod_rows import bare

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from msh_gltf.converter.errors import Conflict
 from msh_gltf.converter.formats.control_points import POINTS_TYPE
 from msh_gltf.converter.formats.material import MATERIAL_HEADER_DTYPE, MATERIAL_TYPE, PHASE_DTYPE, read_material
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.wear import WEAR_TYPE, Wear, edited_wear, read_wear
 from msh_gltf.converter.game.differences import apply, difference, overlap, touched
-from msh_gltf.converter.game.merge import Conflict
 from msh_gltf.converter.game.split import split
 from tests.support.corpus import DATA, LIBS, SAMPLES, sample_called
 from tests.support.game_edits import edited_model, edited_terrain, findings_of

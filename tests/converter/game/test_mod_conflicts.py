@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from msh_gltf.converter.errors import Conflict
 from msh_gltf.converter.game.edits import GameEdits
-from msh_gltf.converter.game.merge import Conflict
 from msh_gltf.converter.game.mods import install, make_mod
 
 
