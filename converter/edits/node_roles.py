@@ -135,6 +135,8 @@ class NodeRoles:
             if wanted != stated and self._take_part(i, stated):
                 self._report(i, f"is called like {self._part(wanted)}", "there is one already")
             else:
+                if (was := self._exported(self.items[i])) and stated not in was:
+                    self._report(i, f"is {self._part(stated)} by its custom properties", "there is one already")
                 left.append(i)
         return left
 

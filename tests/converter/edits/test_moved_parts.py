@@ -7,11 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.numeric.arrays import NONE16
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.part_edits import COCKPIT, PLANT, Outcome, cells_of, delete, edited, name_of, parse
+from tests.support.runs import call
 
 
 def move(document: Editable, row: int, old: tuple[int, int], new: tuple[int, int], *, by: str):
@@ -202,6 +205,15 @@ def test_a_name_and_extras_that_both_changed_are_reported(tmp_path: Path) -> Non
 
     (one,) = edited(tmp_path, PLANT, edit).back.not_applied
     assert "was neither" in one.what
+
+
+def test_a_part_that_properties_put_where_another_one_is_is_named(tmp_path: Path) -> None:
+    walker = Path(__file__).parents[3] / "examples/walker.msh"
+    assert call(cli.msh2gltf, walker, "-o", tmp_path / "m.glb", "-q") == 0
+    document = Editable(tmp_path / "m.glb")
+    document.node("Base_TM.stage1")["extras"]["msh"] |= {"lod": 0, "group": 1}
+    (one,) = import_gltf(document.save(tmp_path / "m.glb")).not_applied
+    assert (one.what, one.why) == ("is Base_TM.level1 by its custom properties", "there is one already")
 
 
 def test_a_renamed_node_keeps_its_parts(tmp_path: Path) -> None:
