@@ -208,21 +208,40 @@ class Placed:
         """Whether a node stands where the result puts it; what is scaled is compared by its triangles."""
         scaled = np.eye(4)
         scaled[:3, :3] = self._scale(i)
-        self.tell_place(i, self.world[i], self.expected[i] @ scaled)
+        there = self.expected[i] @ scaled
+        if any(places_apart(self.world[i], there)) and not self._rests(i):
+            self.tell_place(i, self.world[i], there)
 
-    def _rests(self, i: int) -> None:
-        """Whether a node that a clip moves stands by itself where the clip or its model puts it."""
+    def _rests(self, i: int) -> bool:
+        """Whether a node that moves stands by itself where neither a clip nor its model puts it, which is told.
+
+        A file without clips shows each node where it was; the model's own clip is kept.
+        """
         item, row = self.given.nodes[i], self.given.nodes[i].extras.get("node", -1)
         model = self.models.get(self.holder[i][1])
-        if model is None or not 0 <= row < len((scene := model.exported).nodes):
-            return
-        noises = (
-            2 * POSE_NOISE * max(model_size(scene), float(np.abs(self.world[i, :3, 3]).max())),
-            4 * PLACED_TURN_NOISE,
-        )
-        track = in_frames(self.animated[i], _EDITORS)
-        if how := placed_elsewhere(track, item, scene.nodes[row], noises):
+        if model is None or not 0 <= row < len((exported := model.exported).nodes):
+            return False
+        size = max(model_size(exported), float(np.abs(self.world[i, :3, 3]).max()))
+        track = next((one for one in model.scene.tracks if one.node == row), None)
+        if i in self.animated:
+            track = in_frames(self.animated[i], _EDITORS)
+        noises = 2 * POSE_NOISE * size, 4 * PLACED_TURN_NOISE
+        how = [] if track is None else placed_elsewhere(track, item, exported.nodes[row], noises)
+        if how:
             self.found.append(still_elsewhere(item.name, how))
+            self._take_along(i)
+        return bool(how)
+
+    def _take_along(self, i: int) -> None:
+        """Put what is below a node that was told of where it takes it."""
+        there = self.expected[i].copy()
+        there[:3, :3] = there[:3, :3] @ self._scale(i)
+        if abs(np.linalg.det(there)) > _NOTHING:
+            shift, below = self.world[i] @ np.linalg.inv(there), {i}
+            for k in self.order:
+                if self.given.nodes[k].parent in below and k in self.expected:
+                    below.add(k)
+                    self.expected[k] = shift @ self.expected[k]
 
     def tell_place(self, i: int, mine: F64, theirs: F64) -> None:
         """Add a difference where the result's place of a node is another one than the file's."""
