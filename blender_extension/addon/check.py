@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .converter.errors import plural
-from .converter.formats.terrain import BORDER, MOST_VERTICES, Grid
+from .converter.formats.terrain import MOST_VERTICES, Grid
 from .language import say
 from .stages import about
 from .state import guarded
@@ -48,9 +48,7 @@ def crossing_faces(mesh: bpy.types.Mesh, matrix: NDArray[np.float64], grid: Grid
     counts = np.diff(np.r_[starts, len(points)])
     low, high = (way.reduceat(points, starts)[:, :2] for way in (np.minimum, np.maximum))
     middle = np.add.reduceat(points, starts)[:, :2] / counts[:, None]
-    corner, end = grid.box(grid.squares_at(middle))
-    room = BORDER * grid.size
-    return np.asarray((low < corner - room).any(axis=1) | (high > end + room).any(axis=1))
+    return grid.outside(np.stack([low, high], axis=1), grid.squares_at(middle)).any(axis=(1, 2))
 
 
 def _corners(mesh: bpy.types.Mesh) -> NDArray[np.float64]:

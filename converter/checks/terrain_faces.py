@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ..findings import Bad, Finding
-from ..formats.terrain import BORDER, COARSE, FINE, LEVELS, NO_MATERIAL, Terrain, TerrainStream
+from ..formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Terrain, TerrainStream
 from ..numeric.arrays import NONE16, Bools, Floats, Ints, beyond, cross_products
 from ..numeric.surfaces import NO_EDGE, FaceFlag
 from .rules import Rules, why
@@ -88,11 +88,7 @@ def terrain_face_flat(terrain: Terrain) -> Iterator[Bad]:
 def terrain_face_square(terrain: Terrain) -> Iterator[Bad]:
     square = terrain.square_of_face
     vertices = terrain.positions[:, :2].astype(np.float64)[terrain.faces["vertex"]]
-    low, high = terrain.grid.box(np.arange(len(terrain.squares)))
-    room = BORDER * terrain.grid.size
-    outside = vertices < (low - room)[square, None]
-    outside |= vertices > (high + room)[square, None]
-    bad = outside & (square >= 0)[:, None, None]
+    bad = terrain.grid.outside(vertices, square) & (square >= 0)[:, None, None]
     yield Bad("face crosses its square's border", (_FACES, "vertex"), bad, square, "inside the square that has it")
 
 

@@ -169,6 +169,12 @@ class Grid:
         corner = self.low + np.stack([column, row], axis=-1) * self.size
         return corner, corner + self.size
 
+    def outside(self, points: NDArray[np.float64], square: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which coordinates of faces lie beyond the border of a square: (n, corners, 2), (n,) -> (n, corners, 2)."""
+        low, high = self.box(square)
+        room = BORDER * self.size
+        return np.asarray((points < (low - room)[:, None]) | (points > (high + room)[:, None]))
+
 
 @dataclass
 class Terrain(TableFile):

@@ -1,4 +1,4 @@
-"""Textures (``Texm``): stored pixels and their decoding, every byte kept.
+"""Textures (``Texm``): stored pixels, their decoding, new ones of pictures; the ``Page`` that a new size keeps.
 
 Source: docs/reference/texture.md. Derived from the files and their recorded pixels:
 

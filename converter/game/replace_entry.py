@@ -1,4 +1,4 @@
-"""Put an edited entry into the archive that it came from: which entry that is.
+"""Put an edited entry into its archive: which entry that is, and whether somebody else has changed it since.
 
 The runs of ``gltf2msh`` (``--in-place``, ``--into``) and the Blender extension all come here. Only
 what was converted, or written here since, is replaced; every other byte of the archive stays.

@@ -1,4 +1,4 @@
-"""The models that a unit, a mission or the asset library places, each once for each look."""
+"""The models that a unit, a mission or the asset library places, each once for each look, on their sockets."""
 
 from __future__ import annotations
 

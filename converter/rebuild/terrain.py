@@ -1,5 +1,6 @@
-"""Rebuild a terrain from a plan of changes (docs/reference/terrain.md, What the writer does).
+"""Rebuild a terrain from a plan of changes, and refuse faces that cross the border of their square.
 
+Source: docs/reference/terrain.md, What the writer does.
 Vertices that moved keep their rows. Where faces came or went, the face table is laid out again:
 square by square, the fine level first. Everything that no edit touches keeps its bytes.
 """
@@ -15,7 +16,6 @@ from ..edits.terrain import TERRAIN_NORMAL_DEGREES, LevelPlan, TerrainPlan, repo
 from ..edits.triangles import TriangleList, normals_apart
 from ..errors import ConversionError, plural, printable
 from ..formats.terrain import (
-    BORDER,
     COARSE,
     FACE_DTYPE,
     FINE,
@@ -326,18 +326,11 @@ class _Work:
         rows = np.flatnonzero(self.dirty & self.alive)
         points = self.vertices["position"][self.vertex[rows]][..., :2].astype(np.float64)
         grid = self.old.grid
-        room = BORDER * grid.size
-
-        def inside(square: I64) -> NDArray[np.bool_]:
-            low, high = grid.box(square)
-            fits = (points >= (low - room)[:, None]) & (points <= (high + room)[:, None])
-            return np.asarray(fits.all(axis=(1, 2)))
-
         before = self.square[rows]
-        stays = (before >= 0) & inside(np.maximum(before, 0))
+        stays = (before >= 0) & ~grid.outside(points, np.maximum(before, 0)).any(axis=(1, 2))
         other = grid.squares_at(points.mean(axis=1))
         target = np.where(stays, before, other)
-        bad = ~stays & ~inside(other)
+        bad = ~stays & grid.outside(points, other).any(axis=(1, 2))
         if bad.any():
             at = int(np.argmax(bad))
             row, place = int(rows[at]), points[at].mean(axis=0)
