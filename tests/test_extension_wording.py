@@ -52,6 +52,7 @@ NEVER = {
     ", or rebuild everything with --no-sidecar": "the same",
     "--require-all": "the extension has no such choice",
     "again with msh2gltf --unpack": "the same",
+    "that msh2gltf --unpack wrote": "the extension reads no such folders",
     "msh-mod status --json": "the extension restores no state by its digest",
     " --to ": "the same",
     "--tolerant": "the same",

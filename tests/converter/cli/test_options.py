@@ -1,5 +1,7 @@
 """A field of a data class is the command's option, the library's attribute and a line of its docstring."""
 
+from __future__ import annotations  # options read the types of fields as text
+
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -132,7 +132,7 @@ def test_a_new_object_without_a_material_is_reported_with_the_row_it_has(path: P
     (line,) = lines(back)
     assert line.startswith("not applied: stage 0 level 0, part 'box': has ")
     name = read_sidecar(sidecar_path(path).read_bytes(), "x").description.materials[0]
-    assert f"these have row 0 ({name})" in line
+    assert f"every triangle of the game has one: {name};" in line
 
 
 def test_a_row_of_the_wea_that_no_face_had_can_be_assigned(path: Path) -> None:

@@ -124,6 +124,7 @@ def test_a_new_material_with_a_new_picture(edit: NewEdit) -> None:
     def look(material: Json) -> None:
         colour(0.2140411, 1, 0, 0.5)(material)
         material |= {"alphaMode": "BLEND", "emissiveFactor": [0, 0, 1]}
+        material["emissiveTexture"] = material["pbrMetallicRoughness"]["baseColorTexture"]
 
     edit.material(TURRETS[0], "жесть", look)
     text, files = edit.back("--require-all")
