@@ -86,7 +86,7 @@ def status(game: Path, as_json: bool) -> None:
         for change in (one for one in found.changes if one.file == file):
             what = change.entry or "the file"
             new = ", new" if change.is_new else ""
-            source = f" from {change.item}" if change.item else ""
+            source = f", from {change.item}" if change.item else ""
             say(f"  {what}{new}: change {change.number}, {change.time[:16]}{source}")
     for file, what in sorted(found.foreign.items()):
         say(f"{printable(file)} {what}")

@@ -58,7 +58,7 @@ class History:
                 raise ConversionError(
                     "the history of changes is damaged",
                     file=".msh-gltf/edits.jsonl",
-                    value=f"transaction {place}: {reason_of(error)}",
+                    value=f"change {place}: {reason_of(error)}",
                     hint="take it from a copy of the game's folder",
                 ) from None
 
@@ -111,7 +111,7 @@ class History:
         texts = [record[key] for key in ("time", "command", "owner", "kind")]
         number, undoes = record["number"], record.get("undoes")
         if type(number) is not int or not all(type(text) is str for text in texts):
-            raise Malformed("it is not a transaction")
+            raise Malformed("it is not a change")
         if not self._last < number < _MAX_NUMBER or not isinstance(undoes, int | None):
             raise Malformed(f"it has the number {number}, and takes back {undoes}")
         self._last = number

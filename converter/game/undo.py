@@ -153,10 +153,10 @@ def undo(edits: GameEdits, number: int | None = None) -> int:
     record = history.record(number)
     if record is None:
         raise ConversionError(
-            "has no such transaction", file=str(edits.vault.root), value=number, hint="msh-mod status lists them"
+            "has no such change", file=str(edits.vault.root), value=number, hint="msh-mod status lists them"
         )
     if number in history.undone:
-        raise ConversionError(f"transaction {number} is taken back already")
+        raise ConversionError(f"change {number} is taken back already")
     for file, facts in record["files"].items():
         added = [Layer.from_row(row) for row in facts["added"]]
         removed = [Layer.from_row(row) for row in facts["removed"]]
@@ -181,7 +181,7 @@ def undo(edits: GameEdits, number: int | None = None) -> int:
     try:
         edits.planned()
     except Conflict as error:
-        error.problem = f"what transaction {number} changed was changed since, by another program perhaps"
+        error.problem = f"what change {number} wrote was changed since, by another program perhaps"
         error.hint = "that stays; msh-mod restore GAME FILE --to DIGEST gets a state of the file that was kept"
         raise
     return number
@@ -208,7 +208,7 @@ def _require_last(
     if other > number:
         record = history.record(other) or {"command": ""}
         raise ConversionError(
-            f"transaction {other} ({printable(record['command'])}) changed it later",
+            f"change {other} ({printable(record['command'])}) changed it later",
             file=printable(file),
             entry=slot.text or None,
             hint=f"take that back first: msh-mod undo GAME {other}",
@@ -230,10 +230,10 @@ def _require_exact(history: History, number: int, file: str, slots: set[Slot], l
 
 def _not_there(number: int, file: str, entry: str = "") -> ConversionError:
     return ConversionError(
-        f"what transaction {number} wrote is not in the game any more",
+        f"what change {number} wrote is not in the game any more",
         file=printable(file),
         entry=entry or None,
-        hint="a later transaction or another program took it back",
+        hint="a later change or another program took it back",
     )
 
 

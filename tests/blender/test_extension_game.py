@@ -44,7 +44,7 @@ def test_undo_takes_the_last_change_of_the_game_back(seen: Seen) -> None:
     assert (out / "undone.rlb").read_bytes() == turrets()
     assert facts["again"]["outcome"] == "1 change"
     assert (out / "again.rlb").read_bytes() != turrets()
-    assert "transaction 1 is taken back already" in facts["named"]
+    assert "change 1 is taken back already" in facts["named"]
 
 
 def test_saving_puts_back(seen: Seen) -> None:

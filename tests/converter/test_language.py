@@ -27,6 +27,17 @@ NAMES = re.compile(
 )
 
 
+#: Lines that pages show as ``...``, or that come of several changes.
+FURTHER = [
+    "r_h_01.msh, new: change 1, 2026-11-26T18:12, from static.rlb/r_h_01.glb",
+    "a.rlb, entry one: change 2 (edit) changed it later; take that back first: msh-mod undo GAME 2",
+    "a.rlb: what change 3 wrote is not in the game any more; a later change or another program took it back",
+    "a.rlb: what change 3 wrote was changed since, by another program perhaps; that stays; "
+    "msh-mod restore GAME FILE --to DIGEST gets a state of the file that was kept",
+    "edits.jsonl: the history of changes is damaged: it lacks 'number'; take it from a copy of the game's folder",
+]
+
+
 def shown() -> list[str]:
     """The lines that the pages show of commands which convert, check, change and undo."""
     lines = []
@@ -51,7 +62,7 @@ def test_what_users_see_daily_is_translated() -> None:
     pages, errors = shown(), [line for _, line in ERRORS]
     assert len(pages) > 120
     assert len(errors) >= 60
-    assert [line for line in [*pages, *errors] if untranslated(line)] == []
+    assert [line for line in [*pages, *errors, *FURTHER] if untranslated(line)] == []
     assert len(RUSSIAN.rows) > 450
 
 

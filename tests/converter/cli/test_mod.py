@@ -64,8 +64,8 @@ def test_status(game: Path, mod: Mod) -> None:
     assert lines[0] == FILE
     time = records(game)[0]["time"][:16]
     assert sorted(lines[1:3]) == [
-        f"  new, new: change 1, {time} from {FILE}.glb",
-        f"  one: change 1, {time} from {FILE}.glb",
+        f"  new, new: change 1, {time}, from {FILE}.glb",
+        f"  one: change 1, {time}, from {FILE}.glb",
     ]
     assert lines[3] == f"1: {time} edit out:1: {FILE}"
     assert lines[4].startswith("originals ")
@@ -93,15 +93,15 @@ def test_undo(game: Path, mod: Mod) -> None:
     before = snapshot(game)
     said = mod("undo", game, 1, code=2)
     assert said.count("\n") == 1
-    assert f"{FILE}, entry one: transaction 2 (edit out:2) changed it later" in said
+    assert f"{FILE}, entry one: change 2 (edit out:2) changed it later" in said
     assert "take that back first: msh-mod undo GAME 2" in said
     assert mod("undo", game, "--dry-run") == (f"  would write {FILE}\ndry run: nothing was written\n")
     assert snapshot(game) == before
     assert mod("undo", game, 2) == f"  wrote {FILE}\nchange 2 (edit out:2) is taken back\n"
     assert mod("undo", game) == f"  wrote {FILE}\nchange 1 (edit out:1) is taken back\n"
     assert (game / FILE).read_bytes() == BEFORE
-    assert "transaction 1 is taken back already" in mod("undo", game, 1, code=2)
-    assert "has no such transaction" in mod("undo", game, 77, code=2)
+    assert "change 1 is taken back already" in mod("undo", game, 1, code=2)
+    assert "has no such change" in mod("undo", game, 77, code=2)
     for wrong in ("0", "-1", "x"):
         assert mod("undo", game, "--", wrong, code=2)
 

@@ -229,7 +229,7 @@ class Game(Others):
             self.note_done(before)
         with GameEdits(self.root, "undo", "msh-mod") as door, pytest.raises(ConversionError) as refused:
             undo(door, numbers[0])
-        assert f"transaction {numbers[1]} (edit) changed it later" in str(refused.value)
+        assert f"change {numbers[1]} (edit) changed it later" in str(refused.value)
         for number in reversed(numbers):
             before = self.files()
             with GameEdits(self.root, "undo", "msh-mod") as door:

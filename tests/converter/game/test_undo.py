@@ -84,7 +84,7 @@ def test_a_later_transaction_is_named(game: Path) -> None:
     change(game, "out:2", {1: b"elsewhere"})
     change(game, "out:2", {0: b"theirs", 1: b"elsewhere"})
     before = snapshot(game)
-    with pytest.raises(ConversionError, match=r"transaction 3 \(edit out:2\) changed it") as caught:
+    with pytest.raises(ConversionError, match=r"change 3 \(edit out:2\) changed it") as caught:
         take_back(game, 1)
     assert (caught.value.file, caught.value.entry) == (FILE, "one")
     assert caught.value.hint == "take that back first: msh-mod undo GAME 3"
@@ -98,21 +98,21 @@ def test_a_later_transaction_is_named(game: Path) -> None:
 def test_what_is_not_there_any_more_is_not_taken_back(game: Path) -> None:
     change(game, "out:1", {0: b"mine"})
     change(game, "out:1")
-    with pytest.raises(ConversionError, match=r"transaction 2 \(edit out:1\) changed it later"):
+    with pytest.raises(ConversionError, match=r"change 2 \(edit out:1\) changed it later"):
         take_back(game, 1)
     change(game, "out:1", {0: b"mine"})
     patch(game, 0, b"patched")
-    with pytest.raises(ConversionError, match="what transaction 3 wrote is not in the game"):
+    with pytest.raises(ConversionError, match="what change 3 wrote is not in the game"):
         take_back(game)
     assert entries(game)[0] == b"patched"
-    with pytest.raises(ConversionError, match="has no such transaction"):
+    with pytest.raises(ConversionError, match="has no such change"):
         take_back(game, 9)
 
 
 def test_twice_is_refused(game: Path) -> None:
     change(game, "out:1", {0: b"mine"})
     take_back(game, 1)
-    with pytest.raises(ConversionError, match="transaction 1 is taken back already"):
+    with pytest.raises(ConversionError, match="change 1 is taken back already"):
         take_back(game, 1)
 
 
@@ -148,7 +148,7 @@ def test_undo_of_a_state_gives_back_what_it_replaced(game: Path) -> None:
     assert (game / FILE).read_bytes() == patched
     take_back(game, 3)
     patch(game, 1, b"patched again")
-    with pytest.raises(ConversionError, match="what transaction 4 wrote is not in the game"):
+    with pytest.raises(ConversionError, match="what change 4 wrote is not in the game"):
         take_back(game, 4)
 
 
@@ -170,11 +170,11 @@ def test_undo_names_what_another_program_changed(game: Path) -> None:
     take_back(game)
     patch(game, 0, b"patched")
     before = snapshot(game)
-    with pytest.raises(ConversionError, match="what transaction 2 changed was changed since") as caught:
+    with pytest.raises(ConversionError, match="what change 2 wrote was changed since") as caught:
         take_back(game, 2)
     assert (caught.value.file, caught.value.entry) == (FILE, "one")
     (game / FILE).unlink()
-    with pytest.raises(ConversionError, match="what transaction 2 changed was changed since"):
+    with pytest.raises(ConversionError, match="what change 2 wrote was changed since"):
         take_back(game, 2)
     assert snapshot(game) == {name: data for name, data in before.items() if name != FILE}
 
@@ -191,7 +191,7 @@ def test_an_older_change_under_a_later_one_is_refused(game: Path) -> None:
     change(game, "out:2", {last: with_row(one, b"yy")})
     change(game, "out:1")
     assert entries(game)[last] == with_row(rows, b"yy")
-    with pytest.raises(ConversionError, match="what transaction 3 wrote is not in the game"):
+    with pytest.raises(ConversionError, match="what change 3 wrote is not in the game"):
         take_back(game, 3)
     assert entries(game)[last] == with_row(rows, b"yy")
 
