@@ -45,7 +45,8 @@ def russian(path: str, anchor: str, page: Path) -> tuple[str, str]:
         return path, f"#{own[theirs.index(anchor[1:])]}" if known else anchor
     original = page.parent / path
     translation = original.with_suffix(RUSSIAN)
-    if path.endswith(RUSSIAN) or translation == page or not translation.is_file():
+    is_own_original = translation == page and not anchor
+    if path.endswith(RUSSIAN) or is_own_original or not translation.is_file():
         return path, anchor
     path = path.removesuffix(".md") + RUSSIAN
     if not anchor:

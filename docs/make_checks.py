@@ -15,6 +15,21 @@ from msh_gltf.converter.checks import all_rules
 PAGE = Path(__file__).with_name("checks.md")
 RUSSIAN = PAGE.with_suffix(".ru.md")
 START = "<!-- made by docs/make_checks.py -->\n"
+#: What of the tables is translated; the rules stay as the command prints them.
+WORDS = {
+    "| code | severity | rule | tolerant | source |": "| код | серьёзность | правило | tolerant | источник |",
+    "### core model": "### модель",
+    "(animation)": "(анимация)",
+    "### terrain": "### ландшафт",
+    "### level": "### уровень",
+    "### areal map": "### карта ареалов",
+    "### controller": "### контроллер",
+    "### control points": "### контрольные точки",
+    "### footings, node properties": "### опоры и свойства узлов",
+    "### unit": "### юнит",
+    "### юнит, mission": "### юнит, миссия",
+    "### mission": "### миссия",
+}
 
 
 def tables() -> str:
@@ -40,7 +55,10 @@ def updated(text: str) -> str:
 
 def russian(text: str) -> str:
     """The translation with the same tables, which link to translations."""
-    return linked(updated(text), RUSSIAN)
+    text = updated(text)
+    for english, translated in WORDS.items():
+        text = text.replace(english, translated)
+    return linked(text, RUSSIAN)
 
 
 if __name__ == "__main__":

@@ -44,6 +44,17 @@ RUSSIAN = {
     r"ушёл тот, кто": "программа закрылась",
     r"(?:кажд(?:ый|ого)|ни|такой|перечисляет) ключи? ?(?:с примером|команды|, ни|не нужен)": "параметр",
     r"(?:мою|моих|ре[жш]ет|гнут|узнаётся по|другие|любой|его|её) сет(?:ку|ок|ке|ки)": "меш",
+    r"пользовательск\w+ свойств": "настраиваемое свойство, как в Blender",
+    r"структур\w+ проекта": "аутлайнер, как в Blender",
+    r"экшен": "действие, как в Blender",
+    r"аксессор|чанк|сэмплер": "accessor, блок, sampler",
+    r"транзакци": "изменение",
+    r"преобраз(?:уйте|уется|ован[оа]?\b)": "конвертировать",
+    r"перестро(?:ен|ить|йте)": "построить заново",
+    r"код\w* (?:выхода|возврата)": "код завершения",
+    r"(?:поставьте|снимите|снят|с) флажок": "галочка",
+    r"режим\w* рисования": "способ рисования",
+    r"\bхеш|дайджест": "контрольная сумма",
 }
 #: Where a word is a name that others gave, or has its plain sense.
 ALLOWED = {
@@ -89,9 +100,10 @@ def test_no_private_words() -> None:
 def test_russian_pages_use_the_words_of_the_glossary() -> None:
     words = re.compile("|".join(RUSSIAN), re.IGNORECASE)
     pages = [*ROOT.glob("*.ru.md"), *(ROOT / "docs").rglob("*.ru.md"), *(ROOT / "docs").rglob("russian.toml")]
+    pages += [ROOT / "converter/ru.po", ROOT / "blender_extension/addon/ru.po"]
     texts = {page: " ".join(page.read_text("utf-8").split()) for page in pages}
     found = [
-        f"{page.name}: {match[0]}: {list(RUSSIAN.values())}"
+        f"{page.name}: {match[0]}: write {next(v for k, v in RUSSIAN.items() if re.search(k, match[0], re.I))}"
         for page, text in texts.items()
         for match in words.finditer(text)
     ]

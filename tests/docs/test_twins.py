@@ -9,12 +9,29 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from msh_gltf.converter.language import Catalogue
+
 ROOT = Path(__file__).parents[2]
 RUSSIAN = sorted([*ROOT.glob("*.ru.md"), *(ROOT / "docs").rglob("*.ru.md")])
 every_page = pytest.mark.parametrize("page", RUSSIAN, ids=lambda path: path.relative_to(ROOT).as_posix())
 PARSER = MarkdownIt("commonmark").enable("table")
 #: Comments are translated: after two blanks, or on a line of their own.
 COMMENT = re.compile(r"(^|\s+)# .*$", re.MULTILINE)
+#: What the extension calls its buttons and panels, and names of Blender's own that pages use.
+EXTENSION = {
+    message: forms[0]
+    for (message, _), forms in Catalogue((ROOT / "blender_extension/addon/ru.po").read_text("utf-8")).rows.items()
+} | {"Put Back": "Вернуть в игру"}
+BLENDER = {
+    "Base Color",
+    "Custom Properties",
+    "Dope Sheet",
+    "End",
+    "Graph Editor",
+    "Images",
+    "Material Preview",
+    "Merge Vertices",
+}
 CYRILLIC = re.compile(r"[а-яё]", re.IGNORECASE)
 
 
@@ -84,6 +101,20 @@ def test_a_russian_page_is_in_russian(page: Path) -> None:
             words = re.sub(r"`[^`]*`|\]\([^)]*\)", "", token.content)
             long = len(re.findall(r"[A-Za-z]{2,}", words)) > 6
             assert CYRILLIC.search(words) or not long, token.content
+
+
+@every_page
+def test_interfaces_are_named_in_russian_with_the_english_name_in_brackets(page: Path) -> None:
+    """As a Russian Blender and the extension in it show them."""
+    text = re.sub(r"^```.*?^```$|`[^`\n]*`", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for paragraph in re.split(r"\n\s*\n", text):
+        for match in re.finditer(r"(?<![\w*])\*{1,2}([^*\s][^*]*?)\*{1,2}(?!\w)", paragraph):
+            name, before = " ".join(match[1].split()), paragraph[: match.start()]
+            is_shown = " > " in name or name in BLENDER or EXTENSION.get(name, name) != name
+            if is_shown and not CYRILLIC.search(name):
+                assert before.count("(") > before.count(")"), name
+        for russian, original in re.findall(r"\*([^*>]+)\* \(\*([^*]+)\*\)", " ".join(paragraph.split())):
+            assert EXTENSION.get(original, russian) == russian
 
 
 def test_a_difference_is_seen(tmp_path: Path) -> None:
