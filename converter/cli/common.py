@@ -215,6 +215,7 @@ def console() -> Console:
 
     def translated(what: Any) -> Any:
         if isinstance(what, Table):
+            what.title = translated(what.title)
             for column in what.columns:
                 if column.header != "name":  # a name may be a word of ours
                     column._cells = [*map(translated, column._cells)]

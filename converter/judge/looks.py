@@ -51,7 +51,8 @@ class Look:
             out.append("another picture in the game")
         elif not _same(self.lit, result.lit):
             how = "through another picture" if self.lit else "in one colour"
-            out.append(f"shines {how} in the file, and through {'its' if result.lit else 'no'} picture in the game")
+            through = "through its picture" if result.lit else "through no picture"
+            out.append(f"shines {how} in the file, and {through} in the game")
         return out
 
     def shone(self, before: Look) -> Look:

@@ -31,6 +31,15 @@ NAMES = re.compile(
 FURTHER = [
     "r_h_01.msh, new: change 1, 2026-11-26T18:12, from static.rlb/r_h_01.glb",
     "a.rlb, entry one: change 2 (edit) changed it later; take that back first: msh-mod undo GAME 2",
+    "not applied: material 'a': shines in one colour in the file, and through its picture in the game; a material's "
+    "own light goes through its picture; use the same picture for both",
+    "not applied: node 'a': is moved, but its animation is not; the keys alone say where an animated node stands; "
+    "move its keys",
+    "not applied: object 'a': is tilted; objects stand upright and turn about z only; clear its rotation about x and y",
+    "Material.lib::a: a of Material.lib is used by 11 models (--own-materials makes a copy for each model instead)",
+    "as it is in the game, see not applied",
+    "Land.glb: a face crosses its square's border: face 6 round (5, 5), and 63 more (expected inside square 0 of "
+    "8 x 8, 64 x 64 units each); cut it at the border, or move its corners back",
     "a.rlb: what change 3 wrote is not in the game any more; a later change or another program took it back",
     "a.rlb: what change 3 wrote was changed since, by another program perhaps; that stays; "
     "msh-mod restore GAME FILE --to DIGEST gets a state of the file that was kept",
