@@ -7,6 +7,7 @@ else new (docs/reference/gltf.md).
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -127,15 +128,17 @@ class NodeRoles:
         cells = {i: self._cells(i) for i in items}
         numbered = {i for i in items if self.items[i].name != without_number(self.items[i].name)}
         left = []
-        # what stays goes first, then what moves; copies, which have a number, come last
-        for i in sorted(items, key=lambda i: (i in numbered, len(set(cells[i])), i)):
+        was = {i: self._exported(self.items[i]) for i in items}
+        # what stays goes first, what was exported for its cell before what was not; copies, which have a number, last
+        order = sorted(items, key=lambda i: (i in numbered, len(set(cells[i])), cells[i][0] not in was[i], i))
+        for i in order:
             stated, wanted = cells[i]
             if self._take_part(i, wanted):
                 continue
             if wanted != stated and self._take_part(i, stated):
                 self._report(i, f"is called like {self._part(wanted)}", "there is one already")
             else:
-                if (was := self._exported(self.items[i])) and stated not in was:
+                if (was[i] and stated not in was[i]) or (i not in numbered and _part_match(self.items[i].name)):
                     self._report(i, f"is {self._part(stated)} by its custom properties", "there is one already")
                 left.append(i)
         return left
@@ -239,7 +242,7 @@ class NodeRoles:
         )
 
     def _by_name(self, i: int, name: str) -> bool:
-        if self.items[i].extras:
+        if "node" in self.items[i].extras:
             return False  # a copy of a stored node: it is new
         index = self.named.get(name)
         return index is not None and self._take(i, ("node", index), Role(stored=index, name=name))
@@ -262,7 +265,7 @@ class NodeRoles:
         for i in open_items:
             item = self.items[i]
             row = None
-            if not item.extras and _part_match(item.name) is None:
+            if "node" not in item.extras and _part_match(item.name) is None:
                 mesh = self.imported.meshes[item.mesh].name if item.mesh >= 0 else ""
                 row = mesh_names.get(mesh, mesh_names.get(without_number(mesh)))
                 if row is None and item.mesh < 0:
@@ -308,6 +311,17 @@ class NodeRoles:
                 f"part {printable(name)!r}: row {found.lod} is damage stage {found.lod} in the game; a level of detail "
                 f"is called {printable(found.node)}.level{found.lod}"
             )
+
+
+def owner_items(items: Sequence[ImportedNode], roles: Sequence[Role | None]) -> dict[int | str, int]:
+    """Return the item that is the owner of parts, by what roles call it: its row, else its name in the file."""
+    out: dict[int | str, int] = {}
+    nodes = [(i, role) for i, role in enumerate(roles) if role is not None and not role.is_part]
+    for i, role in nodes:
+        out.setdefault(items[i].name if role.stored is None else role.stored, i)
+    for i, role in nodes:
+        out.setdefault(role.name, i)
+    return out
 
 
 def _mesh_names(stored: Scene, part: Part) -> tuple[str, str]:

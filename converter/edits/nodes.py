@@ -23,7 +23,7 @@ from ..scene.decode import rest_pose
 from ..scene.dialect import Dialect
 from ..scene.part_names import part_name
 from ..scene.scene import ImportedNode, ImportedScene, Node, Part, Scene, Track
-from .node_roles import NodeRoles, Role, StoredMeshes
+from .node_roles import NodeRoles, Role, StoredMeshes, owner_items
 from .transforms import frame_in, rigid_part
 
 F64 = NDArray[np.float64]
@@ -239,7 +239,7 @@ class _Builder:
             name = f"node_{self.out.node_of[i]}"
         flags, label = extras.get("flags"), extras.get("label")
         if label is None:
-            label = "" if old is None or extras else old.label
+            label = "" if old is None or "node" in extras else old.label
         return Node(
             name=name or (old.name if old is not None else ""),
             index=role.stored,
@@ -270,7 +270,7 @@ class _Builder:
     def add_parts(self) -> None:
         """Fill in the parts that are objects of their own; ``place_parts`` places them."""
         scene, items, stored = self.out.scene, self.imported.nodes, self.stored
-        owner = self._owners()
+        owners = owner_items(items, self.roles)
         meshes = None if stored is None else StoredMeshes(stored)
         old = [] if stored is None else stored.parts
         cells, shown = {(p.node, p.lod, p.group) for p in old}, {(p.node, p.mesh) for p in old}
@@ -279,7 +279,7 @@ class _Builder:
                 continue
             if not self.imported.meshes[items[i].mesh].drawn:
                 continue
-            node = owner(role.owner)
+            node = self.out.node_of.get(owners.get(role.owner, -1))
             if node is None:
                 known = stored is not None and role.owner in range(len(stored.nodes))
                 self._report_part(
@@ -363,24 +363,6 @@ class _Builder:
         while above >= 0 and above not in self.out.node_of:
             above = self.imported.nodes[above].parent
         return self.out.node_of.get(above)
-
-    def _owners(self) -> Callable[[int | str], int | None]:
-        """The node that an owner's name or row means."""
-        scene, stored = self.out.scene, self.stored
-        by_name = {node.name: i for i, node in reversed(list(enumerate(scene.nodes)))}
-        by_stored = {k: i for i, k in self.out.stored_of.items()}
-        by_number = {n.index: i for i, n in enumerate(scene.nodes) if n.index is not None}
-        stored_names = {} if stored is None else {n.name: i for i, n in enumerate(stored.nodes)}
-
-        def node_of(owner: int | str) -> int | None:
-            if isinstance(owner, int):
-                return by_stored.get(owner) if stored is not None else by_number.get(owner)
-            node = by_name.get(owner)
-            if node is None and owner in stored_names:
-                node = by_stored.get(stored_names[owner])
-            return node
-
-        return node_of
 
 
 # ------------------------------------------------------------------ hidden nodes

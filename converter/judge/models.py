@@ -9,7 +9,7 @@ from functools import cached_property, reduce
 import numpy as np
 
 from ..edits.frame_rate import Timing
-from ..edits.node_roles import NodeRoles, Role
+from ..edits.node_roles import NodeRoles, Role, owner_items
 from ..edits.nodes import POSE_NOISE, model_size
 from ..findings import Report
 from ..formats.model import BATCH_PORTAL
@@ -295,7 +295,7 @@ class FileOfModel:
         above_names = linked(self.items)
         place = self.place = self._add_nodes(out, world, moving, above_names)
         own = world_poses(self.items, [], frames[:1])
-        items = {thing: i for i, thing in place.items()}
+        items, owners = {thing: i for i, thing in place.items()}, owner_items(self.items, self.roles)
         lists: dict[tuple[int, int], list[Triangles]] = {}
         for i, item in enumerate(self.items):
             role = self.roles[i]
@@ -303,8 +303,8 @@ class FileOfModel:
                 continue
             cell, poses, links = self.cell, world[i], [above_names[i]]
             above = place.get(i, -1)
-            if role is not None and role.is_part:
-                cell, above = (role.lod, role.group), self._owner(role, place)
+            if role is not None and role.owner is not None:
+                cell, above = (role.lod, role.group), place.get(owners.get(role.owner, -1), -1)
                 if above >= 0:
                     node = out.things[above].world
                     # stored keys need not be what the runtime shows first
@@ -372,18 +372,6 @@ class FileOfModel:
             thing.moving = i in moving
             out.things.append(thing)
         return place
-
-    def _owner(self, role: Role, place: dict[int, int]) -> int:
-        """The thing of the node that a part belongs to."""
-        for i, thing in place.items():
-            other, item = self.roles[i], self.items[i]
-            assert other is not None
-            if isinstance(role.owner, str):
-                if item.name == role.owner or other.name == role.owner:
-                    return thing
-            elif other.stored == role.owner:
-                return thing
-        return -1
 
     def _name_above(self, i: int, above: int, out: Shown) -> str:
         """What the node of a mesh is called: the one that it belongs to, or else the item above it."""

@@ -11,6 +11,7 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.numeric.arrays import NONE16
+from msh_gltf.converter.options import ImportOptions
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.part_edits import COCKPIT, PLANT, Outcome, cells_of, delete, edited, name_of, parse
@@ -207,13 +208,36 @@ def test_a_name_and_extras_that_both_changed_are_reported(tmp_path: Path) -> Non
     assert "was neither" in one.what
 
 
-def test_a_part_that_properties_put_where_another_one_is_is_named(tmp_path: Path) -> None:
-    walker = Path(__file__).parents[3] / "examples/walker.msh"
-    assert call(cli.msh2gltf, walker, "-o", tmp_path / "m.glb", "-q") == 0
-    document = Editable(tmp_path / "m.glb")
-    document.node("Base_TM.stage1")["extras"]["msh"] |= {"lod": 0, "group": 1}
-    (one,) = import_gltf(document.save(tmp_path / "m.glb")).not_applied
-    assert (one.what, one.why) == ("is Base_TM.level1 by its custom properties", "there is one already")
+@pytest.mark.parametrize(("name", "other", "cell"), [("stage1", "level1", (0, 1)), ("level1", "stage1", (1, 0))])
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_part_that_properties_put_where_another_one_is_is_named(
+    name: str, other: str, cell: tuple[int, int], alone: bool, tmp_path: Path
+) -> None:
+    """Whichever of the two comes first in the file."""
+    document = walker(tmp_path)
+    document.node(f"Base_TM.{name}")["extras"]["msh"] |= {"lod": cell[0], "group": cell[1]}
+    back = import_gltf(document.save(tmp_path / "m.glb"), None, ImportOptions(use_sidecar=not alone))
+    (one,) = back.not_applied
+    assert one.where == f"part 'Base_TM.{name}'"
+    assert (one.what, one.why) == (f"is Base_TM.{other} by its custom properties", "there is one already")
+
+
+def test_flags_alone_do_not_make_a_node_a_copy(tmp_path: Path) -> None:
+    """An editor dropped the custom properties, and somebody gave flags to one of two that are called alike."""
+    document = walker(tmp_path)
+    drop_extras(document)
+    node = document.node("Base_TM")
+    nodes, (scene, *_) = document.json["nodes"], document.json["scenes"]
+    nodes.append({**{key: value for key, value in node.items() if key != "children"}, "name": "Base_TM.001"})
+    scene["nodes"].append(len(nodes) - 1)
+    node["extras"] = {"msh": {"tri_flags": 32}}
+    back = import_gltf(document.save(tmp_path / "m.glb"))
+    assert [one.where for one in back.changes if one.what == "is new"] == ["node 'Base_TM.001'"]
+
+
+def walker(folder: Path) -> Editable:
+    assert call(cli.msh2gltf, Path(__file__).parents[3] / "examples/walker.msh", "-o", folder / "m.glb", "-q") == 0
+    return Editable(folder / "m.glb")
 
 
 def test_a_renamed_node_keeps_its_parts(tmp_path: Path) -> None:
