@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import ConversionError, plural, printable
 from ..findings import Report
 from ..options import ImportOptions
-from ..scene.scene import Channel, Clip, ImportedScene, Scene, Track
+from ..scene.scene import Channel, Clip, ImportedScene, Scene, Track, moves
 from .frame_rate import DEFAULT_FPS, FrameRate, TimedClip, Timing
 from .nodes import POSE_NOISE, Identified
 from .poses import placed_elsewhere
@@ -66,6 +66,8 @@ def choose_clip(identified: Identified, stored: Scene | None, options: ImportOpt
         length = stored.frame_count
     if hidden and length is not None and stored is not None:
         length = max(length, stored.frame_count)
+    if timed is not None and (length or 1) > 1 and not moves(identified.scene.tracks):
+        _report_motionless(imported.report, stored, length or 1)
     if length is not None:
         identified.scene.frame_count = length
     return None if timed is None else timed.timing
@@ -108,6 +110,15 @@ def _report_still(identified: Identified, stored: Scene | None) -> None:
             f"{plural(len(still), 'node')} without keys that the exported clip moved: {listed}{more}; "
             "in the game they stand where they are in the file. What a driver or a constraint moves is one pose in a "
             "glTF: in Blender, bake it (Object > Animation > Bake Action)"
+        )
+
+
+def _report_motionless(report: Report, stored: Scene | None, length: int) -> None:
+    """Warn of a clip that moves nothing, unless the stored one does not, either."""
+    if stored is None or moves(stored.tracks):
+        report.warnings.append(
+            f"nothing moves in the {plural(length, 'frame')} of the clip: the model has no clip now; if something "
+            "should, give it keys that differ"
         )
 
 

@@ -17,7 +17,7 @@ from ..numeric.pose import parents_first
 from ..scene.controller import spliced
 from ..scene.dialect import Dialect
 from ..scene.part_names import part_key, part_name
-from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Material, Node, Scene, Track
+from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Material, Node, Scene, Track, channels_of, moves
 from .shown import (
     F64,
     I64,
@@ -37,8 +37,6 @@ from .shown import (
     world_poses,
 )
 
-#: A curve that varies by less, relative to its values, does not move.
-_STILL = 1e-6
 #: What share of the keys of a clip that was not resampled are on whole frames.
 _ON_WHOLE = 0.9
 #: A key this near to a whole frame is on it.
@@ -121,15 +119,7 @@ def _moving(items: Sequence[ImportedNode | Node], moved: set[int]) -> set[int]:
 
 def frames_of(scene: Scene) -> int:
     """Return the length of a model's clip in frames; 1 where nothing moves."""
-    return scene.frame_count if _moves(scene.tracks) else 1
-
-
-def _moves(tracks: Sequence[Track]) -> bool:
-    return any(np.ptp(c.values, axis=0).max() > _STILL * max(1.0, np.abs(c.values).max()) for c in _channels(tracks))
-
-
-def _channels(tracks: Sequence[Track]) -> list[Channel]:
-    return [c for track in tracks for c in (track.rotation, track.translation) if c is not None]
+    return scene.frame_count if moves(scene.tracks) else 1
 
 
 def _looseness(scene: Scene, world: F64) -> tuple[list[float], list[F64]]:
@@ -191,7 +181,7 @@ class FileOfModel:
             for track in clip.tracks:
                 taken.setdefault(track.node, track)
         tracks = {i: in_frames(track, timing) for i, track in taken.items()}
-        self._whole = [c.frames for c in _channels([*tracks.values()])]  # a range may be sampled between them
+        self._whole = [c.frames for c in channels_of([*tracks.values()])]  # a range may be sampled between them
         end = max((float(frames[-1]) for frames in self._whole), default=0.0)
         for clip in self.given.ranges:
             put_in = {node for node, _ in clip.put_in}
@@ -239,9 +229,9 @@ class FileOfModel:
 
         Of a clip that was sampled between frames, what is cut off at the end is less than a sample.
         """
-        if not _moves(self.tracks):
+        if not moves(self.tracks):
             return 1
-        ends = max((c.frames[-1] for c in _channels(self.tracks)), default=0)
+        ends = max((c.frames[-1] for c in channels_of(self.tracks)), default=0)
         count = max(self.held, int(np.floor(ends + _ON_FRAME)) + 1)
         kept = 0 if self.stored is None else frames_of(self.stored)
         return kept if count < kept < ends + self._sample() - _ON_FRAME + 1 else count
@@ -260,7 +250,7 @@ class FileOfModel:
         Between stored keys, editors do not turn along the arc: of these, what all nodes have keys at.
         """
         if self.held > 1 and self.stored is not None and self.stored.tracks:
-            common = reduce(np.intersect1d, [c.frames for c in _channels(self.stored.tracks)])
+            common = reduce(np.intersect1d, [c.frames for c in channels_of(self.stored.tracks)])
             return np.union1d(common[common <= count - 1], [0.0])
         keys = self._keys()
         if np.mean(keys % 1 == 0) > _ON_WHOLE:
@@ -276,7 +266,7 @@ class FileOfModel:
     @property
     def _times(self) -> list[F64]:
         """The keys of each curve, without those of ranges."""
-        return self._whole or [c.frames for c in _channels(self.tracks)]
+        return self._whole or [c.frames for c in channels_of(self.tracks)]
 
     def halves(self, count: int) -> F64:
         """Return frames to look at that are halfway between whole ones; none where those are not what has keys."""

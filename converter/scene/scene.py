@@ -11,6 +11,7 @@ damage stage and columns 0 to 3 are levels of detail (docs/reference/model.md#th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -27,6 +28,9 @@ from .extras import FileInfo, MaterialExtras, NodeExtras
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
+
+#: A curve that varies by less, relative to its values, does not move.
+_STILL = 1e-6
 
 
 class Material(NamedTuple):
@@ -386,6 +390,16 @@ class ImportedScene:
     def shown(self) -> tuple[int, int]:
         """The cell that the default scene shows, as far as the file states it."""
         return self.info.get("lod", 0), self.info.get("group", 0)
+
+
+def channels_of(tracks: Iterable[Track]) -> list[Channel]:
+    """Return all curves of some nodes."""
+    return [c for track in tracks for c in (track.rotation, track.translation) if c is not None]
+
+
+def moves(tracks: Iterable[Track]) -> bool:
+    """Return whether any curve varies by more than what rounds."""
+    return any(np.ptp(c.values, axis=0).max() > _STILL * max(1.0, np.abs(c.values).max()) for c in channels_of(tracks))
 
 
 def evaluate(channel: Channel, frames: ArrayLike, *, by_component: bool = False) -> F64:
