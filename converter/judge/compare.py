@@ -93,22 +93,29 @@ class Comparison:
             self.found.append(Difference(f"animation {printable(name)!r}", "clip", text, names))
 
     def _partners(self) -> dict[int, int]:
-        """Node of the file -> of the result: by name, the rest by where they stand."""
+        """Node of the file -> of the result: by name, several of one name and the rest by where they stand."""
         a, b = self.file.things, self.result.things
-        free = {b[k].name.casefold(): k for k in reversed(self.result.nodes) if not _made_up(b[k])}
         out: dict[int, int] = {}
+
+        def pair(mine: list[int], theirs: list[int]) -> None:
+            out.update((mine[i], theirs[k]) for i, k in nearest([a[i] for i in mine], [b[k] for k in theirs]))
+
         for exact in (True, False):
+            free, wanted, taken = dict[str, list[int]](), dict[str, list[int]](), {*out.values()}
+            for k in self.result.nodes:
+                if k not in taken and not _made_up(b[k]):
+                    free.setdefault(b[k].name.casefold(), []).append(k)
             for i in self.file.nodes:
                 names = {a[i].name.casefold()} if exact else ways(a[i].name)
-                for name in names if i not in out else ():
-                    if name in free:
-                        out[i] = free.pop(name)
-                        break
-        left, rest = (
-            [n for n in side if n not in had]
-            for side, had in ((self.file.nodes, out), (self.result.nodes, {*out.values()}))
-        )
-        out |= {left[i]: rest[k] for i, k in nearest([a[i] for i in left], [b[k] for k in rest])}
+                if i not in out and (found := free.keys() & names):
+                    wanted.setdefault(max(found, key=len), []).append(i)
+            for name, several in wanted.items():
+                if len(several) == len(free[name]) == 1:
+                    out[several[0]] = free[name][0]
+                else:
+                    pair(several, free[name])
+        taken = {*out.values()}
+        pair([i for i in self.file.nodes if i not in out], [k for k in self.result.nodes if k not in taken])
         return out
 
     def _share_names(self) -> None:

@@ -87,7 +87,7 @@ class Comparison:
                 if i not in out and k is not None and k not in out.values():
                     out[i] = k
         left = [i for i in edited.nodes if i not in out]
-        free = [k for k in second.nodes if k not in out.values()]
+        free = [k for k in second.nodes if k not in out.values() and not self._is_instance(k)]
         if left and free:
             a, b = edited.likeness(left), second.likeness(free)
             cost = np.abs(a[:, None] - b[None]).max(axis=-1)
@@ -121,13 +121,17 @@ class Comparison:
     def _add(self, what: str, names: list[str]) -> None:
         self.out.append(Difference(what, frozenset(names)))
 
+    def _is_instance(self, k: int) -> bool:
+        """Whether a node of the second file is one of several that show a mesh of the edited one."""
+        several = (
+            i for i in self.edited.nodes if "EXT_mesh_gpu_instancing" in self.edited.items[i].get("extensions", {})
+        )
+        return any(self.second.names[k].startswith(f"{self.edited.names[i]}.") for i in several)
+
     # -------------------------------------------------------------- nodes
 
     def _nodes(self) -> None:
         edited, second = self.edited, self.second
-        copied = [
-            edited.names[i] for i in edited.nodes if "EXT_mesh_gpu_instancing" in edited.items[i].get("extensions", {})
-        ]
         for i in edited.nodes:
             name, k = edited.names[i], self.partner.get(i)
             if k is None:
@@ -146,7 +150,7 @@ class Comparison:
                     self._add(f"{key} of node {name!r}", [name])
         expected = set(self.partner.values())
         for k in second.nodes:
-            if k not in expected and not second.names[k].startswith(tuple(copied) or ("\0",)):
+            if k not in expected and not self._is_instance(k):
                 names = [second.names[n] for n in second.line(k)]
                 self._add(f"node {second.names[k]!r} is not in the edited file", names)
 

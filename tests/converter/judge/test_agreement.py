@@ -22,6 +22,11 @@ def test_two_judges_agree(what: str) -> None:
         ("spec__system__a_bird_007", ["shorten clip"], 3538099110, "no extras"),
         # the report says how far parts are that follow their node, but for the rounding of its keys
         ("spec__odd__B_PLANT_008", ["offset animation"], 1439477007, "sidecar"),
+        # two nodes of one name are those that stand nearest
+        ("mixed__odd__Gen_stat_059", ["new empty", "new empty"], 1293557474, "sidecar"),
+        ("mixed__odd__l_mast_058", ["instances", "delete node", "delete triangles"], 1025274152, "alone"),
+        # a curve is left that moves nothing: the model has no clip then
+        ("hangar", ["offset animation", "delete channel", "remove material"], 1824079552, "no extras"),
     ],
 )
 def test_what_arrives_is_not_named(model: str, kinds: list[str], seed: int, mode: str) -> None:
