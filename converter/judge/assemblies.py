@@ -76,6 +76,7 @@ class Placed:
         self.expected: dict[int, F64] = {}
         self.holder: dict[int, tuple[int, str]] = {}
         self.whole: dict[int, int] = {}
+        self._scales: dict[int, F64] = {}
 
     def names(self, i: int) -> frozenset[str]:
         """Return the names of a node and of all above it."""
@@ -122,9 +123,12 @@ class Placed:
             drawn += [i] if shows and self.given.meshes[nodes[i].mesh].drawn else []
         still = [i for i in drawn if not self._is_moving(i)]
         self._compare_wholes(still)
+        self._find_scales(drawn)
         seen: dict[tuple[object, ...], int] = {}
+        away = {*np.array(still)[np.any(places_apart(*self._places(still)), axis=0)].tolist()}
         for i in still:
-            self._stands(i)
+            if i in away or i not in self._scales:  # it was put elsewhere since
+                self._stands(i)
         for i in self.animated.keys() & self.holder.keys():
             self._rests(i)
         for i in drawn:
@@ -167,12 +171,27 @@ class Placed:
 
     def _fitting(self, by: F64, group: Sequence[int]) -> int:
         """How many nodes stand where the result puts them, all of that moved."""
-        return sum(not any(places_apart(self.world[k], by @ self.expected[k])) for k in group)
+        apart = places_apart(self.world[group], by @ np.array([self.expected[k] for k in group]))
+        return int((~np.any(apart, axis=0)).sum())
+
+    def _find_scales(self, group: Sequence[int]) -> None:
+        """Find what nodes are scaled by that those of the result are not."""
+        expected = np.array([self.expected[k] for k in group]).reshape(-1, 4, 4)[:, :3, :3]
+        by = np.linalg.inv(expected) @ self.world[group, :3, :3]
+        by[~(np.abs(np.linalg.norm(by, axis=1) - 1).max(axis=1) > _AXES)] = np.eye(3)
+        self._scales.update(zip(group, by, strict=True))
 
     def _scale(self, i: int) -> F64:
         """What a node is scaled by that the result's is not. (3, 3)."""
-        by = np.linalg.inv(self.expected[i][:3, :3]) @ self.world[i][:3, :3]
-        return by if np.abs(np.linalg.norm(by, axis=0) - 1).max() > _AXES else np.eye(3)
+        if i not in self._scales:
+            self._find_scales([i])
+        return self._scales[i]
+
+    def _places(self, group: Sequence[int]) -> tuple[F64, F64]:
+        """Where nodes are in the file, and in the result, scaled as in the file. (n, 4, 4) each."""
+        there = np.array([self.expected[k] for k in group]).reshape(-1, 4, 4)
+        there[:, :3, :3] = there[:, :3, :3] @ np.array([self._scale(k) for k in group]).reshape(-1, 3, 3)
+        return self.world[group], there
 
     def _expect(self, i: int) -> None:
         """Find where the result puts a node that is below a placement."""
@@ -206,11 +225,9 @@ class Placed:
 
     def _stands(self, i: int) -> None:
         """Whether a node stands where the result puts it; what is scaled is compared by its triangles."""
-        scaled = np.eye(4)
-        scaled[:3, :3] = self._scale(i)
-        there = self.expected[i] @ scaled
-        if any(places_apart(self.world[i], there)) and not self._rests(i):
-            self.tell_place(i, self.world[i], there)
+        (mine,), (there,) = self._places([i])
+        if any(places_apart(mine, there)) and not self._rests(i):
+            self.tell_place(i, mine, there)
 
     def _rests(self, i: int) -> bool:
         """Whether a node that moves stands by itself where neither a clip nor its model puts it, which is told.
@@ -234,18 +251,18 @@ class Placed:
 
     def _take_along(self, i: int) -> None:
         """Put what is below a node that was told of where it takes it."""
-        there = self.expected[i].copy()
-        there[:3, :3] = there[:3, :3] @ self._scale(i)
+        _, (there,) = self._places([i])
         if abs(np.linalg.det(there)) > _NOTHING:
             shift, below = self.world[i] @ np.linalg.inv(there), {i}
             for k in self.order:
                 if self.given.nodes[k].parent in below and k in self.expected:
                     below.add(k)
                     self.expected[k] = shift @ self.expected[k]
+                    self._scales.pop(k, None)
 
     def tell_place(self, i: int, mine: F64, theirs: F64) -> None:
         """Add a difference where the result's place of a node is another one than the file's."""
-        apart, turned = places_apart(mine, theirs)
+        apart, turned = map(float, places_apart(mine, theirs))
         if apart:
             self.add(i, "place", f"stands {apart:.3g} away from there in the game", apart)
         if turned:
@@ -283,10 +300,10 @@ def matrix(pose: Pose) -> F64:
     return out
 
 
-def places_apart(mine: F64, theirs: F64) -> tuple[float, float]:
-    """Return how far two places are apart, and how far their axes; 0 where that is rounding."""
-    apart = float(np.abs(mine[:3, 3] - theirs[:3, 3]).max())
-    loose = PLACE * max(1.0, float(np.abs(theirs[:3, 3]).max()))
-    turned = float(np.abs(mine[:3, :3] - theirs[:3, :3]).max())
-    size = max(float(np.abs(theirs[:3, :3]).max()), 1e-9)
-    return apart if apart > loose else 0.0, turned if turned > _AXES * size else 0.0
+def places_apart(mine: F64, theirs: F64) -> tuple[F64, F64]:
+    """Return how far places are apart, and how far their axes; 0 where that is rounding. (..., 4, 4) each -> (...)."""
+    away, there = np.abs(mine - theirs)[..., :3, :], np.abs(theirs[..., :3, :])
+    apart, turned = away[..., 3].max(axis=-1), away[..., :3].max(axis=(-2, -1))
+    loose = PLACE * np.maximum(1.0, there[..., 3].max(axis=-1))
+    size = np.maximum(there[..., :3].max(axis=(-2, -1)), 1e-9)
+    return apart * (apart > loose), turned * (turned > _AXES * size)

@@ -237,7 +237,8 @@ def _lines(placed: Placed, i: int) -> list[F32]:
 def _marker_away(placed: Placed, i: int, one: Marker) -> tuple[float, float]:
     """How far a marker of the result is from a node, and how far their axes are apart; 0 where that is rounding."""
     if one.outline is None:
-        return places_apart(placed.world[i], matrix(one.pose))
+        apart, turned = places_apart(placed.world[i], matrix(one.pose))
+        return float(apart), float(turned)
     world, other = placed.world[i], one.outline.astype(np.float64)
     points = np.concatenate(_lines(placed, i)).reshape(-1, 3).astype(np.float64) @ world[:3, :3].T + world[:3, 3]
     if not len(other):
