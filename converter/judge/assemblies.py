@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ..edits.frame_rate import Timing
-from ..edits.nodes import PLACED_TURN_NOISE, POSE_NOISE, local_matrix, model_size
+from ..edits.nodes import PLACED_TURN_NOISE, POSE_NOISE, model_size, world_matrices
 from ..edits.poses import placed_elsewhere
 from ..errors import printable
 from ..findings import Kind
@@ -67,10 +67,7 @@ class Placed:
             self.given = self.looks.in_rectangles(self.given)
         items = self.given.nodes
         self.order = parents_first([item.parent for item in items], root=-1)
-        self.world = np.tile(np.eye(4), (len(items), 1, 1))
-        for i in self.order:
-            local = local_matrix(items[i])
-            self.world[i] = local if items[i].parent < 0 else self.world[items[i].parent] @ local
+        self.world = world_matrices(items)
         self.parents = {item.parent for item in items}
         self.animated = {track.node: track for clip in self.given.clips for track in clip.tracks}
         self.expected: dict[int, F64] = {}

@@ -62,7 +62,7 @@ class Comparison:
     def run(self) -> list[Difference]:
         """Return all differences."""
         self._clip()
-        self.partner = self._partners()
+        self.pair_nodes()
         self._share_names()
         self._nodes(self.partner)
         for cell in sorted(self.file.cells.keys() | self.result.cells.keys()):
@@ -92,10 +92,10 @@ class Comparison:
             text = f"has {plural(mine, 'frame')} in the file, and {theirs:,} in the game"
             self.found.append(Difference(f"animation {printable(name)!r}", "clip", text, names))
 
-    def _partners(self) -> dict[int, int]:
-        """Node of the file -> of the result: by name, several of one name and the rest by where they stand."""
+    def pair_nodes(self) -> None:
+        """Find the partners: by name, several of one name and the rest by where they stand."""
         a, b = self.file.things, self.result.things
-        out: dict[int, int] = {}
+        out = self.partner = {}
 
         def pair(mine: list[int], theirs: list[int]) -> None:
             out.update((mine[i], theirs[k]) for i, k in nearest([a[i] for i in mine], [b[k] for k in theirs]))
@@ -116,7 +116,6 @@ class Comparison:
                     pair(several, free[name])
         taken = {*out.values()}
         pair([i for i in self.file.nodes if i not in out], [k for k in self.result.nodes if k not in taken])
-        return out
 
     def _share_names(self) -> None:
         """Let the names that the report has for nodes and their parts name those of the result, too.

@@ -168,6 +168,25 @@ def _between(file: FileOfModel, written: Scene, comparison: Comparison, count: i
     return [Difference(where, "clip", what, names, most, moving=True, reason=_EVENLY)]
 
 
+def judge_motion(
+    report: Report, seen: ImportedScene, stored: Scene, written: Scene, timing: Timing, cell: tuple[int, int]
+) -> None:
+    """Add a line for a model in a unit whose nodes are elsewhere between frames; its import tells of whole ones.
+
+    Args:
+        seen: the nodes below its placement, and what of the clip moves them.
+        written: what its import made, decoded.
+        stored, timing, cell: as of :func:`differences_of_model`.
+    """
+    file = FileOfModel(seen, stored, timing, None, cell, dialect=written.dialect)
+    count = min(file.frame_count, frames_of(written))
+    if len(file.halves(count)):
+        frames = file.frames(count)
+        comparison = Comparison(file.shown(frames), shown_by_scene(written, frames), file_only=True)
+        comparison.pair_nodes()
+        tell(report, _between(file, written, comparison, count))
+
+
 def judge_model(report: Report, *args: object, **more: object) -> None:
     """Add lines to a report for what nothing in it explains; arguments as of :func:`differences_of_model`."""
     tell(report, differences_of_model(*args, **more))  # type: ignore[arg-type]

@@ -18,11 +18,13 @@ from ..formats.control_points import POINTS_ENDING, read_points
 from ..formats.kinds import Kind
 from ..formats.mission import Mission
 from ..formats.sidecar import Description, Sidecar
+from ..judge.judge import judge_motion
+from ..judge.models import snapshot
 from ..options import ExportOptions, ImportOptions
 from ..scene.assembly import CLIPS, TERRAIN, material_names, object_key
 from ..scene.decode import shown_points
 from ..scene.scene import ImportedScene, Scene
-from .import_model import import_edited, stored_model
+from .import_model import import_edited, stored_model, written_model
 from .import_result import ImportResult, PlacedImport
 from .library_edits import merged
 from .model import description
@@ -165,9 +167,15 @@ def _imported(copies: Copies, files: ShownFiles, options: ImportOptions) -> _Edi
     path = Path(kept.description.source)
     if copies.is_copy and (missing := copies.missing):
         return _Edit(copies, None, f"lacks {plural(len(missing), 'node')} of its model, as {missing[0]!r}")
+    placed, seen = copies.scene.placed, snapshot(copies.scene)
     try:
         stored = stored_model(files.sidecar(kept, copies.model.scene), path)
-        return _Edit(copies, import_edited(path, copies.scene, stored, options))
+        result = import_edited(path, copies.scene, stored, options)
+        if options.verify and result.timing is not None and placed is not None and placed.moves:
+            written = written_model(result, stored.about)
+            if not written.stored_keys:
+                judge_motion(result.differences, seen, stored.scene, written.scene(), result.timing, seen.shown)
+        return _Edit(copies, result)
     except ConversionError as error:
         return _Edit(copies, None, str(error))
 

@@ -316,6 +316,14 @@ def test_a_clip_that_is_held_to_the_end_of_another_is_no_edit(made: Path, tmp_pa
     assert [str(one) for one in out.not_applied] == []
 
 
+@pytest.mark.parametrize("name", ["mission", "robot"])
+def test_what_moves_otherwise_between_frames_is_named(made: Path, tmp_path: Path, name: str) -> None:
+    file = opened(made, tmp_path, name)
+    for sampler in file.file.json["animations"][0]["samplers"]:
+        sampler["interpolation"] = "STEP"
+    assert any("away between frames" in one.what and one.where.startswith("model ") for one in file.back().not_applied)
+
+
 def test_a_clip_in_a_mission_without_clips_keeps_the_other_nodes_moving(made: Path, tmp_path: Path) -> None:
     file = opened(made, tmp_path, "still")
     animated(file, rock(file, 2))
