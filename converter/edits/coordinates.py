@@ -72,12 +72,15 @@ def settle_rectangles(given: ImportedScene, shown: Mapping[str, Surface[ShownPic
         shown: what the stored materials showed, by name; of others the file may state the transform.
     """
     changes: dict[int, Change] = {}
-    for i, surface in enumerate(given.surfaces):
-        known = shown.get(given.materials[i].name)
-        transform, new = surface.transform if known is None else known.transform, surface.picture
+    for i, material in enumerate(given.materials):
+        surface = given.surfaces[i] if given.surfaces else None  # none: its .mtl is gone
+        known = shown.get(material.name)
+        stated = WHOLE if surface is None else surface.transform
+        transform, new = stated if known is None else known.transform, surface and surface.picture
         old = None if known is None else known.picture
         same = new is None or old is None or is_image(new.name, old.name) or same_picture(new, old)
-        given.surfaces[i] = surface._replace(transform=transform)
+        if surface is not None:
+            given.surfaces[i] = surface._replace(transform=transform)
         if transform != WHOLE and same:
             changes[i] = transform.undo
     given.streams, given.meshes = with_coordinates(given.streams, given.meshes, changes)
