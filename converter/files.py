@@ -13,13 +13,15 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache, partial, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .errors import ConversionError, Malformed, plural
 from .findings import Rule
 from .storage import TEMPORARY, cannot_read, cannot_write, no_follow
+
+R = TypeVar("R")
 
 #: Half a character, as JSON may write it.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -168,16 +170,6 @@ def _read_part(path: str, before: Stamp, start: int, size: int) -> bytes:
     return data
 
 
-def in_any_case(folder: Path, names: Sequence[str]) -> Path:
-    """Return the path below a folder by names in any case, as the game reads them; what is not there as it is named."""
-    for name in names:
-        there: list[str] = []
-        with contextlib.suppress(OSError):
-            there = sorted(path.name for path in folder.iterdir() if path.name.lower() == name.lower())
-        folder = folder / (name if name in there or not there else there[0])
-    return folder
-
-
 def stamp(path: str | Path) -> Stamp:
     """Return what distinguishes a file from any other at the same path.
 
@@ -192,31 +184,57 @@ def stamp_of(about: os.stat_result) -> Stamp:
     return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
 
 
-#: Nanoseconds within which a folder's time may stay the same while files are added.
-_TICK = 100_000_000
+#: Nanoseconds after which a folder in which something changes certainly gets another time: FAT counts two seconds.
+_TICK = 3_000_000_000
+#: Nanoseconds for which a listing is trusted at most: Windows keeps no such time of a folder on FAT.
+_TRUSTED = 2_000_000_000
 
 
-def is_settled(about: os.stat_result) -> bool:
-    """Return whether a folder in which something changes gets another stamp."""
-    return time.time_ns() - about.st_mtime_ns > _TICK
+def of_a_listing(made: Callable[..., R]) -> Callable[..., R]:
+    """Keep what is made of a folder's listing, and of files in it, until one of them may have changed.
+
+    As in git's index, what was read counts only if nothing was changed shortly before: what is added in the
+    same tick of the disk's clock leaves no trace. It raises :class:`OSError` where a path leads nowhere.
+
+    Args:
+        made: takes the folder, and the files that it reads.
+    """
+
+    @lru_cache(maxsize=256)
+    def kept(_: object, *paths: Path) -> R:
+        return made(*paths)
+
+    @wraps(made)
+    def current(*paths: Path) -> R:
+        found, now = [os.stat(path) for path in paths], time.time_ns()
+        if any(now - max(one.st_mtime_ns, one.st_ctime_ns) <= _TICK for one in found):
+            return made(*paths)
+        return kept((now // _TRUSTED, *((*stamp_of(one), one.st_ctime_ns) for one in found)), *paths)
+
+    return current
 
 
+@of_a_listing
 def names_in(folder: Path) -> Mapping[str, Sequence[str]]:
-    """Return the names in a folder, sorted, by what they are in lower case; it is listed again when it has changed.
+    """Return the names in a folder, sorted, by what they are in lower case.
 
     Raises:
         OSError: the folder cannot be listed.
     """
-    about = os.stat(folder)
-    return (_names_in if is_settled(about) else _names_in.__wrapped__)(str(folder), stamp_of(about))
-
-
-@lru_cache(maxsize=64)
-def _names_in(folder: str, now: Stamp) -> Mapping[str, Sequence[str]]:
     names: dict[str, list[str]] = {}
     for name in sorted(os.listdir(folder)):
         names.setdefault(name.lower(), []).append(name)
     return names
+
+
+def in_any_case(folder: Path, names: Sequence[str]) -> Path:
+    """Return the path below a folder by names in any case, as the game reads them; what is not there as it is named."""
+    for name in names:
+        there: Sequence[str] = ()
+        with contextlib.suppress(OSError):
+            there = names_in(folder).get(name.lower(), ())
+        folder = folder / (name if name in there or not there else there[0])
+    return folder
 
 
 #: How often Windows is asked to remove the file of a lock.

@@ -56,7 +56,7 @@ def read_msh(path: Path, entry: str | None = None) -> MshModel:
 def mission_in(folder: Path) -> Path | None:
     """Return the mission of a directory, ``data.tma`` in any case; ``None``: it has none."""
     with if_there(folder):
-        return min((path for path in folder.iterdir() if path.name.lower() == MISSION_FILE), default=None)
+        return next((folder / name for name in names_in(folder).get(MISSION_FILE, ())), None)
     return None
 
 

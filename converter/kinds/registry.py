@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ConversionError, plural, printable
-from ..files import Stamp, names_in, pass_on_unreadable, read_file
+from ..files import Stamp, names_in, of_a_listing, pass_on_unreadable, read_file
 from ..findings import Finding
 from ..formats.control_points import POINTS_ENDING
 from ..formats.controller import CONTROLLER_ENDING
@@ -114,12 +114,17 @@ def model_archives(root: Path) -> list[str]:
     return found
 
 
+@of_a_listing
+def _names(folder: Path) -> dict[str, str]:
+    """The names in a directory by what they are in lower case; of several the first."""
+    return {readable(name).lower(): name for name in sorted(os.listdir(folder), reverse=True)}
+
+
 @dataclass
 class Game:
     """A game's directory; ``root``: the directory that has ``objects.rlb``."""
 
     root: Path
-    _folders: dict[Path, dict[str, str]] = field(default_factory=dict, repr=False)
     _archives: dict[Path, Archive] = field(default_factory=dict, repr=False)
     _objects: dict[str, KnownObject] = field(default_factory=dict, repr=False)
     _dialects: dict[Path, Decision | None] = field(default_factory=dict, repr=False)
@@ -164,7 +169,9 @@ class Game:
         """
         found = self.root
         for part in _parts(path):
-            name = None if part is None else self._names(found).get(part)
+            name = None
+            with if_there(found):
+                name = None if part is None else _names(found).get(part)
             if name is None:
                 return None
             found = found / name
@@ -173,15 +180,6 @@ class Game:
         except (OSError, RuntimeError):  # links in a circle
             return None
         return found if inside and found != self.root else None
-
-    def _names(self, folder: Path) -> dict[str, str]:
-        """The names in a directory by what they are in lower case; of several the first."""
-        if folder not in self._folders:
-            names: list[str] = []
-            with if_there(folder):
-                names = sorted(os.listdir(folder), reverse=True)
-            self._folders[folder] = {readable(name).lower(): name for name in names}
-        return self._folders[folder]
 
     def archive(self, path: Path) -> Archive:
         """Open an archive of the game, once.

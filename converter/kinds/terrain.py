@@ -22,7 +22,7 @@ from ..edits.nodes import leave_out_hidden
 from ..edits.terrain import TerrainPlan, compare_terrain, compare_terrain_objects
 from ..edits.transforms import refuse_draco, refuse_turned, report_no_normals
 from ..errors import ConversionError, plural
-from ..files import read_file
+from ..files import names_in, read_file
 from ..findings import Finding, without_errors
 from ..formats.areal_map import ArealMap, read_areal_map
 from ..formats.kinds import Kind
@@ -387,9 +387,9 @@ def load_level(base: Path, *, strict: bool = True) -> Level:
 def _find(base: Path, suffix: str) -> Path:
     wanted = f"{base.name}{suffix}"
     try:
-        found = sorted(p for p in base.parent.iterdir() if p.name.lower() == wanted.lower())
+        found = names_in(base.parent).get(wanted.lower(), ())
     except OSError as error:
         raise cannot_read(base.parent, error) from error
     if not found:
         raise ConversionError("a file of the level is missing", file=str(base.parent / wanted), hint="case is nothing")
-    return found[0]
+    return base.parent / found[0]

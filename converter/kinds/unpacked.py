@@ -11,12 +11,11 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..errors import ConversionError
-from ..files import Stamp, is_settled, read_file, stamp, stamp_of
+from ..files import of_a_listing, read_file
 from ..formats.names import decode_text, escape, stem
 from ..formats.registry import TAGS
 from ..formats.texture import TEXM_MAGIC
@@ -123,16 +122,14 @@ class Layout:
 
 def layout_of(folder: Path) -> Layout:
     """Return how the files of a folder are called; a folder that is not there has none."""
+    indexes = [folder / name for name in INDEXES] + [folder.parent / MANIFEST_INDEX] * (folder.name == ENTRIES)
     with if_there(folder):
-        parts = [folder / name for name in INDEXES] + [folder.parent / MANIFEST_INDEX] * (folder.name == ENTRIES)
-        stamps = tuple((str(path), stamp(path)) for path in parts if path.is_file())
-        about = folder.stat()
-        return (_layout if is_settled(about) else _layout.__wrapped__)(folder, stamp_of(about), stamps)
+        return _layout(folder, *(path for path in indexes if path.is_file()))
     return Layout({}, {}, _plain)
 
 
-@lru_cache(maxsize=64)
-def _layout(folder: Path, now: Stamp, indexes: tuple[tuple[str, Stamp], ...]) -> Layout:
+@of_a_listing
+def _layout(folder: Path, *indexes: Path) -> Layout:
     with os.scandir(folder) as found:
         files = sorted(one.name for one in found if one.name not in INDEXES and not one.is_dir())
     names = _indexed(folder) if indexes else {}
