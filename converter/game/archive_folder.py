@@ -37,8 +37,6 @@ from .library_folder import (
     unpacked_library,
 )
 
-#: What an archive without its payloads may unpack to.
-_MOST = 1 << 29
 _RIFF = b"RIFF"
 
 
@@ -101,6 +99,7 @@ def _own_index(archive: Archive, data: bytes, files: list[str]) -> dict[str, obj
     frame = bytearray(data)
     for entry in archive.entries:
         frame[entry.data_offset : entry.data_offset + entry.size] = bytes(entry.size)
+    payloads = [bytes(entry.payload) for entry in archive.entries]
     entries = [
         {
             "file": file,
@@ -111,7 +110,7 @@ def _own_index(archive: Archive, data: bytes, files: list[str]) -> dict[str, obj
         }
         for file, entry in zip(files, archive.entries, strict=True)
     ]
-    return {"format": 1, "entries": entries, "frame": deflated(bytes(frame))}
+    return {"format": 1, "entries": entries, "frame": deflated(bytes(frame), payloads)}
 
 
 def _list_row(entry: Entry) -> dict[str, object]:
@@ -271,7 +270,7 @@ def _own(folder: Path) -> dict[str, Any]:
 def _frame(folder: Path) -> bytes | None:
     """The archive as it was, without its payloads."""
     text = _own(folder).get("frame")
-    return None if text is None else inflated(text, _MOST, folder)
+    return None if text is None else inflated(text, folder)
 
 
 def _filled(frame: bytes, files: list[_File]) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,12 @@ from ..errors import ConversionError, printable
 from ..files import inflate, read_file
 from ..findings import NotApplied
 from ..formats.names import Names, escape
-from ..formats.rsli import MOST_UNPACKED, RSLI_METHOD, read_rsli, unpack
+from ..formats.rsli import RSLI_METHOD, read_rsli, unpack
 from ..formats.sidecar import sha256
-from ..kinds.unpacked import OWN_INDEX
-
-#: The largest library that is kept in the index.
-_MOST = 8 * MOST_UNPACKED
+from ..kinds.open_files import folder_stamp
+from ..kinds.unpacked import ENTRIES, OWN_INDEX
+from ..storage import cannot_read
+from .packing import most_bytes
 
 
 def unpacked_library(data: bytes, label: str) -> dict[str, bytes]:
@@ -41,7 +42,7 @@ def unpacked_library(data: bytes, label: str) -> dict[str, bytes]:
         file = taken.take(escape(name) or "~", row)
         found[file] = content
         entries.append({"file": file, "name": name, "row": row, "sha256": sha256(content)})
-    index = {"format": 1, "container": "RsLi", "entries": entries, "library": deflated(data)}
+    index = {"format": 1, "container": "RsLi", "entries": entries, "library": deflated(data, found.values())}
     return {**found, OWN_INDEX: json_bytes(index)}
 
 
@@ -54,17 +55,21 @@ def library_of(folder: Path) -> bytes | None:
     text = _index(folder).get("library")
     if text is None:
         return None
-    return inflated(text, _MOST, folder)
+    return inflated(text, folder)
 
 
-def inflated(text: object, most: int, folder: Path) -> bytes:
-    """Return bytes that an index keeps as text, at most so many.
+def inflated(text: object, folder: Path) -> bytes:
+    """Return bytes that an index keeps as text, no more than the files of its folder, itself one, explain.
 
     Raises:
         ConversionError: the index is damaged.
     """
     try:
-        data, whole = inflate(base64.b64decode(str(text), validate=True), most)
+        inside = [folder, *(below for below in [folder / ENTRIES] if below.is_dir())]
+        stored = sum(size for one in inside for _, _, size, _ in folder_stamp(one)[1:])
+        data, whole = inflate(base64.b64decode(str(text), validate=True), most_bytes(stored))
+    except OSError as error:
+        raise cannot_read(folder, error) from error
     except ValueError:
         data, whole = b"", False
     if not whole:
@@ -72,9 +77,12 @@ def inflated(text: object, most: int, folder: Path) -> bytes:
     return data
 
 
-def deflated(data: bytes) -> str:
-    """Return bytes as an index keeps them."""
-    return base64.b64encode(zlib.compress(data, 9)).decode()
+def deflated(data: bytes, beside: Iterable[bytes | memoryview]) -> str:
+    """Return bytes as an index keeps them; ``beside``: what the other files of its folder hold."""
+    best = zlib.compress(data, 9)
+    if len(data) > most_bytes(len(best) + sum(map(len, beside))):  # nobody would unpack that: stored as it is
+        best = zlib.compress(data, 0)
+    return base64.b64encode(best).decode()
 
 
 def json_bytes(value: object) -> bytes:

@@ -1,17 +1,21 @@
 """Archives as folders and back: the same bytes in every layout, and edits through the door of the game."""
 
+import base64
 import io
 import json
 import struct
 import wave
+import zlib
 from pathlib import Path
 
 import pytest
 
 from msh_gltf.converter import cli
+from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import Entry, read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import name_field, new_archive
 from msh_gltf.converter.game.archive_folder import LAYOUTS
+from msh_gltf.converter.game.library_folder import deflated, library_of
 from tests.docs.materials import example_game
 from tests.support.game import snapshot
 from tests.support.runs import call
@@ -175,6 +179,25 @@ def test_an_index_that_lies(tmp_path: Path, sounds: Path, damage: object, capsys
     assert call(cli.gltf2msh, folder, "--pack", tmp_path / "new.lib") == 2
     assert "internal error" not in capsys.readouterr().err
     assert call(cli.msh2gltf, folder, "-o", tmp_path / "out") in (0, 2)
+
+
+def test_an_index_unpacks_to_what_its_folder_explains(tmp_path: Path) -> None:
+    """A thousandth of what it unpacks to is no index of small files; what is written can always be read."""
+    data, index = bytes(17 << 20), tmp_path / "archive.json"
+
+    def write(text: str) -> None:
+        index.write_text(json.dumps({"format": 1, "library": text, "frame": text, "entries": []}), "utf-8")
+
+    write(base64.b64encode(zlib.compress(data, 9)).decode())
+    for _ in range(2):
+        with pytest.raises(ConversionError, match="is damaged"):
+            library_of(tmp_path)
+        (tmp_path / "entries").mkdir(exist_ok=True)
+    (tmp_path / "entries/big.bin").write_bytes(bytes(2 << 20))
+    assert library_of(tmp_path) == data
+    (tmp_path / "entries/big.bin").unlink()
+    write(deflated(data, ()))
+    assert library_of(tmp_path) == data
 
 
 def test_a_numbered_file_is_not_a_second_entry(
