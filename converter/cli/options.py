@@ -34,11 +34,13 @@ _Class = TypeVar("_Class")
 
 
 class _FilePath(click.Path):
-    """A path that is not empty, as that of a shell's variable that nobody set is."""
+    """A path that is not empty, as that of a shell's variable that nobody set is; ``-`` is one of outputs only."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         if value == "":
             self.fail("an empty path", param, ctx)
+        if value == "-" and self is FILE:
+            self.fail("a path is expected: only -o takes -, for standard output", param, ctx)
         return super().convert(value, param, ctx)
 
 
