@@ -128,11 +128,6 @@ class GameEdits:
         self.number = max(self.history.next_number, self._own.next_number)
 
     @property
-    def source_root(self) -> Path:
-        """The folder of the game that is read."""
-        return self._source.root
-
-    @property
     def _is_copy(self) -> bool:
         return self._source is not self.vault
 
@@ -280,7 +275,8 @@ class GameEdits:
             return self._composed(opened, in_order(kept)), kept
         except Conflict as error:  # a later change of another owner needs one of these
             kept += [layer for layer in opened.wanted if mine(layer) and any(one.is_made_on(layer) for one in kept)]
-            self.messages.append(f"stays, because a later change is made on it: {error}")
+            if (message := f"stays, because a later change is made on it: {error}") not in self.messages:
+                self.messages.append(message)
             return self._composed(opened, in_order(kept)), kept
 
     def _composed(self, opened: Opened, layers: tuple[Layer, ...]) -> bytes | None:

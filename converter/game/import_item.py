@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path, PurePosixPath
 from time import perf_counter
+from typing import Any
 
 from ..errors import ConversionError
-from ..files import Stamp, read_file, stamp
+from ..files import read_file, stamp
 from ..formats.kinds import MODEL_TYPE, Kind
 from ..formats.names import entry_name, readable
 from ..formats.nres import Archive, Entry, read_nres
@@ -32,31 +33,51 @@ JOIN = "\n"
 
 @dataclass(frozen=True)
 class Brought:
-    """What an output directory has brought into the files of a game.
+    """What an output directory has brought into the files of a game; it stays in the process that has the game open.
 
     Attributes:
-        root: the folder with the vault, absolute.
-        prefix: the path from there to the game's directory of the run; empty, or ending in a slash.
+        door: a transaction on the game, in which nothing is put before all is looked at.
+        prefix: the path from its root to the game's directory of the run; empty, or ending in a slash.
         layers: the changes, each with its file: what reports call it, and its path from the run's
             directory.
         left: file, slot and SHA-256 of what these made, and of what came back where an edit cancelled
             what was exported.
     """
 
-    root: str = ""
-    prefix: str = ""
+    door: GameEdits
+    prefix: str
     layers: tuple[tuple[str, str, Layer], ...] = ()
     left: frozenset[tuple[str, Slot, str]] = frozenset()
 
-    def of(self, source: str) -> Brought:
-        """Return what of it is in a file, or in the files of a folder."""
-        own = [one for one in self.layers if one[0] == source or one[0].startswith(f"{source}/")]
-        left = {one for one in self.left if one[0] == source or one[0].startswith(f"{source}/")}
-        return replace(self, layers=tuple(own), left=frozenset(left))
+    @cached_property
+    def _in_files(self) -> dict[str, list[tuple[str, Layer]]]:
+        found: dict[str, list[tuple[str, Layer]]] = {}
+        for file, path, layer in self.layers:
+            found.setdefault(file, []).append((path, layer))
+        return found
+
+    @cached_property
+    def _in_folders(self) -> set[str]:
+        return {str(folder) for file in self._in_files for folder in PurePosixPath(file).parents}
+
+    @cached_property
+    def _left_in(self) -> dict[tuple[str, str], set[str]]:
+        found: dict[tuple[str, str], set[str]] = {}
+        for file, slot, digest in self.left:
+            found.setdefault((file, slot.name), set()).add(digest)
+        return found
+
+    @cached_property
+    def _archives(self) -> dict[str, Archive]:
+        return {}
 
     def has(self, file: str) -> bool:
         """Whether any of it is in a file."""
-        return any(own == file for own, _, _ in self.layers)
+        return file in self._in_files
+
+    def layers_of(self, file: str) -> list[Layer]:
+        """Return what of it is in a file."""
+        return [layer for _, layer in self._in_files.get(file, ())]
 
     def digests(self, source: str, name: str, raw: str) -> set[str]:
         """Return SHA-256 of all that runs left in one entry, or in one file.
@@ -65,13 +86,8 @@ class Brought:
             name: the entry's name; a folder has a file of that name.
             raw: the name as hex; empty: the file itself.
         """
-        places = ((source, raw), (f"{source}/{name}", ""))
-        return {
-            digest
-            for file, slot, digest in self.left
-            for where, key in places
-            if file == where and slot.name in ("", key)
-        }
+        places = ((source, raw), (source, ""), (f"{source}/{name}", ""))
+        return set().union(*(self._left_in.get(place, ()) for place in places))
 
     def was(self, file: str) -> bytes | None:
         """Return a file that something was brought into as it is without that; ``file``: what reports call it.
@@ -82,10 +98,51 @@ class Brought:
         Raises:
             ConversionError: the file cannot be read, or the vault is damaged.
         """
-        mine = {layer for own, _, layer in self.layers if own == file}
-        path = next(path for own, path, _ in self.layers if own == file)
-        with GameEdits(Path(self.root), "", "", dry_run=True) as door:
-            return door.was(f"{self.prefix}{path}", mine.__contains__)
+        path = self._in_files[file][0][0]
+        return self.door.was(f"{self.prefix}{path}", {*self.layers_of(file)}.__contains__)
+
+    def archive(self, path: Path, source: str) -> Archive:
+        """Return an archive, or the folder that it was unpacked into, without what was brought; it is made once.
+
+        Args:
+            path: where it is.
+            source: what messages and reports call it.
+
+        Raises:
+            ConversionError: as of :meth:`was`.
+        """
+        if source not in self._archives:
+            self._archives[source] = self._archive(path, source)
+        return self._archives[source]
+
+    def _archive(self, path: Path, source: str) -> Archive:
+        if self.has(source):
+            return read_nres(self.was(source) or b"", source)
+        archive = open_archive(str(path), source, stamp(path))
+        if source not in self._in_folders:
+            return archive
+        entries = [
+            replace(entry, payload=self.was(file) or b"")
+            if self.has(file := f"{source}/{entry_file(path, entry.name)}")
+            else entry
+            for entry in archive.entries
+        ]
+        return replace(archive, entries=entries)
+
+    def before(self, path: Path, record: Record) -> tuple[tuple[int, Entry], ...] | None:
+        """Return what :class:`ImportTask` says of an item that was exported; ``path``: of its archive or file.
+
+        Raises:
+            ConversionError: as of :meth:`was`.
+        """
+        if not self.has(record.source) and record.source not in self._in_folders:
+            return None
+        if record.index is None:
+            data = self.was(record.source)
+            return () if data is None else ((0, Entry(0, 0, 0, 0, b"", 0, 0, data)),)
+        archive, raw = self.archive(path, record.source), bytes.fromhex(record.raw_name or "")
+        same = sorted(archive.namesakes(raw))
+        return tuple((i, archive.entries[i]) for i in same if archive.entries[i].name_bytes == raw)
 
 
 def brought_by(door: GameEdits, prefix: str, records: Mapping[str, Record]) -> Brought:
@@ -113,32 +170,7 @@ def brought_by(door: GameEdits, prefix: str, records: Mapping[str, Record]) -> B
         is_mine = layer.owner == door.owner and not is_shown(layer.number, layer)
         if file.startswith(prefix) and not is_mine and not is_shown(number, layer):
             left.add((readable(file[len(prefix) :]), layer.slot, layer.before))
-    return Brought(str(door.source_root), prefix, tuple(layers), frozenset(left))
-
-
-@lru_cache(maxsize=16)
-def archive_without(path: str, label: str, now: Stamp, brought: Brought) -> Archive:
-    """Return an archive, or the folder that it was unpacked into, without what was brought.
-
-    Args:
-        path: where it is.
-        label: what messages and ``brought`` call it.
-        now: its stamp; another one means another file.
-        brought: what was brought into it.
-    """
-    if not brought.layers:
-        return open_archive(path, label, now)
-    where = Path(path)
-    if not where.is_dir():
-        return read_nres(brought.was(label) or b"", label)
-    archive = open_archive(path, label, now)
-    entries = [
-        replace(entry, payload=brought.was(file) or b"")
-        if brought.has(file := f"{label}/{entry_file(where, entry.name)}")
-        else entry
-        for entry in archive.entries
-    ]
-    return replace(archive, entries=entries)
+    return Brought(door, prefix, tuple(layers), frozenset(left))
 
 
 @dataclass(frozen=True)
@@ -154,7 +186,9 @@ class ImportTask:
         record: what the manifest says; ``None``: it is new.
         options: how glTF becomes a model.
         force: write it even where the game has another model now.
-        brought: what earlier runs brought into that file, or into files of that folder.
+        written: SHA-256 of all that earlier runs left of it.
+        before: the entries of its name, each with its directory index, or its file, as they are without what earlier
+            runs brought into their archive; ``None``: that is nothing, the game has them so.
     """
 
     id: str
@@ -165,7 +199,13 @@ class ImportTask:
     record: Record | None
     options: ImportOptions
     force: bool = False
-    brought: Brought = field(default_factory=Brought)
+    written: frozenset[str] = frozenset()
+    before: tuple[tuple[int, Entry], ...] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what goes to another process: of an archive the bytes of these entries alone."""
+        entries = self.before and tuple((i, replace(one, payload=bytes(one.payload))) for i, one in self.before)
+        return {**self.__dict__, "before": entries}
 
     @property
     def is_texture(self) -> bool:
@@ -303,31 +343,22 @@ def _import_texture(task: ImportTask) -> Outcome:
     outcome = Outcome(task.id, "unchanged")
     if task.game_file is None:
         raise ConversionError("is not in the game's directory", file=task.source)
-    archive = _game_archive(task)
-    assert record.index is not None
 
     def is_new(entry: Entry) -> bool:
         new = edited_texture(picture, entry, task.source, keep_alpha=keep_alpha)
         return new is None or entry.payload == new.data
 
-    index = entry_to_replace(
-        archive,
-        bytes.fromhex(record.raw_name or ""),
-        record.index,
-        known={record.sha256, *_written(task)},
-        is_new=is_new,
-        hint=HINT_OF_RUN,
-        force=task.force,
-    )
+    found = _entry_to_replace(task, record, is_new)
     outcome.seconds = {"convert": perf_counter() - started}
-    if index is None:
+    if found is None:
         outcome.detail = "the game has it already"
         return outcome
-    new = edited_texture(picture, archive.entries[index], task.source, keep_alpha=keep_alpha)
+    index, entry = found
+    new = edited_texture(picture, entry, task.source, keep_alpha=keep_alpha)
     if new is not None:
         outcome.status, outcome.warnings = "changed", new.warnings
         if Path(task.game_file).is_dir():
-            source = f"{task.source}/{entry_file(Path(task.game_file), archive.entries[index].name)}"
+            source = f"{task.source}/{entry_file(Path(task.game_file), entry.name)}"
             outcome.result = Edited(source, None, None, new.data)
         else:
             sizes = (new.attr1, new.attr2)
@@ -344,23 +375,24 @@ def _untouched(task: ImportTask, record: Record) -> bool:
     return True
 
 
-def _game_archive(task: ImportTask) -> Archive:
+def _entry_to_replace(task: ImportTask, record: Record, is_new: Callable[[Entry], bool]) -> tuple[int, Entry] | None:
+    """The entry that an edited one replaces, with its directory index; as :func:`entry_to_replace`."""
     assert task.game_file is not None
-    return archive_without(task.game_file, task.source, stamp(task.game_file), task.brought)
-
-
-def _game_file(task: ImportTask) -> bytes | None:
-    assert task.game_file is not None
-    if task.brought.layers:
-        return task.brought.was(task.source)
-    return bytes(read_file(Path(task.game_file)))
-
-
-def _written(task: ImportTask) -> set[str]:
-    """SHA-256 of all that earlier runs wrote for a task."""
-    record = task.record
-    assert record is not None
-    return task.brought.digests(task.source, record.name, record.raw_name or "")
+    if task.before is None:
+        archive = open_archive(task.game_file, task.source, stamp(task.game_file))
+        places: Sequence[int] = range(len(archive.entries))
+    else:
+        archive, places = Archive(task.source, entries=[one for _, one in task.before]), [i for i, _ in task.before]
+    found = entry_to_replace(
+        archive,
+        bytes.fromhex(record.raw_name or ""),
+        places.index(record.index) if record.index in places else -1,
+        known={record.sha256, *task.written},
+        is_new=is_new,
+        hint=HINT_OF_RUN,
+        force=task.force,
+    )
+    return None if found is None else (places[found], archive.entries[found])
 
 
 def _target(task: ImportTask, record: Record, data: bytes) -> tuple[bool, int | None]:
@@ -372,23 +404,14 @@ def _target(task: ImportTask, record: Record, data: bytes) -> tuple[bool, int | 
     """
     assert task.game_file is not None
     if record.index is None:
-        now = _game_file(task)
-        if now == data:
+        files = [bytes(read_file(Path(task.game_file)))] if task.before is None else [e.payload for _, e in task.before]
+        if data in files:
             return False, None
-        known = {record.sha256, *_written(task)}
-        if (now is None or sha256(now) not in known) and not task.force:
+        if not (task.force or {record.sha256, *task.written} & {sha256(now) for now in files}):
             raise changed_since(task.source, None, HINT_OF_RUN)
         return True, None
-    index = entry_to_replace(
-        _game_archive(task),
-        bytes.fromhex(record.raw_name or ""),
-        record.index,
-        known={record.sha256, *_written(task)},
-        is_new=lambda entry: entry.payload == data,
-        hint=HINT_OF_RUN,
-        force=task.force,
-    )
-    return index is not None, index
+    found = _entry_to_replace(task, record, lambda entry: entry.payload == data)
+    return found is not None, None if found is None else found[0]
 
 
 def _import_new(task: ImportTask) -> Outcome:

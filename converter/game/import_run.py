@@ -17,7 +17,7 @@ from time import perf_counter
 
 from .. import MANIFEST
 from ..errors import ConversionError, printable
-from ..files import no_run, read_file, stamp
+from ..files import no_run, read_file
 from ..findings import NotApplied
 from ..formats.names import decode_text, readable, unescape
 from ..formats.sidecar import sha256
@@ -25,7 +25,7 @@ from ..kinds.import_result import PlacedImport, unapplied
 from ..options import ImportOptions
 from ..storage import remove_temporary
 from .edits import GameEdits
-from .import_item import JOIN, Brought, Edited, ImportTask, archive_without, brought_by, import_item, untouched_item
+from .import_item import JOIN, Brought, Edited, ImportTask, brought_by, import_item, untouched_item
 from .library_edits import add_library_edits
 from .manifest import Manifest, read_manifest
 from .new_models import NewKeys
@@ -187,7 +187,8 @@ def _tasks(
             record=record,
             options=options,
             force=force,
-            brought=brought.of(source),
+            written=frozenset(brought.digests(source, record.name, record.raw_name or "")) if record else frozenset(),
+            before=brought.before(Path(file), record) if record and (file := files.get(source)) else None,
         )
         for id, target, source, record in [*rows, *new]
     ]
@@ -302,7 +303,7 @@ def _add(
             other = next(o.id for o, theirs in group if _content(theirs) != _content(one))
             _refuse(outcome, one, f"{other} shows it edited in another way", both)
         return
-    made = guarded(id, partial(_edited, id, source, first, brought.of(source), force))
+    made = guarded(id, partial(_edited, id, source, first, brought, force))
     if own is not None and (own.status == FAILED or isinstance(own.result, Edited)):
         if own.result != made.result:
             for outcome, one in group:
@@ -331,11 +332,11 @@ def _edited(id: str, source: str, placed: PlacedImport, brought: Brought, force:
     known = {placed.sha256, *brought.digests(source, decode_text(placed.raw_name), placed.raw_name.hex())}
     is_there = result.kept_all
     if index is None:
-        now = brought.was(source) if brought.layers else bytes(read_file(path))
+        now = brought.was(source) if brought.has(source) else bytes(read_file(path))
         if not is_there and now != result.data and _digest(now) not in known and not force:
             raise changed_since(source, None, HINT_OF_RUN)
     else:
-        archive = archive_without(str(path), source, stamp(path), brought)
+        archive = brought.archive(path, source)
         index = entry_to_replace(
             archive,
             placed.raw_name,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..edits.new_materials import NewMaterial, contradiction
 from ..errors import ConversionError, plural, printable
-from ..files import read_file, stamp
+from ..files import read_file
 from ..findings import Change, NotApplied
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit
 from ..formats.names import decode_text, encode_name
@@ -26,7 +26,7 @@ from ..kinds.open_files import find_library
 from ..kinds.unpacked import entry_file
 from ..storage import not_there
 from .games import Games
-from .import_item import Brought, Edited, archive_without
+from .import_item import Brought, Edited
 from .manifest import Manifest
 from .outcome import Outcome, Run, guarded
 from .replace_entry import HINT_OF_COPY, HINT_OF_RUN, entry_to_replace
@@ -214,7 +214,7 @@ def _libraries(game: Path, brought: Brought, like: str) -> NewEntries:
         path = find_library(game, library)
         if path is not None:
             source = text_of(path.relative_to(game))
-            found.append(archive_without(str(path), source, stamp(path), brought.of(source)))
+            found.append(brought.archive(path, source))
         else:
             found.append(None)
     return NewEntries(found[0], found[1], like)
@@ -273,8 +273,7 @@ def _import_entry(id: str, edit: LibraryEdit, game: Path, brought: Brought, forc
     library = edit.entry.library
     path = _library(game, library)
     source = text_of(path.relative_to(game))
-    brought = brought.of(source)
-    archive = archive_without(str(path), source, stamp(path), brought)
+    archive = brought.archive(path, source)
     raw = encode_name(edit.entry.name)
 
     def is_new(entry: Entry) -> bool:

@@ -166,19 +166,19 @@ class NewKeys:
         self._before: dict[str, str] = {}
         self._keys: list[tuple[ObjectKey, Outcome]] = []
         self._archive = ArchiveEdits(Archive(REGISTRY))
-        own = Brought() if self.path is None else brought.of(text_of(self.path))
-        if tag is None and not own.layers:
+        own = [] if self.path is None else brought.layers_of(text_of(self.path))
+        if tag is None and not own:
             return
         if self.path is None:
             raise ConversionError(f"has no {REGISTRY}", file=str(game), hint="give the whole game, in its archives")
         label = text_of(self.path)
         now = read_nres(bytes(read_file(game / self.path)), label)
-        for _, _, layer in own.layers:
+        for layer in own:
             index = now.find(bytes.fromhex(layer.slot.name))
             if index is not None and (there := now.entries[index].type_text) in TAGS:
                 self._before |= dict.fromkeys(layer.item.split(JOIN), there)
-        if own.layers:
-            now = read_nres(own.was(label) or b"", label)
+        if own:
+            now = brought.archive(game / self.path, label)
         self._archive = ArchiveEdits(now)
         if tag is not None:
             require_registry(now)

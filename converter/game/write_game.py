@@ -173,7 +173,7 @@ class GameWriter:
         What earlier runs wrote and this one does not is taken back.
         """
         before = self._was(path)
-        own = [layer for file, _, layer in self._brought.layers if file == text_of(path)]
+        own = self._brought.layers_of(text_of(path))
         if (
             before is None
             or any(not layer.slot.name for layer in own)

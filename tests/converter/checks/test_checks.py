@@ -15,9 +15,9 @@ from tests.support.maps import LEVELS
 
 #: The generator numbers rows of material lists at random, makes the legacy outlier, and fills
 #: control points with random bytes.
-ON_PURPOSE = {"wear-id", "look-missing", "node-legacy", "point-place"}
+ON_PURPOSE = {"wear-id", "look-missing", "node-legacy", "point-place", "ndp-count"}
 #: In the game with units and missions: keys, files, parents and records that are missing.
-MISSING = {"registry-cycle", "object-model", "object-file", "unit-key", "mission-path", "ndp-count"}
+MISSING = {"registry-cycle", "object-model", "object-file", "unit-key", "mission-path"}
 #: Its archive of oddities also has a model without Res7, one whose batches overlap, and one whose
 #: map names a later key.
 ODD = ON_PURPOSE | {"table-missing", "batch-tile", "map-key"}

@@ -1,6 +1,7 @@
 """Edits in place, again and undone: a run recognises what it wrote itself, and nothing else."""
 
 import json
+import pickle
 import shutil
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import add_entry, remove_entries, replace_entry
 from msh_gltf.converter.formats.sidecar import sha256
 from msh_gltf.converter.game.games import Games
+from msh_gltf.converter.game.import_item import ImportTask
 from msh_gltf.converter.game.replace_entry import Origin, replace_model
 from msh_gltf.converter.kinds.import_result import Companion
 from tests.converter.game.test_import_run import move
@@ -85,6 +87,30 @@ def test_a_second_edit_arrives_and_undo_restores_the_archive(place: Place) -> No
     assert place.back() == {"restored": ["static.rlb::s_rock_057.msh"]}
     assert place.differing() == set()
     assert place.back() == {}
+
+
+def test_a_worker_gets_what_its_entry_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After more edits of an archive no task of the next run is larger."""
+    sent, real = list[int](), ImportTask.__getstate__
+    largest, rock = list[int](), model("mixed__odd__s_rock_057")
+    for count in (2, 8):
+        game, out = tmp_path / f"{count}/game", tmp_path / f"{count}/out"
+        write(game / "a.rlb", archive([entry(MESH, b"rock%d.msh" % i, rock) for i in range(8)]))
+        assert call(cli.msh2gltf, game, "-o", out, "-q", "-j", "1") == 0
+        place = Place(game, out)
+        for run in range(2):
+            for i in range(count):
+                move(out / f"a.rlb/rock{i}.glb")
+            if run:
+                monkeypatch.setattr(
+                    ImportTask, "__getstate__", lambda task: sent.append(len(pickle.dumps(real(task)))) or real(task)
+                )
+            assert len(place.back()["changed"]) == count
+        assert len(sent) >= count
+        largest.append(max(sent))
+        sent.clear()
+        monkeypatch.undo()
+    assert largest[1] - largest[0] < 16
 
 
 def test_an_entry_that_an_edit_made_goes_again(tmp_path: Path) -> None:
