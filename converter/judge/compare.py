@@ -208,8 +208,9 @@ class Comparison:
         i, j, turn, _ = pairs(x, y, tolerance, lambda: self._corners(a, b, float(tolerance.max())))
         mine, theirs = np.ones(len(a), np.bool_), np.ones(len(b), np.bool_)
         mine[i] = theirs[j] = False
-        self._unmatched(cell, (a, x, mine), (b, y, theirs), float(tolerance.max()))
-        self._attributes(cell, a, b, (i, j, turn))
+        elsewhere = self._unmatched(cell, (a, x, mine), (b, y, theirs), float(tolerance.max()))
+        stays = ~np.isin(a.owner[i], elsewhere)  # of what is elsewhere, some is in one place with the rest by chance
+        self._attributes(cell, a, b, (i[stays], j[stays], turn[stays]))
         self._later(cell, a, b, (i, j, turn), tolerance)
 
     def _corners(self, a: Triangles, b: Triangles, tolerance: float) -> tuple[F64, F64]:
@@ -265,9 +266,10 @@ class Comparison:
         file: tuple[Triangles, F64, Bools],
         result: tuple[Triangles, F64, Bools],
         loose: float,
-    ) -> None:
+    ) -> list[int]:
+        """Tell of triangles that have no partner; returns the things whose triangles are elsewhere."""
         (a, x, mine), (b, y, theirs) = file, result
-        moved = set[int]()
+        moved, elsewhere = set[int](), list[int]()
         shown = self.file.names_of(np.unique(a.owner).tolist())
         for owner in np.unique(a.owner[mine]).tolist():
             own = mine & (a.owner == owner)
@@ -276,6 +278,7 @@ class Comparison:
             same = theirs & np.isin(b.owner, others)
             if int(same.sum()) == count or (same.any() and np.isin(b.owner, others).sum() == (a.owner == owner).sum()):
                 moved |= set(others)
+                elsewhere.append(owner)
                 away = float(np.linalg.norm(x[own].mean(axis=(0, 1)) - y[same].mean(axis=(0, 1))))
                 text = f"has {plural(count, 'triangle')} elsewhere in the game, {away:.3g} away on average"
                 self._add_part(thing, cell, "place", text, away - loose)
@@ -286,6 +289,7 @@ class Comparison:
                 continue
             if owner not in moved:
                 self._missing(self.result, owner, cell, int((theirs & (b.owner == owner)).sum()), "game")
+        return elsewhere
 
     def _own(self, triangles: Triangles, owner: int) -> Iterable[str]:
         thing = self.result.things[owner]

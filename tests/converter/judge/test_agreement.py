@@ -25,6 +25,13 @@ def test_two_judges_agree(what: str) -> None:
         # two nodes of one name are those that stand nearest
         ("mixed__odd__Gen_stat_059", ["new empty", "new empty"], 1293557474, "sidecar"),
         ("mixed__odd__l_mast_058", ["instances", "delete node", "delete triangles"], 1025274152, "alone"),
+        # a mirrored part lies over itself in places
+        (
+            "retail__odd__s_rock_009",
+            ["rename material", "move part into the first cell", "mirror node"],
+            1615202524,
+            "no extras",
+        ),
         # a curve is left that moves nothing: the model has no clip then
         ("hangar", ["offset animation", "delete channel", "remove material"], 1824079552, "no extras"),
     ],
