@@ -35,6 +35,10 @@ _NO_LIBRARY = (
     "the game's Material.lib was not found when the model was converted, and every row has a colour of its own",
     "convert the model again with --game or --textures",
 )
+_NO_NAME = (
+    "no .wea names its row, so the game has no material for it",
+    "give all materials of the model that are called so other names: they become those of its rows",
+)
 _LIGHT_FROM_ELSEWHERE = (
     "what shines there is the lightmap or the way it is blended, not the material's own light",
     "edit lightmap.lib (docs/materials.md)",
@@ -92,7 +96,7 @@ def compare_surfaces(
         used: materials of the file that faces have.
         entries: what of the game's libraries the stored materials showed.
         created: materials of the file whose names the ``.wea`` did not have.
-        rows: per stored material its name in the ``.wea``.
+        rows: per stored material its name in the ``.wea``; empty: it has none.
     """
     created = created or {}
     choices = [
@@ -132,9 +136,8 @@ def compare_surfaces(
         for k in old[i]:
             row = rows[k] if k < len(rows) else names[i]
             name = fresh.name if fresh else "" if shown[k].own else row
-            one = _Comparison(
-                names[i], edited[i], shown[k], known=known, created=name, fresh=fresh is not None and not fresh.stated
-            )
+            how = {"fresh": fresh is not None and not fresh.stated, "has_name": bool(fresh or row or shown[k].own)}
+            one = _Comparison(names[i], edited[i], shown[k], known=known, created=name, **how)
             found.append((one.count, k, one))
         if found:
             _, k, best = min(found, key=lambda one: one[:2])
@@ -222,7 +225,7 @@ class _Comparison:
     """One material of a file and a stored one that it may be.
 
     ``created`` is the name of a new material that the differences belong to, ``fresh`` says that no
-    extras explain it.
+    extras explain it. Without ``has_name`` there is no material of the game that could change.
     """
 
     def __init__(
@@ -234,6 +237,7 @@ class _Comparison:
         known: _Known,
         created: str,
         fresh: bool,
+        has_name: bool,
     ) -> None:
         self.where = f"material {printable(name)!r}"
         self.edits: list[LibraryEdit] = []
@@ -243,6 +247,7 @@ class _Comparison:
         self._new, self._old, self._known = edited, shown, known
         self._rest: dict[_Reason, list[str]] = {}
         self._material = known.definition(shown)
+        self._has_name = has_name
         self._compare_colours()
         for field_name, title in _FOREIGN.items():
             self._compare_foreign(field_name, title)
@@ -291,8 +296,8 @@ class _Comparison:
             self._what.append(what)
             self.values[name] = value
             self._picture_made = picture or self._picture_made
-        elif self._material is None:
-            self._reject(what, _NO_LIBRARY)
+        elif self._material is None or not self._has_name:
+            self._reject(what, _NO_LIBRARY if self._has_name else _NO_NAME)
         else:
             if f"{self._old.definition.lower()}+" in self.where.lower():  # two grounds, mixed
                 what += OF_TWO.format(printable(self._material.name), "first")

@@ -182,6 +182,12 @@ def stated_row(name: str) -> int | None:
     return int(number) if number != name and number.isdecimal() and len(number) <= 5 else None
 
 
+def names_of_rows(names: Iterable[str]) -> list[str]:
+    """Return the first row's name of each material, of one row or two; empty where only the exporter names it."""
+    first = (name.partition("+")[0] for name in names)
+    return ["" if stated_row(name) is not None else name for name in first]
+
+
 def row_title(row: int, wear: Sequence[str]) -> str:
     """Return what messages call a row."""
     name = wear[row] if row < len(wear) else ""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..edits.looks import UNRECORDED, compare_surfaces
-from ..edits.materials import same_stored
+from ..edits.materials import names_of_rows, same_stored
 from ..edits.mission import edit_mission
 from ..edits.nodes import leave_out_hidden, world_matrices
 from ..edits.object_roots import settle_objects
@@ -148,7 +148,7 @@ def _compare_surfaces(imported: ImportedScene, about: Description, out: ImportRe
         same_stored(((None, without_number(name)) for name in names), ((None, without_number(row)) for row in rows)),
         used=used,
         entries=about.library,
-        rows=[name.partition("+")[0] for name in rows],
+        rows=names_of_rows(rows),
     )
     add_surface_edits(out, surfaces, options)
 

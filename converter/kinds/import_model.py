@@ -205,7 +205,7 @@ def _compare_surfaces(
         used=used,
         entries=about.library,
         created=wear.created,
-        rows=[material.name for material in stored.scene.materials],
+        rows=[one.name if one.row < len(about.materials) else "" for one in stored.scene.materials],
     )
     if options.own_materials and not why_locked(about):
         own_materials(

@@ -17,6 +17,7 @@ from ..checks.terrain_faces import level_material, level_wear, level_wear_parall
 from ..edits.grounds import settle_microtextures, settle_pairs
 from ..edits.looks import UNRECORDED, compare_surfaces
 from ..edits.material_rows import settle_terrain_materials
+from ..edits.materials import names_of_rows
 from ..edits.new_materials import NewMaterial
 from ..edits.nodes import leave_out_hidden
 from ..edits.terrain import TerrainPlan, compare_terrain, compare_terrain_objects
@@ -216,7 +217,7 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
         used=used,
         entries=about.library,
         created=wear.created,
-        rows=[pair.name.partition("+")[0] for pair in scene.material_pairs],
+        rows=names_of_rows(pair.name for pair in scene.material_pairs),
     )
     changed = settle_pairs(surfaces, given.surfaces, scene.material_pairs, plan.alike, used, about.library)
     changed |= {new.name for new in surfaces.new}
