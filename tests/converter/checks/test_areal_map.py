@@ -121,6 +121,14 @@ def test_links_that_break_a_rule(link: tuple, code: str, severity: str) -> None:
     assert payload == areal_payload(edited(S, "links", edge, link))
 
 
+def test_a_corner_that_moved_away_from_its_links() -> None:
+    """The two edges that have it and the two that they link to are told of, the first edge of the map as any other."""
+    found = check_areal_map(edited(S, "vertices", 0, S.vertices[0] + [1, 0, 0]))
+    (ends,) = [one for one in found if one.code == "areal-link-ends"]
+    assert ends.row == 0
+    assert "and in 3 more rows" in ends.problem
+
+
 def test_one_end_of_a_link_cut() -> None:
     edge = int(np.flatnonzero(S.links["areal"] >= 0)[3])
     found = check_areal_map(edited(S, "links", edge, (-1, -1)))

@@ -434,6 +434,23 @@ def test_many_rows_are_cut_short() -> None:
     assert said.endswith("; rows 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ...")
 
 
+@pytest.mark.parametrize("edge", range(3))
+def test_a_link_to_nothing_becomes_no_neighbour(edge: int) -> None:
+    """Its word is 65535 and its two bits of the selectors are both set; the rest of the row stays."""
+    box = box_of("retail__static__i_room_006")
+    was = model_of(box).triangles
+    box.table(7).set(0, 2 + 2 * edge, "H", 0xFFFE)
+    now = leave_out(model_of(box))[0].triangles
+    assert was is not None
+    assert now is not None
+    links = was["link"].copy()
+    links[0, edge] = 0xFFFF
+    np.testing.assert_array_equal(now["link"], links)
+    selectors = was["selectors"].copy()
+    selectors[0] |= 0b11 << 2 * edge
+    np.testing.assert_array_equal(now["selectors"], selectors)
+
+
 # ------------------------------------------------------------------ any bytes
 
 SMALL = sorted((s for s in models() if s.path.stat().st_size < 60_000), key=lambda s: s.path.stat().st_size)
