@@ -3,9 +3,11 @@
     python -m tests.mutants converter/rebuild --count 100 --seed 1
 
 First every test below ``--tests`` runs once and notes which functions of the product it calls. Then the tree is
-copied, and there each mutant meets the tests that call its function, until one fails: first those that call the fewest
-other functions, since they are about it. What survives is printed with its line: a test is missing, or the mutant means
-the same. For more than one package, run the tests once: ``--record calls.json``, then ``--calls calls.json``; several
+copied, and there each mutant meets the tests that call its function, until one fails: first those of the package, and
+of these those that call the fewest other functions, since they are about it. What survives is printed with its line:
+a test is missing, or the mutant means the same.
+
+For more than one package, run the tests once: ``--record calls.json``, then ``--calls calls.json``; several
 recordings, made side by side with other ``--tests``, count as one.
 """
 
@@ -173,7 +175,7 @@ def main() -> int:
     parser.add_argument("--calls", type=Path, nargs="*", default=[], metavar="FILE", help="what --record wrote")
     parser.add_argument("--count", type=int, default=100, help="mutants")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--most", type=int, default=60, help="tests that a mutant meets")
+    parser.add_argument("--most", type=int, default=1000, help="tests that a mutant meets")
     options = parser.parse_args()
     if options.record:
         return record(options.record, options.tests)
@@ -195,10 +197,12 @@ def main() -> int:
         modules = [place] if place.is_file() else sorted(place.rglob("*.py"))
         every = [m for module in modules for m in mutants(module.relative_to(root), root)]
         random.Random(options.seed).shuffle(every)
+        beside = f"tests/{options.package.removesuffix('.py')}"  # first the tests of the package
         left: list[Mutant] = []
         unseen = 0
         for number, mutant in enumerate(every[: options.count], 1):
-            names = tests.get(f"{mutant.path}:{mutant.function}", [])[: options.most]
+            names = tests.get(f"{mutant.path}:{mutant.function}", [])
+            names = sorted(names, key=lambda name: not name.startswith(beside))[: options.most]
             unseen += not names
             if not names or survives(root, mutant, names, sum(times[n] for n in names)):
                 left.append(mutant)
