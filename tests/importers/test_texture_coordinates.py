@@ -11,21 +11,30 @@ from msh_gltf.converter.options import ImportOptions
 from tests.support.foreign import QUAD, Builder, convert
 
 
-def test_texture_transform(tmp_path: Path) -> None:
-    """The specification's example: the lower left quadrant, turned clockwise by 90 degrees."""
+@pytest.mark.parametrize(
+    ("transform", "expected"),
+    [
+        # the specification's example: the lower left quadrant, turned clockwise by 90 degrees
+        ({"offset": [0, 1], "rotation": np.pi / 2, "scale": [0.5, 0.5]}, [(0, 1), (0, 0.5), (0.5, 1), (0.5, 0.5)]),
+        # what is left out changes nothing
+        ({}, [(0, 0), (1, 0), (0, 1), (1, 1)]),
+        ({"offset": [0, 1]}, [(0, 1), (1, 1), (0, 2), (1, 2)]),
+        ({"rotation": np.pi / 2}, [(0, 0), (0, -1), (1, 0), (1, -1)]),
+        ({"scale": [0.5, 2]}, [(0, 0), (0.5, 0), (0, 2), (0.5, 2)]),
+    ],
+)
+def test_texture_transform(transform: dict, expected: list[tuple[float, float]], tmp_path: Path) -> None:
     b = Builder()
     uv = b.accessor(QUAD[:, :2])
     mesh = b.mesh(attributes={"TEXCOORD_0": uv}, material=0)
-    transform = {"offset": [0, 1], "rotation": np.pi / 2, "scale": [0.5, 0.5]}
     info = {"index": 0, "extensions": {"KHR_texture_transform": transform}}
     b.json["textures"] = [{}]
     b.json["materials"] = [{"pbrMetallicRoughness": {"baseColorTexture": info}}]
     b.node(mesh=mesh)
     scene, _ = convert(b.save(tmp_path))
     by_place = dict(zip(map(tuple, scene.streams.positions.tolist()), scene.streams.uv0.tolist(), strict=True))
-    expected = {(0, 0): [0, 1], (1, 0): [0, 0.5], (0, 1): [0.5, 1], (1, 1): [0.5, 0.5]}
-    for (x, y), value in expected.items():
-        assert by_place[x, -0.0, y] == value
+    for (x, y), value in zip([(0, 0), (1, 0), (0, 1), (1, 1)], expected, strict=True):
+        assert by_place[x, -0.0, y] == list(value)
 
 
 @pytest.mark.parametrize("number", [1, 2])

@@ -17,6 +17,7 @@ from msh_gltf.converter.formats.controller import (
     point_references,
     ranges_of,
     read_controller,
+    state_offsets,
     with_nodes,
     write_controller,
 )
@@ -34,6 +35,12 @@ def test_a_controller_comes_back_whatever_is_in_it() -> None:
                 noise[at] = int(random.integers(256))
             found = read_controller(bytes(noise), "x.ctl")
             assert write_controller(found) == noise
+
+
+def test_where_states_lie() -> None:
+    """Behind the header of 128 bytes, 156 each, and 16 for each of their two contacts."""
+    found = read_controller(walker(), "x.ctl")
+    assert state_offsets(found).tolist() == [128 + (156 + 2 * 16) * row for row in range(4)]
 
 
 def test_what_is_cut_or_longer_is_refused_with_its_place() -> None:
