@@ -194,7 +194,7 @@ def of_a_listing(made: Callable[..., R]) -> Callable[..., R]:
     """Keep what is made of a folder's listing, and of files in it, until one of them may have changed.
 
     As in git's index, what was read counts only if nothing was changed shortly before: what is added in the
-    same tick of the disk's clock leaves no trace. It raises :class:`OSError` where a path leads nowhere.
+    same tick of the disk's clock leaves no trace. It raises ``OSError`` where a path leads nowhere.
 
     Args:
         made: takes the folder, and the files that it reads.
