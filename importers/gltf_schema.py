@@ -45,16 +45,19 @@ def _number(value: Any, _: Json) -> None:
         raise _Invalid(value, "a number of at most 53 bits")
 
 
+def _is_whole(value: Any) -> bool:
+    return not isinstance(value, bool) and (isinstance(value, int) or (isinstance(value, float) and value.is_integer()))
+
+
 @dataclass(frozen=True)
 class _Integer:
-    """An integer, which may be written as 3.0: a property of an object becomes the integer."""
+    """An integer, which may be written as 3.0."""
 
     least: int = 0
     most: int = 1 << 53
 
     def __call__(self, value: Any, _: Json) -> None:
-        whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-        if isinstance(value, bool) or not whole or not self.least <= value <= self.most:
+        if not _is_whole(value) or not self.least <= value <= self.most:
             bound = f" up to {self.most:,}" if self.most < 1 << 53 else " or more"
             raise _Invalid(value, f"an integer, {self.least}{bound}")
 
@@ -70,17 +73,25 @@ def _choice(values: Iterable[Any]) -> Check:
     return check
 
 
-def _index(objects: str) -> Check:
-    """The number of an object in one of the document's arrays."""
+@dataclass(frozen=True)
+class _Index:
+    """The number of an object in one of the document's arrays; it may be written as 3.0, too."""
 
-    def check(value: Any, root: Json) -> None:
-        there_are = root.get(objects)
+    objects: str
+
+    def __call__(self, value: Any, root: Json) -> None:
+        there_are = root.get(self.objects)
         count = len(there_are) if isinstance(there_are, list) else 0
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < count:
+        if not _is_whole(value) or not 0 <= value < count:
             there = f"0 to {count - 1}" if count else "there are none"
-            raise _Invalid(value, f"an index into {objects} ({there})")
+            raise _Invalid(value, f"an index into {self.objects} ({there})")
 
-    return check
+
+def _make_integers(item: Check, values: Any, keys: Iterable[Any]) -> None:
+    """Make integers of those values that have passed a check for integers."""
+    if isinstance(item, _Integer | _Index):
+        for key in keys:
+            values[key] = int(values[key])
 
 
 def _items(item: Check, least: int = 0, most: int | None = None, *, distinct: bool = False) -> Check:
@@ -92,6 +103,7 @@ def _items(item: Check, least: int = 0, most: int | None = None, *, distinct: bo
             raise _Invalid(value, f"an array of {counted} values")
         for i, one in enumerate(value):
             _inside(i, item, one, root)
+        _make_integers(item, value, range(len(value)))
         if distinct and len(set(value)) < len(value):
             raise _Invalid(value, "each of them once")
 
@@ -103,6 +115,7 @@ def _map(item: Check) -> Check:
         _object(value, root)
         for key, one in value.items():
             _inside(key, item, one, root)
+        _make_integers(item, value, list(value))
 
     return check
 
@@ -111,7 +124,6 @@ def _fields(properties: dict[str, Check], required: str = "", *, extensions: dic
     """An object; a property of ``null`` is removed: it reads as if it were not there."""
     every = {"name": _text, "extensions": _extensions(extensions or {})} | properties
     needed = required.split()
-    integers = [key for key, one in every.items() if isinstance(one, _Integer)]
 
     def check(value: Any, root: Json) -> None:
         _object(value, root)
@@ -123,9 +135,8 @@ def _fields(properties: dict[str, Check], required: str = "", *, extensions: dic
         for key, one in value.items():
             if key in every:
                 _inside(key, every[key], one, root)
-        for key in integers:
-            if key in value:
-                value[key] = int(value[key])
+        for key in [key for key in value if key in every]:
+            _make_integers(every[key], value, [key])
 
     return check
 
@@ -158,7 +169,7 @@ def _numbers(count: int) -> Check:
 
 _offset = _Integer()
 _TEXTURE_INFO: dict[str, Check] = {
-    "index": _index("textures"),
+    "index": _Index("textures"),
     "texCoord": _Integer(-1),  # Blender's number for a UV map that the mesh does not have
     "scale": _number,
     "strength": _number,
@@ -170,10 +181,10 @@ _TRANSFORM: dict[str, Check] = {
     "texCoord": _Integer(),
 }
 _texture_info = _fields(_TEXTURE_INFO, "index", extensions={"KHR_texture_transform": _fields(_TRANSFORM)})
-_SOURCE = _fields({"source": _index("images")})
-_VIEW: dict[str, Check] = {"bufferView": _index("bufferViews"), "byteOffset": _offset}
-_attributes = _map(_index("accessors"))
-_PACKED: dict[str, Check] = {"bufferView": _index("bufferViews"), "attributes": _map(_Integer())}
+_SOURCE = _fields({"source": _Index("images")})
+_VIEW: dict[str, Check] = {"bufferView": _Index("bufferViews"), "byteOffset": _offset}
+_attributes = _map(_Index("accessors"))
+_PACKED: dict[str, Check] = {"bufferView": _Index("bufferViews"), "attributes": _map(_Integer())}
 
 #: The arrays of a document, and what is in each of them.
 _OBJECTS: dict[str, Check] = {
@@ -207,7 +218,7 @@ _OBJECTS: dict[str, Check] = {
                         "sampler": _Integer(),
                         "target": _fields(
                             {
-                                "node": _index("nodes"),
+                                "node": _Index("nodes"),
                                 "path": _choice(("translation", "rotation", "scale", "weights", "pointer")),
                             },
                             "path",
@@ -220,8 +231,8 @@ _OBJECTS: dict[str, Check] = {
             "samplers": _items(
                 _fields(
                     {
-                        "input": _index("accessors"),
-                        "output": _index("accessors"),
+                        "input": _Index("accessors"),
+                        "output": _Index("accessors"),
                         "interpolation": _choice(("LINEAR", "STEP", "CUBICSPLINE")),
                     },
                     "input output",
@@ -233,7 +244,7 @@ _OBJECTS: dict[str, Check] = {
     "buffers": _fields({"uri": _text, "byteLength": _Integer(1)}, "byteLength"),
     "bufferViews": _fields(
         {
-            "buffer": _index("buffers"),
+            "buffer": _Index("buffers"),
             "byteOffset": _offset,
             "byteLength": _Integer(1),
             "byteStride": _Integer(4, 252),
@@ -242,7 +253,7 @@ _OBJECTS: dict[str, Check] = {
         "buffer byteLength",
     ),
     "cameras": _fields({"type": _text}),
-    "images": _fields({"uri": _text, "mimeType": _text, "bufferView": _index("bufferViews")}),
+    "images": _fields({"uri": _text, "mimeType": _text, "bufferView": _Index("bufferViews")}),
     "materials": _fields(
         {
             "pbrMetallicRoughness": _fields(
@@ -269,8 +280,8 @@ _OBJECTS: dict[str, Check] = {
                 _fields(
                     {
                         "attributes": _attributes,
-                        "indices": _index("accessors"),
-                        "material": _index("materials"),
+                        "indices": _Index("accessors"),
+                        "material": _Index("materials"),
                         "mode": _choice(Mode),
                         "targets": _items(_attributes),
                     },
@@ -284,11 +295,11 @@ _OBJECTS: dict[str, Check] = {
     ),
     "nodes": _fields(
         {
-            "camera": _index("cameras"),
-            "children": _items(_index("nodes"), distinct=True),
-            "skin": _index("skins"),
+            "camera": _Index("cameras"),
+            "children": _items(_Index("nodes"), distinct=True),
+            "skin": _Index("skins"),
             "matrix": _numbers(16),
-            "mesh": _index("meshes"),
+            "mesh": _Index("meshes"),
             "rotation": _numbers(4),
             "scale": _numbers(3),
             "translation": _numbers(3),
@@ -300,17 +311,17 @@ _OBJECTS: dict[str, Check] = {
         },
     ),
     "samplers": _fields({"magFilter": _Integer(), "minFilter": _Integer(), "wrapS": _Integer(), "wrapT": _Integer()}),
-    "scenes": _fields({"nodes": _items(_index("nodes"), distinct=True)}),
+    "scenes": _fields({"nodes": _items(_Index("nodes"), distinct=True)}),
     "skins": _fields(
         {
-            "inverseBindMatrices": _index("accessors"),
-            "skeleton": _index("nodes"),
-            "joints": _items(_index("nodes"), 1, distinct=True),
+            "inverseBindMatrices": _Index("accessors"),
+            "skeleton": _Index("nodes"),
+            "joints": _items(_Index("nodes"), 1, distinct=True),
         },
         "joints",
     ),
     "textures": _fields(
-        {"sampler": _index("samplers"), "source": _index("images")},
+        {"sampler": _Index("samplers"), "source": _Index("images")},
         extensions=dict.fromkeys(("EXT_texture_webp", "KHR_texture_basisu", "EXT_texture_avif"), _SOURCE),
     ),
 }
@@ -320,7 +331,7 @@ _document = _fields(
         **{name: _items(one) for name, one in _OBJECTS.items()},
         "extensionsUsed": _names,
         "extensionsRequired": _names,
-        "scene": _index("scenes"),
+        "scene": _Index("scenes"),
         "asset": _fields({"version": _text, "minVersion": _text, "generator": _text, "copyright": _text}, "version"),
     },
     "asset",

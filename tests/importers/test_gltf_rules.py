@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -175,8 +176,15 @@ def test_integers_may_be_written_with_a_fraction_of_0(tmp_path: Path) -> None:
     b = Builder()
     plain(b)
     expected = import_gltf(b.save(tmp_path)).data
-    for one in (*b.json["accessors"], *b.json["bufferViews"]):
-        one.update({key: float(one[key]) for key in ("count", "byteOffset", "byteLength", "byteStride") if key in one})
+
+    def with_fractions(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: with_fractions(one) for key, one in value.items() if key != "extras"}
+        if isinstance(value, list):
+            return [with_fractions(one) for one in value]
+        return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+    b.json = with_fractions(b.json)
     path = b.save(tmp_path)
     assert ".0," in path.read_text("utf-8")
     assert import_gltf(path).data == expected
