@@ -93,12 +93,27 @@ class Comparison:
             self.found.append(Difference(f"animation {printable(name)!r}", "clip", text, names))
 
     def pair_nodes(self) -> None:
-        """Find the partners: by name, several of one name and the rest by where they stand."""
+        """Find the partners: by name, several of one name and the rest by their parents, then by where they stand."""
         a, b = self.file.things, self.result.things
         out = self.partner = {}
 
+        def pair_nearest(mine: list[int], theirs: list[int]) -> list[tuple[int, int]]:
+            pairs = [(mine[i], theirs[k]) for i, k in nearest([a[i] for i in mine], [b[k] for k in theirs])]
+            out.update(pairs)
+            return pairs
+
         def pair(mine: list[int], theirs: list[int]) -> None:
-            out.update((mine[i], theirs[k]) for i, k in nearest([a[i] for i in mine], [b[k] for k in theirs]))
+            below, free = dict[int, list[int]](), dict[int, list[int]]()
+            for i in mine:
+                below.setdefault(max(a[i].above, -1), []).append(i)
+            for k in theirs:
+                free.setdefault(max(b[k].above, -1), []).append(k)
+            parents = [(-1, -1), *((i, out[i]) for i in below if i in out)]
+            for i, k in parents:  # it grows: children of what is paired come after it
+                if i in below and k in free:
+                    parents += pair_nearest(below.pop(i), free.pop(k))
+            taken = {*out.values()}
+            pair_nearest([i for i in mine if i not in out], [k for k in theirs if k not in taken])
 
         for exact in (True, False):
             free, wanted, taken = dict[str, list[int]](), dict[str, list[int]](), {*out.values()}

@@ -1,7 +1,12 @@
 """The product's judge and that of the tests agree on random edits; ``python -m tests.converter.judge`` draws more."""
 
+import json
+from pathlib import Path
+
 import pytest
 
+from msh_gltf import ImportOptions
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from tests.converter.judge.agreement import TRIALS, verdict
 from tests.converter.kinds.test_every_difference import MODELS, outcomes
 
@@ -39,3 +44,13 @@ def test_two_judges_agree(what: str) -> None:
 def test_what_arrives_is_not_named(model: str, kinds: list[str], seed: int, mode: str) -> None:
     path = next(path for path in MODELS if path.stem == model)
     assert outcomes(path, kinds, seed, mode) == ([], [])
+
+
+@pytest.mark.parametrize("name", ["B", ""])
+def test_nodes_of_one_name_and_place_are_told_apart_by_their_parents(name: str, tmp_path: Path) -> None:
+    nodes = [{"name": "A", "children": [1]}, {"name": name, "children": [2]}, {"name": name}, {"name": name}]
+    path = tmp_path / "x.gltf"
+    path.write_text(
+        json.dumps({"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0, 3]}], "nodes": nodes})
+    )
+    assert import_gltf(path, None, ImportOptions(dialect="retail")).not_applied == []
