@@ -163,13 +163,7 @@ def _read_primitive(file: GltfFile, number: int, place: int, data: GltfPrimitive
                 expected=f"{count} x {' or '.join(map(str, widths))}",
             )
     file.claim(64 * count + 8 * len(index))
-    if len(index) and int(index.max()) >= count:
-        raise ConversionError(
-            f"{title} has an index past its vertices",
-            file=file.label,
-            value=int(index.max()),
-            expected=f"below {count}",
-        )
+    _require_vertices(file, title, index, count)
     for key, values in attributes.items():
         finite = np.isfinite(values)
         if np.count_nonzero(finite) < finite.size:
@@ -185,19 +179,21 @@ def _read_primitive(file: GltfFile, number: int, place: int, data: GltfPrimitive
     return attributes, index
 
 
+def _require_vertices(file: GltfFile, title: str, index: NDArray[np.unsignedinteger], count: int) -> None:
+    """Refuse indices beyond the vertices, and the largest of their type, which restarts a strip."""
+    most = min(count, int(np.iinfo(index.dtype).max))
+    if len(index) and int(index.max()) >= most:
+        problem = f"{title} has an index past its vertices"
+        raise ConversionError(problem, file=file.label, value=int(index.max()), expected=f"below {most}")
+
+
 def _read_lines(file: GltfFile, number: int, data: GltfPrimitive) -> NDArray[np.float32]:
     """The lines of a primitive, (n, 2, 3), game axes."""
     attributes, index = _arrays(file, data)
     positions = attributes["POSITION"]
     if index.dtype.kind != "u" or positions.shape[1] != 3 or not np.isfinite(positions).all():
         raise ConversionError(f"lines of {file.mesh_title(number)} have no finite positions", file=file.label)
-    if index.max(initial=0) >= len(positions):
-        raise ConversionError(
-            f"{file.mesh_title(number)} has an index past its vertices",
-            file=file.label,
-            value=int(index.max()),
-            expected=f"below {len(positions)}",
-        )
+    _require_vertices(file, file.mesh_title(number), index, len(positions))
     mode = data.get("mode", Mode.TRIANGLES)
     if mode == Mode.LINES:
         ends = index[: len(index) - len(index) % 2].reshape(-1, 2)

@@ -98,6 +98,20 @@ def _extension(name: str, place: str, value: Json, *more: tuple[str, Any]) -> li
     return [("extensionsUsed", [name]), (f"{place}.extensions", {name: value}), *more]
 
 
+def _laid_out(view: int, stride: int = 12, shift: int = 0) -> Callable[[Builder], None]:
+    """The same rows of three floats elsewhere in the buffer, so that only their layout is wrong."""
+
+    def change(b: Builder) -> None:
+        stated = b.json["bufferViews"][view]
+        rows = np.frombuffer(b.data, np.uint8, stated["byteLength"], stated["byteOffset"]).reshape(-1, 12)
+        b.data += bytes(-len(b.data) % 4 + shift)
+        data = np.pad(rows, ((0, 0), (0, stride - 12))).tobytes()
+        stated |= {"byteOffset": len(b.data), "byteLength": len(data), "byteStride": stride}
+        b.data += data
+
+    return change
+
+
 _ATTRIBUTES = f"{PRIMITIVE}.attributes"
 _LIGHT = {"type": "spot", "spot": {"innerConeAngle": 1, "outerConeAngle": 0.5}}
 _POINTER = {"KHR_animation_pointer": {"pointer": "/nodes/2/translation"}}
@@ -116,8 +130,8 @@ CODES: dict[str, list[tuple[str, Any]] | Callable[[Builder], Any]] = {
     "PATTERN_MISMATCH": [("asset.minVersion", "two")],
     "TYPE_MISMATCH": [("nodes.0.name", 5)],
     "UNDEFINED_PROPERTY": [("accessors.5.count", REMOVED)],
-    "UNSATISFIED_DEPENDENCY": [("accessors.5.byteOffset", 0), ("accessors.5.bufferView", REMOVED)],
-    "VALUE_MULTIPLE_OF": [("bufferViews.5.byteStride", 14), ("bufferViews.5.byteLength", 54)],
+    "UNSATISFIED_DEPENDENCY": [("nodes.3.weights", [0.5])],
+    "VALUE_MULTIPLE_OF": _laid_out(5, stride=14),
     "VALUE_NOT_IN_RANGE": [(f"{MATERIAL}.pbrMetallicRoughness.metallicFactor", 2)],
     "ASSET_MIN_VERSION_GREATER_THAN_VERSION": [("asset.minVersion", "2.1")],
     "UNKNOWN_ASSET_MAJOR_VERSION": [("asset.version", "3.0")],
@@ -132,7 +146,7 @@ CODES: dict[str, list[tuple[str, Any]] | Callable[[Builder], Any]] = {
     ],
     "ACCESSOR_NORMALIZED_INVALID": [("accessors.5.normalized", True)],
     "ACCESSOR_OFFSET_ALIGNMENT": [("accessors.5.byteOffset", 2), ("bufferViews.5.byteLength", 50)],
-    "ACCESSOR_TOTAL_OFFSET_ALIGNMENT": [("bufferViews.5.byteOffset", 2)],
+    "ACCESSOR_TOTAL_OFFSET_ALIGNMENT": _laid_out(5, shift=2),
     "ACCESSOR_SPARSE_COUNT_OUT_OF_RANGE": _sparse(5, [0, 1, 2, 3, 4]),
     "ACCESSOR_SPARSE_INDEX_OOB": _sparse(1, [4]),
     "ACCESSOR_SPARSE_INDICES_NON_INCREASING": _sparse(2, [1, 1]),

@@ -211,9 +211,18 @@ def _(b: Builder) -> None:
     b.json["meshes"][0]["primitives"].append({"attributes": {"NORMAL": 0}})
 
 
-@row("index beyond the vertices, or 65,535", "has an index past its vertices: 65535")
+@row("index beyond the vertices", "has an index past its vertices: 65535")
 def _(b: Builder) -> None:
     b.node(name="n", mesh=b.mesh(indices=[0, 1, 2, 65535, 1, 2]))
+
+
+@row("largest index of its type, which restarts", "has an index past its vertices: 255 (expected below 255)")
+def _(b: Builder) -> None:
+    places = np.zeros((256, 3), np.float32)
+    places[:, 0] = np.arange(256) ** 2
+    places[:, 1] = np.arange(256)
+    b.node(name="n", mesh=b.mesh(places))
+    primitive(b)["indices"] = b.accessor(np.array([0, 1, 255], np.uint8))
 
 
 @row("accessors of unequal count", "TEXCOORD_0 of mesh 'mesh' does not fit its vertices: 3 x 2 (expected 4 x 2)")
