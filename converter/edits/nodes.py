@@ -380,11 +380,11 @@ def leave_out_hidden(imported: ImportedScene, is_stored: Callable[[ImportedNode]
     if not hidden:
         return
     kept = {i for i, item in enumerate(items) if not item.hidden}
-    staying = [i for i in hidden if is_stored(items[i])]
-    for i in staying:
+    for i in (i for i in hidden if is_stored(items[i])):
         while i >= 0:
             kept.add(i)
             i = items[i].parent
+    staying = [i for i in hidden if i in kept]
     gone = [i for i in hidden if i not in kept]
     if staying:
         _report_hidden(imported, staying, "", "delete it, or show it")

@@ -276,7 +276,7 @@ def _describe(plan: Plan, part: PartPlan, stored: Scene) -> None:
         plan.report.changed(where, "is new")
         return
     if part.source is not None:
-        source = _where(stored, part.source)
+        source = _where(plan, stored, part.source)
         what = f"is new, a copy of {source}" if part.copied else f"was {source}"
         plan.report.changed(where, what)
     part.match.compare_materials(part.triangles, part.stored, plan.materials)
@@ -328,7 +328,7 @@ def _missing_parts(plan: Plan, stored: Scene, *, lightmap: bool, only_shown: boo
     came &= parts.keys()
     doubtful = any(map(is_outside, missing)) and not any(is_outside(c) for c in came if c)
     for cell in missing:
-        where = _where(stored, cell)
+        where = _where(plan, stored, cell)
         if doubtful and not options.allow_delete:
             plan.kept_parts.append(cell)
             plan.report.skipped(
@@ -353,16 +353,18 @@ def _left_behind(plan: Plan, stored: Scene, unseen: list[Cell]) -> None:
         keys = [part_key(stored.nodes[node].name, lod, group) for node, lod, group in cells]
         plan.report.concerns(keys, "place", "turn", "triangles")
         plan.report.skipped(
-            f"{_where(stored, cells[0])}{more}",
+            f"{_where(plan, stored, cells[0])}{more}",
             "keeps its vertices, though its node was scaled or its origin was moved",
             "the file does not have it",
             "export every part, without --parts visible, and edit that file",
         )
 
 
-def _where(stored: Scene, cell: Cell) -> str:
-    """What messages call a stored part."""
-    return f"part {printable(stored.nodes[cell[0]].name)!r} {cell_title(*cell[1:], stored.dialect)}"
+def _where(plan: Plan, stored: Scene, cell: Cell) -> str:
+    """What messages call a stored part: after its node, as the file calls that now."""
+    now = {k: plan.identified.scene.nodes[i] for i, k in plan.identified.stored_of.items()}
+    called = now.get(cell[0], stored.nodes[cell[0]]).name
+    return f"part {printable(called)!r} {cell_title(*cell[1:], stored.dialect)}"
 
 
 def _replaced_parts(plan: Plan, stored: Scene) -> None:
@@ -372,7 +374,7 @@ def _replaced_parts(plan: Plan, stored: Scene) -> None:
     for part in plan.parts:
         if part.cell in slot_of and part.source is not None and slot_of[part.cell] not in used:
             plan.replaced_parts.append(part.cell)
-            plan.report.changed(_where(stored, part.cell), "its triangles are gone")
+            plan.report.changed(_where(plan, stored, part.cell), "its triangles are gone")
 
 
 def _only_degenerate(stored: Scene, part: Part, lightmap: bool) -> bool:

@@ -163,7 +163,8 @@ class FileOfModel:
     ) -> None:
         self.given, self.items, self.cell, self.held = given, given.nodes, cell, held
         size = 1.0 if stored is None else model_size(stored)
-        self.roles = NodeRoles(given, stored, POSE_NOISE * size, dialect if stored is None else stored.dialect).run()
+        self.dialect = dialect if stored is None else stored.dialect
+        self.roles = NodeRoles(given, stored, POSE_NOISE * size, self.dialect).run()
         self.stored = stored
         self.tracks, self.clip_names = self._tracks(timing, clip)
 
@@ -302,7 +303,8 @@ class FileOfModel:
                     poses = _following(world[i], node, *rest)
                     links = [*links, above_names[items[above]]]
             mine = (item.name, self._name_above(i, above, out), self.given.meshes[item.mesh].name)
-            thing = Thing(item.name, above, poses, {}, mine, own=3, above_names=tuple(links))
+            called = next(filter(None, mine), "")
+            thing = Thing(called, above, poses, {}, mine, own=3, above_names=tuple(links))
             thing.moving = i in moving or (above >= 0 and out.things[above].moving)
             mesh = self.given.meshes[item.mesh]
             found = triangles_of(self.given.streams, mesh, len(out.things), poses[0, :3, :3])
@@ -312,7 +314,7 @@ class FileOfModel:
         out.cells = {cell: joined(found) for cell, found in lists.items()}
         out.materials = [ways(material.name) for material in self.given.materials]
         out.rows = [material.row for material in self.given.materials]
-        thing_of = {role.stored: place[i] for i in place if (role := self.roles[i]) and role.stored is not None}
+        thing_of = {row: place[i] for i in sorted(place, reverse=True) if (row := self._row(i)) is not None}
         out.facts_of_materials = [
             {name: value for name in _FACTS if (value := getattr(material, name)) >= 0}
             | ({"portal": thing_of[material.w6]} if self._is_portal(material) and material.w6 in thing_of else {})
@@ -320,10 +322,14 @@ class FileOfModel:
         ]
         return out
 
+    def _row(self, i: int) -> int | None:
+        """The row of a node in the stored model, or without one that which the file states."""
+        role = self.roles[i]
+        return self.items[i].extras.get("node") if self.stored is None or role is None else role.stored
+
     def _is_portal(self, material: Material) -> bool:
         """Whether triangles of a material show that a node is behind them (docs/reference/model.md)."""
-        is_retail = self.stored is not None and self.stored.dialect is Dialect.RETAIL
-        return is_retail and material.batch_flags > 0 and bool(material.batch_flags & BATCH_PORTAL)
+        return self.dialect is Dialect.RETAIL and material.batch_flags > 0 and bool(material.batch_flags & BATCH_PORTAL)
 
     def _flags(self, i: int, role: Role | None, found: Triangles) -> I64:
         """The flags that were edited: those of a material, else of an object that are not as exported. (T,)."""

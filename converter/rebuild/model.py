@@ -217,8 +217,8 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
     moved = [edits[i].old for i in order] != list(range(len(model.strings.records) if model.strings else len(order)))
     if job.stored is not None and not plan.names and not plan.labels and not moved:
         return
-    res9 = np.zeros(len(order), NAME_DTYPE)
     old9 = model.streams.get(StreamType.NAMES)
+    res9 = np.zeros(len(order), NAME_DTYPE) if old9 is not None or job.stored is None else None
     records = []
     taken, cut = {encode_name(scene.nodes[i].name) for i in order}, dict[str, str]()
     for row, i in enumerate(order):
@@ -232,10 +232,10 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
             raw = _shortened(raw, taken)
             cut[node.name] = decode_text(raw)
         taken.add(raw)
-        if fresh or old9 is None or old is None or old >= len(old9):
-            res9["name"][row, : len(raw)] = np.frombuffer(raw, np.uint8)
-        else:
+        if res9 is not None and old9 is not None and not fresh and old is not None and old < len(old9):
             res9[row] = old9[old]
+        elif res9 is not None:
+            res9["name"][row, : len(raw)] = np.frombuffer(raw, np.uint8)
         text = encode_name(node.label) if dialect is Dialect.RETAIL else raw
         keep = (
             old is not None
@@ -251,7 +251,7 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
         shown += f" and {plural(len(cut) - _NAMED, 'other')}" if len(cut) > _NAMED else ""
         job.report.warnings.append(f"names of nodes are cut to {NAME_ROOM} bytes: {shown}")
         job.report.concerns(cut, "name")
-    if old9 is not None or job.stored is None:
+    if res9 is not None:
         model.streams[StreamType.NAMES] = res9
     if model.strings is not None:
         model.strings = StringTable(records, model.strings.tail)
@@ -272,9 +272,11 @@ def renumber(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
     These are word +6 of a portal's batch in ``retail``, and Res17 (docs/reference/model.md).
     """
     model, report = job.model, job.report
-    new_of = {old: row for row, i in enumerate(order) if (old := edits[i].old) is not None}
+    before = [_row_before(job, edits, i) for i in order]
+    # of a node and its copies, the first
+    new_of = {old: row for row, old in reversed([*enumerate(before)]) if old is not None}
     moved = any(old != row for old, row in new_of.items())
-    if not moved and not job.plan.deleted_nodes:
+    if not moved and not job.plan.deleted_nodes and (job.stored is not None or not new_of):
         return
     known = np.array(list(new_of), np.int64)
     if job.dialect is Dialect.RETAIL:
@@ -293,8 +295,17 @@ def renumber(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
         tails = model.graph.links["opaque8"]
         if moved and (tails != 0xFFFFFFFF).any():
             report.warnings.append("path links have words that may be node numbers; they were kept")
-    if moved:
+    if moved and job.stored is not None:
         report.warnings.append("nodes were renumbered: check the units (.dat) that have parts on this model")
+
+
+def _row_before(job: Rebuild, edits: list[NodeEdit], node: int) -> int | None:
+    """The row by which batches and path points name a node: the stored one, else what the file states."""
+    if job.stored is not None:
+        return edits[node].old
+    file = job.plan.identified
+    items = (file.imported.nodes[item] for item, k in file.node_of.items() if k == node)
+    return next((stated for one in items if isinstance(stated := one.extras.get("node"), int)), None)
 
 
 # ------------------------------------------------------------------ what became of each node and part

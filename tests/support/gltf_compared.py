@@ -24,6 +24,8 @@ NORMAL = float(np.cos(np.radians(1.2)))
 #: Flags of single triangles are not shown: an object shows those that all of its own have.
 FACTS = ("lightmap", "batch_flags", "w2", "w4", "w6")
 PORTAL = 8
+#: Word of a portal behind which nothing is.
+NOTHING = 0xFFFF
 TIMES = 64
 
 
@@ -52,6 +54,16 @@ def _any_in(names: frozenset[str], messages: list[str]) -> bool:
     return any(re.search(pattern, text) for pattern in patterns for text in messages)
 
 
+def same_own(a: Json, b: Json, path: str) -> bool:
+    """Whether the transforms of two nodes themselves agree in translation, rotation or scale."""
+    parts = []
+    for matrix in (trs(a), trs(b)):
+        size = np.linalg.norm(matrix[:3, :3], axis=0)
+        turn = matrix[:3, :3] / np.where(size, size, 1)
+        parts.append({"translation": matrix[:3, 3], "rotation": turn, "scale": size}[path])
+    return bool(np.abs(parts[0] - parts[1]).max() < 1e-6)
+
+
 class Comparison:
     """What an edited file shows, against what the file made of its import shows.
 
@@ -64,17 +76,26 @@ class Comparison:
 
     def __init__(self, first: Shown, edited: Shown, second: Shown, origin: dict[int, int]) -> None:
         self.first, self.edited, self.second, self.origin = first, edited, second, origin
+        self.called = {name.encode("cp1251", "replace").decode("cp1251"): name for name in edited.names}
         self.partner = self._partners()
-        for i, _ in edited.channels:
+        for i, path in edited.channels:
             # who moves a key leaves the node's own transform as it is
-            if i not in origin or not np.abs(trs(edited.items[i]) - trs(first.items[origin[i]])).any():
-                edited.at_rest.add(i)
+            if i not in origin or same_own(edited.items[i], first.items[origin[i]], path):
+                edited.at_rest.add((i, path))
         corners = [first.poses()[i][:3, 3] for i in first.nodes] or [np.zeros(3)]
         for i in first.drawn:
             matrix = first.poses()[i]
             corners += list(first.mesh(i).corners.reshape(-1, 3) @ matrix[:3, :3].T + matrix[:3, 3])
         self.size = float(np.ptp(corners, axis=0).max()) or 1.0
         self.out: list[Difference] = []
+        #: Row of a node in the first file -> in the second, where batches name nodes.
+        self.rows: dict[int, int] = {}
+        if second.info.get("dialect") != "retail":
+            return
+        for i, k in self.partner.items():
+            was, now = first.extras(origin[i]).get("node") if i in origin else None, second.extras(k).get("node")
+            if was is not None and now is not None:
+                self.rows[was] = now
 
     def _partners(self) -> dict[int, int]:
         """Node of the edited file -> of the second: by name, the rest by where they are."""
@@ -92,6 +113,7 @@ class Comparison:
             a, b = edited.likeness(left), second.likeness(free)
             cost = np.abs(a[:, None] - b[None]).max(axis=-1)
             cost += [[1e-6 * (edited.names[i] != second.names[k]) for k in free] for i in left]
+            cost += 1e-9 * np.abs(np.subtract.outer(np.arange(len(left)), np.arange(len(free))))
             rows, columns = linear_sum_assignment(cost)
             out |= {left[r]: free[c] for r, c in zip(rows.tolist(), columns.tolist(), strict=True)}
         return out
@@ -119,7 +141,7 @@ class Comparison:
         return self.out
 
     def _add(self, what: str, names: list[str]) -> None:
-        self.out.append(Difference(what, frozenset(names)))
+        self.out.append(Difference(what, frozenset([*names, *(self.called[n] for n in names if n in self.called)])))
 
     def _is_instance(self, k: int) -> bool:
         """Whether a node of the second file is one of several that show a mesh of the edited one."""
@@ -235,7 +257,14 @@ class Comparison:
                 if again != shown:
                     self._add(f"material {name!r} looks different", [name])
 
+    def _followed(self, facts: Json) -> Json:
+        """What a material states; the last word of a portal names a node, by its row in the second file."""
+        if not self.rows or not facts.get("batch_flags", 0) & PORTAL or "w6" not in facts:
+            return facts
+        return facts | {"w6": self.rows.get(facts["w6"], facts["w6"] if facts["w6"] == NOTHING else None)}
+
     def _match(self, ours: Triangles, theirs: Triangles, where: str) -> None:
+        ours.facts = [self._followed(facts) for facts in ours.facts]
         left, extra = unmatched(ours, theirs, PLACE * self.size)
         if not left and not extra:
             return
@@ -307,9 +336,8 @@ def _alike(a: Triangles, rows: Array, b: Triangles, columns: Array, tolerance: f
 
 
 def _same_facts(a: Json, b: Json) -> bool:
-    """Whether what materials state is the same; the last word of a portal names a node."""
-    facts = FACTS[:-1] if b.get("batch_flags", 0) & PORTAL else FACTS
-    return all(_word(a, fact, _word(b, fact)) == _word(b, fact) for fact in facts)
+    """Whether what materials state is the same; ``None``: nobody knows."""
+    return all(_word(a, fact, _word(b, fact)) in (None, _word(b, fact)) for fact in FACTS)
 
 
 def _word(facts: Json, name: str, default: Any = None) -> Any:

@@ -106,7 +106,7 @@ class Shown:
         nodes: the nodes of the hierarchy.
         parts: object -> (owner, lod, group) of the other objects with a mesh.
         names: of every node of the document.
-        at_rest: animated nodes whose own transform means nothing: the clip's start is meant.
+        at_rest: animated nodes and paths whose own value means nothing: the clip's start is meant.
     """
 
     def __init__(
@@ -117,12 +117,12 @@ class Shown:
         self.names = [node.get("name", "") for node in self.items]
         self.parent = {c: i for i, n in enumerate(self.items) for c in n.get("children", [])}
         self.scenes: list[Json] = self.json.get("scenes", [])
-        info = self.scenes[0].get("extras", {}).get("msh", {}) if self.scenes else {}
-        stated = [info, *(self.extras(i) for i in range(len(self.items)))]
+        self.info: Json = self.scenes[0].get("extras", {}).get("msh", {}) if self.scenes else {}
+        stated = [self.info, *(self.extras(i) for i in range(len(self.items)))]
         self.fps = next((float(e["fps"]) for e in stated if "fps" in e), 24.0)
         self._arrays: dict[int, Array] = {}
         self._poses: dict[float | None, Array] = {}
-        self.at_rest: set[int] = set()
+        self.at_rest: set[tuple[int, str]] = set()
         self._classify(former or {}, renamed)
 
     def extras(self, index: int) -> Json:
@@ -195,19 +195,17 @@ class Shown:
     def local(self, index: int, seconds: float | None, own: bool) -> Array:
         node = self.items[index]
         posed = {}
-        if seconds is None and index in self.at_rest and not own:
-            seconds = 0.0
-        if seconds is not None:
-            for path in ("translation", "rotation", "scale"):
-                sampler = self.channels.get((index, path))
-                if sampler is not None:
-                    posed[path] = curve(
-                        self._array(sampler["input"])[:, 0],
-                        self._array(sampler["output"]),
-                        sampler.get("interpolation", "LINEAR"),
-                        path,
-                        seconds,
-                    )
+        for path in ("translation", "rotation", "scale"):
+            sampler = self.channels.get((index, path))
+            meant = (index, path) in self.at_rest and not own
+            if sampler is not None and (seconds is not None or meant):
+                posed[path] = curve(
+                    self._array(sampler["input"])[:, 0],
+                    self._array(sampler["output"]),
+                    sampler.get("interpolation", "LINEAR"),
+                    path,
+                    seconds or 0.0,
+                )
         return trs(node | posed)
 
     def poses(self, seconds: float | None = None, *, own: bool = False) -> Array:
@@ -237,7 +235,8 @@ class Shown:
         out = np.zeros((len(nodes), 4))
         for row, i in enumerate(nodes):
             out[row, :3] = self.poses()[i, :3, 3]
-            out[row, 3] = len(self.mesh(i)) if "mesh" in self.items[i] else 0
+            own = "EXT_mesh_gpu_instancing" not in self.items[i].get("extensions", {})
+            out[row, 3] = len(self.mesh(i)) if "mesh" in self.items[i] and own else 0
         return out
 
     def line(self, index: int) -> Iterator[int]:
@@ -256,8 +255,7 @@ class Shown:
         """Level of detail and group of an object."""
         if index in self.parts:
             return self.parts[index][1:]
-        info = self.scenes[0].get("extras", {}).get("msh", {})
-        return info.get("lod", 0), info.get("group", 0)
+        return self.info.get("lod", 0), self.info.get("group", 0)
 
     # -------------------------------------------------------------- triangles
 

@@ -39,11 +39,43 @@ def test_two_judges_agree(what: str) -> None:
         ),
         # a curve is left that moves nothing: the model has no clip then
         ("hangar", ["offset animation", "delete channel", "remove material"], 1824079552, "no extras"),
+        # keys that were moved move the node at rest, too, whose own scale was edited
+        ("hangar", ["turn node", "scale node", "offset animation"], 2057299569, "no extras"),
+        # lines call a part after its node as the file calls it now
+        (
+            "spec__static__b_bun_000",
+            ["delete a whole cell", "rename node beyond cp1251", "rename node"],
+            2722556849,
+            "no extras",
+        ),
+        # a hidden node with a stored one below it stays, too
+        (
+            "spec__static__b_bun_000",
+            ["rename node beyond cp1251", "hide node", "put all into the first scene"],
+            2900815304,
+            "no extras",
+        ),
+        ("mixed__odd__l_mast_058", ["recolour material", "instances", "scale node"], 456916951, "sidecar"),
+        # a model without a table of names, where a long one has no place
+        ("mixed__odd__l_mast_058", ["rename node too long", "animate node", "new object"], 1448878732, "no extras"),
+        # without a sidecar, a portal names a node by the row that the file states
+        ("mixed__odd__l_mast_058", ["delete triangles", "scale part object", "reparent node"], 3949676527, "alone"),
     ],
 )
 def test_what_arrives_is_not_named(model: str, kinds: list[str], seed: int, mode: str) -> None:
     path = next(path for path in MODELS if path.stem == model)
     assert outcomes(path, kinds, seed, mode) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        5100400,  # the node behind a portal
+        5103037,  # a part without a name is called after its mesh
+    ],
+)
+def test_two_judges_agree_on_a_trial(number: int) -> None:
+    assert verdict("model", number).agrees
 
 
 @pytest.mark.parametrize("name", ["B", ""])
