@@ -289,7 +289,7 @@ class Comparison:
         for owner in np.unique(a.owner[mine]).tolist():
             own = mine & (a.owner == owner)
             thing, count = self.file.things[owner], int(own.sum())
-            others = [k for k in np.unique(b.owner[theirs]).tolist() if set(self._own(b, k)) & set(thing.names[:2])]
+            others = self._same_part(thing, np.unique(b.owner[theirs]).tolist())
             same = theirs & np.isin(b.owner, others)
             if int(same.sum()) == count or (same.any() and np.isin(b.owner, others).sum() == (a.owner == owner).sum()):
                 moved |= set(others)
@@ -306,9 +306,12 @@ class Comparison:
                 self._missing(self.result, owner, cell, int((theirs & (b.owner == owner)).sum()), "game")
         return elsewhere
 
-    def _own(self, triangles: Triangles, owner: int) -> Iterable[str]:
-        thing = self.result.things[owner]
-        return thing.names[: thing.own]
+    def _same_part(self, thing: Thing, owners: list[int]) -> list[int]:
+        """Of things of the result, those that are a part of the file: below the same node, else of the same name."""
+        found, node = [self.result.things[k] for k in owners], self.partner.get(thing.above)
+        below = [k for k, one in zip(owners, found, strict=True) if node is not None and one.above == node]
+        named = [k for k, one in zip(owners, found, strict=True) if {*one.names[: one.own]} & {*thing.names[:2]}]
+        return below or named
 
     def _later(
         self, cell: tuple[int, int], a: Triangles, b: Triangles, found: tuple[I64, I64, I64], tolerance: F64
