@@ -7,7 +7,7 @@ has none.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -368,6 +368,24 @@ class _Builder:
 # ------------------------------------------------------------------ hidden nodes
 
 
+def hidden_items(
+    items: Sequence[ImportedNode], is_stored: Callable[[ImportedNode], bool]
+) -> tuple[list[int], list[int]]:
+    """Return the hidden items that stay, as they are stored or have such below them, and those that are left out.
+
+    Args:
+        items: all of a file.
+        is_stored: whether an item is in the sidecar's file.
+    """
+    hidden = [i for i, item in enumerate(items) if item.hidden]
+    kept = set[int]()
+    for i in (i for i in hidden if is_stored(items[i])):
+        while i >= 0:
+            kept.add(i)
+            i = items[i].parent
+    return [i for i in hidden if i in kept], [i for i in hidden if i not in kept]
+
+
 def leave_out_hidden(imported: ImportedScene, is_stored: Callable[[ImportedNode], bool]) -> None:
     """Leave out hidden items that are new; stored ones stay, and are reported.
 
@@ -375,22 +393,12 @@ def leave_out_hidden(imported: ImportedScene, is_stored: Callable[[ImportedNode]
         imported: the file; changed in place.
         is_stored: whether an item is in the sidecar's file.
     """
-    items = imported.nodes
-    hidden = [i for i, item in enumerate(items) if item.hidden]
-    if not hidden:
-        return
-    kept = {i for i, item in enumerate(items) if not item.hidden}
-    for i in (i for i in hidden if is_stored(items[i])):
-        while i >= 0:
-            kept.add(i)
-            i = items[i].parent
-    staying = [i for i in hidden if i in kept]
-    gone = [i for i in hidden if i not in kept]
+    staying, gone = hidden_items(imported.nodes, is_stored)
     if staying:
         _report_hidden(imported, staying, "", "delete it, or show it")
     if gone:
         _report_hidden(imported, gone, " and left out", "show it and export again")
-    keep_nodes(imported, kept)
+        keep_nodes(imported, {*range(len(imported.nodes))} - {*gone})
 
 
 def keep_nodes(imported: ImportedScene, kept: Collection[int]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..edits.frame_rate import Timing
 from ..edits.node_roles import NodeRoles, Role, owner_items
-from ..edits.nodes import POSE_NOISE, model_size
+from ..edits.nodes import POSE_NOISE, hidden_items, item_of, model_size
 from ..findings import Report
 from ..formats.model import BATCH_PORTAL
 from ..numeric.pose import parents_first
@@ -177,10 +177,12 @@ class FileOfModel:
         if not clips or timing is None:
             return [], names
         chosen = self._chosen(clips, name)
+        _, gone = hidden_items(self.items, (lambda _: False) if self.stored is None else item_of(self.stored))
         taken: dict[int, Track] = {}
         for clip in [chosen, *(clips if name is None else ())]:
             for track in clip.tracks:
-                taken.setdefault(track.node, track)
+                if track.node not in gone:
+                    taken.setdefault(track.node, track)
         tracks = {i: in_frames(track, timing) for i, track in taken.items()}
         self._whole = [c.frames for c in channels_of([*tracks.values()])]  # a range may be sampled between them
         end = max((float(frames[-1]) for frames in self._whole), default=0.0)
@@ -204,8 +206,8 @@ class FileOfModel:
 
     def keep_clip(self, stored: Scene) -> None:
         """Let the nodes move as the sidecar's do: the file has no clip, and the import kept it."""
-        item_of = {role.stored: i for i, role in enumerate(self.roles) if role is not None and not role.is_part}
-        self.tracks = [replace(track, node=item_of[track.node]) for track in stored.tracks if track.node in item_of]
+        items = {role.stored: i for i, role in enumerate(self.roles) if role is not None and not role.is_part}
+        self.tracks = [replace(track, node=items[track.node]) for track in stored.tracks if track.node in items]
 
     def _chosen(self, clips: list[Clip], name: str | None) -> Clip:
         if name is not None:
