@@ -16,13 +16,14 @@ from . import (
     game,
     import_msh,
     language,
+    levels,
     long_work,
     panel,
     placed,
     state,
 )
 
-_PARTS = (state, long_work, import_msh, export_msh, assets, placed, game, panel, fields, areals, bake, check)
+_PARTS = (state, long_work, import_msh, export_msh, assets, placed, game, panel, fields, areals, bake, check, levels)
 _MENUS = (*import_msh.MENUS, *export_msh.MENUS, *assets.MENUS, *placed.MENUS, *game.MENUS)
 
 

@@ -109,6 +109,13 @@ def read_scene(context: bpy.types.Context, *, lines: bool) -> ImportedScene:
     return _Reader(context, lines).read()
 
 
+def read_parts(context: bpy.types.Context) -> tuple[ImportedScene, list[tuple[bpy.types.Material, int]]]:
+    """Return what a scene shows, and for each of its materials the one of Blender and the number of its batch."""
+    reader = _Reader(context, lines=False)
+    out, materials = reader.read(), [*reader.rows]
+    return out, [(materials[row], batch) for row, batch in reader.kinds]
+
+
 class _Reader:
     """Reads one scene; holds what its steps have in common."""
 

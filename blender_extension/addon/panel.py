@@ -10,6 +10,7 @@ from .converter.formats.kinds import ASSEMBLY_KINDS
 from .export_msh import MSH_OT_export, MSH_OT_put_back, MSH_OT_put_new
 from .import_msh import MSH_OT_import
 from .language import shown
+from .levels import MSH_OT_levels
 from .placed import MSH_OT_done_placed, MSH_OT_edit_placed
 
 _ICONS = {"kept": "CHECKMARK", "rebuilt": "MODIFIER", "new": "ADD", "deleted": "TRASH"}
@@ -46,6 +47,7 @@ class MSH_PT_model(bpy.types.Panel):
                 column.label(text=f"{state.archive}: {state.model}", icon="FILE_3D")
             column.operator(MSH_OT_put_new.bl_idname, icon="LOOP_BACK")
             column.operator(MSH_OT_export.bl_idname, text="Export as a New Model", icon="EXPORT")
+            _stages(column, state)
             column.operator(MSH_OT_assets.bl_idname, icon="ASSET_MANAGER")
             return
         column.label(text=state.place, icon="FILE_3D")
@@ -57,9 +59,7 @@ class MSH_PT_model(bpy.types.Panel):
         if context.scene.render.fps != 24:
             column.label(text="not at 24 fps: plays at another speed", icon="INFO")
         if state.kind == "model":
-            row = column.row(align=True)
-            row.prop(state, "stage", slider=True)
-            row.prop(state, "level", slider=True)
+            _stages(column, state)
         if state.kind in ASSEMBLY_KINDS:
             row = column.row(align=True)
             row.operator(MSH_OT_edit_placed.bl_idname, icon="EDITMODE_HLT")
@@ -70,6 +70,14 @@ class MSH_PT_model(bpy.types.Panel):
         column.prop(state, "put_back_on_save")
         column.operator(MSH_OT_export.bl_idname, icon="EXPORT")
         column.operator(MSH_OT_assets.bl_idname, icon="ASSET_MANAGER")
+
+
+def _stages(column, state) -> None:
+    """What of the model is seen, and what makes levels of detail."""
+    row = column.row(align=True)
+    row.prop(state, "stage", slider=True)
+    row.prop(state, "level", slider=True)
+    column.operator(MSH_OT_levels.bl_idname, icon="MOD_DECIM")
 
 
 class MSH_PT_report(bpy.types.Panel):

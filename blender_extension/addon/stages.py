@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 
 from .converter.scene.dialect import Dialect
-from .converter.scene.part_names import VIEW
+from .converter.scene.part_names import VIEW, read_part_name
 
 
 def about(thing: bpy.types.ID) -> Mapping:
@@ -28,17 +28,23 @@ def _plain(value: Any) -> Any:
     return value.to_list() if hasattr(value, "to_list") else value
 
 
+def dialect_of(scene: bpy.types.Scene) -> Dialect:
+    """The dialect of a scene's model; of one that was made here, that of the game's."""
+    return Dialect(scene.msh_gltf.dialect or Dialect.RETAIL)
+
+
 def cell_of(one: bpy.types.Object, shown: tuple[int, int]) -> tuple[int, int] | None:
-    """The row and column that an object's mesh is in; ``None``: it is no part of a model.
+    """The row and column that an object's mesh is in, by what it says of itself or is called; ``None``: it has none.
 
     Args:
         shown: the cell whose parts are the meshes of the nodes themselves.
     """
     said = about(one)
-    if one.type != "MESH" or "node" not in said:
+    if one.type != "MESH":
         return None
     if "lod" not in said:
-        return shown
+        named = read_part_name(one.name)
+        return shown if named is None else (named.lod, named.group)
     cell = said.get("lod", 0), said.get("group", 0)
     return (cell[0], VIEW) if cell == shown else cell  # beside the node's own mesh: of the view from inside
 
@@ -46,9 +52,9 @@ def cell_of(one: bpy.types.Object, shown: tuple[int, int]) -> tuple[int, int] | 
 def show_cells(scene: bpy.types.Scene) -> None:
     """Show the parts of the chosen stage and level, and hide the others; where there are none, of the one before it."""
     state, said = scene.msh_gltf, about(scene)
-    if state.kind != "model":
+    if state.kind not in ("", "model"):
         return
-    shown, retail = (said.get("lod", 0), said.get("group", 0)), state.dialect == Dialect.RETAIL.value
+    shown, retail = (said.get("lod", 0), said.get("group", 0)), dialect_of(scene) is Dialect.RETAIL
     cells = {one: cell for one in scene.objects if (cell := cell_of(one, shown)) is not None}
     there = {cell if retail else cell[::-1] for cell in cells.values()}
     stage = max((one for one, _ in there if one <= state.stage), default=state.stage)

@@ -159,39 +159,49 @@ class Builder:
         if number not in self._meshes:
             mesh = self.given.meshes[number] if number >= 0 else None
             shown = mesh is not None and (mesh.drawn or mesh.lines)
-            self._meshes[number] = self._new_mesh(mesh) if shown else None
+            self._meshes[number] = new_mesh(mesh, self.given.streams, self.materials, self.batches) if shown else None
         return self._meshes[number]
 
-    def _new_mesh(self, mesh: Mesh) -> bpy.types.Mesh:
-        out = bpy.data.meshes.new(mesh.name)
-        if mesh.slot is not None:
-            values = MeshExtras(slot=mesh.slot, lod=mesh.lod or 0, group=mesh.group or 0)
-            for key, value in to_extras(values).items():
-                out[key] = value
-        if mesh.lines:
-            ends = np.concatenate(mesh.lines).reshape(-1, 3)
-            points = row_ids((ends + np.float32(0)).view(np.uint32).astype(np.uint64))
-            first = np.unique(points, return_index=True)[1]
-            out.from_pydata(ends[first], points.reshape(-1, 2), [])
-        if not mesh.drawn:
-            return out
-        streams = self.given.streams
-        own = [self.materials[p.material] if p.material >= 0 else None for p in mesh.primitives]
-        used = [*dict.fromkeys(own)]
-        for material in used:
-            out.materials.append(material)
-        corner = np.concatenate(
-            [
-                streams.indices[p.index_start : p.index_start + p.index_count].astype(np.int64) + p.vertex_start
-                for p in mesh.primitives
-            ]
-        )
-        counts = [p.index_count // 3 for p in mesh.primitives]
-        fill(out, streams, corner, np.repeat([used.index(material) for material in own], counts))
-        numbers = np.repeat([self.batches[p.material] if p.material >= 0 else 0 for p in mesh.primitives], counts)
-        if numbers.any():
-            out.attributes.new(BATCH, "INT", "FACE").data.foreach_set("value", numbers.astype(np.int32))
+
+def new_mesh(
+    mesh: Mesh, streams: Streams, materials: Sequence[bpy.types.Material], batches: NDArray[np.int32]
+) -> bpy.types.Mesh:
+    """Make a mesh.
+
+    Args:
+        mesh: it has triangles or lines.
+        streams: its vertices.
+        materials: by number of its primitives.
+        batches: for each of them the number of its batch.
+    """
+    out = bpy.data.meshes.new(mesh.name)
+    if mesh.slot is not None:
+        values = MeshExtras(slot=mesh.slot, lod=mesh.lod or 0, group=mesh.group or 0)
+        for key, value in to_extras(values).items():
+            out[key] = value
+    if mesh.lines:
+        ends = np.concatenate(mesh.lines).reshape(-1, 3)
+        points = row_ids((ends + np.float32(0)).view(np.uint32).astype(np.uint64))
+        first = np.unique(points, return_index=True)[1]
+        out.from_pydata(ends[first], points.reshape(-1, 2), [])
+    if not mesh.drawn:
         return out
+    own = [materials[p.material] if p.material >= 0 else None for p in mesh.primitives]
+    used = [*dict.fromkeys(own)]
+    for material in used:
+        out.materials.append(material)
+    corner = np.concatenate(
+        [
+            streams.indices[p.index_start : p.index_start + p.index_count].astype(np.int64) + p.vertex_start
+            for p in mesh.primitives
+        ]
+    )
+    counts = [p.index_count // 3 for p in mesh.primitives]
+    fill(out, streams, corner, np.repeat([used.index(material) for material in own], counts))
+    numbers = np.repeat([batches[p.material] if p.material >= 0 else 0 for p in mesh.primitives], counts)
+    if numbers.any():
+        out.attributes.new(BATCH, "INT", "FACE").data.foreach_set("value", numbers.astype(np.int32))
+    return out
 
 
 def fill(out: bpy.types.Mesh, streams: Streams, corner: I64, slots: I64) -> None:

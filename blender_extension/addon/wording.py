@@ -41,6 +41,8 @@ WORDS = {
     "rebuild the model with --no-sidecar": "export it with Rebuild Everything ticked",
     "rebuild the whole model with --no-sidecar": "export it with Rebuild Everything ticked",
     " (--no-sidecar makes a new model of the file as it is)": "",
+    "--generate-lods: level ": "Generate Levels: level ",
+    "away (--lod-error), or": "away (Distance), or",
     # animation
     "a shorter clip, or another --fps": "shorten the animation",
     "--clip NAME takes another; delete the one that is not meant": "delete the one not meant",

@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import needed_for
 from .arrays import Bools, Floats, Ints, ranges, row_ids
 
 #: Samples that are compared with all triangles at once.
 _CHUNK = 64
+#: Cells of a grid along each axis, less one; places that are looked at on either side of a point along the curve.
+_GRID, _BESIDE = 1023, 4
+#: How the ten bits of a number get two zeros between them.
+_SPREAD = ((16, 0x030000FF), (8, 0x0300F00F), (4, 0x030C30C3), (2, 0x09249249))
 
 
 def surface_distance(one: Floats, other: Floats) -> float:
@@ -31,7 +34,7 @@ def surface_distance(one: Floats, other: Floats) -> float:
 def _one_way(one: Floats, other: Floats) -> float:
     """The largest distance of samples of a surface to the other one.
 
-    Each sample is at most as far as the nearest of the triangles at the nearest corner. The samples that may
+    Each sample is at most as far as the nearest of the triangles at a corner near to it. The samples that may
     have the largest distance are compared with all triangles first; most turn out to be nearer.
     """
     corners = one[~_shared(one, other)]
@@ -39,14 +42,11 @@ def _one_way(one: Floats, other: Floats) -> float:
     samples = np.concatenate([corners, middles, corners.mean(1, keepdims=True)], axis=1).reshape(-1, 3)
     if not len(samples):
         return 0.0
-    with needed_for("--generate-lods", "scipy"):
-        from scipy.spatial import cKDTree
-
     places, place = np.unique(other.reshape(-1, 3), axis=0, return_inverse=True)
     order = np.argsort(place.reshape(-1), kind="stable")
     start = np.searchsorted(place.reshape(-1)[order], np.arange(len(places) + 1))
-    apart, nearest = cKDTree(places).query(samples)
-    samples, nearest = samples[apart > 0], np.asarray(nearest)[apart > 0]
+    apart, nearest = _near(samples, places)
+    samples, nearest = samples[apart > 0], nearest[apart > 0]
     count = np.diff(start)[nearest]
     most = _nearest(samples, other, count, order[ranges(start[nearest], count)] // 3)
     low, high, away = other.min(1), other.max(1), 0.0
@@ -62,6 +62,36 @@ def _one_way(one: Floats, other: Floats) -> float:
             away, float(_nearest(samples[rows], other, np.bincount(sample, minlength=len(rows)), triangle).max())
         )
     return away
+
+
+def _near(points: Floats, places: Floats) -> tuple[Floats, Ints]:
+    """Return a place that is near each point, and how far that is: of those beside it along a curve through space.
+
+    The curve (Morton's) goes through all cells of a grid; what is near each other on it is near each other.
+
+    Args:
+        points: (n, 3).
+        places: (m, 3), one at least.
+
+    Returns:
+        (n,) distances; (n,) rows of places.
+    """
+    low = places.min(0)
+    cell = (np.ptp(places, axis=0).max() or 1.0) / _GRID
+    curve, own = (_morton(np.clip((p - low) / cell, 0, _GRID).astype(np.int64)) for p in (places, points))
+    order = np.argsort(curve, kind="stable")
+    beside = np.searchsorted(curve[order], own)[:, None] + np.arange(-_BESIDE, _BESIDE)
+    rows = order[np.clip(beside, 0, len(places) - 1)]
+    squared = ((places[rows] - points[:, None]) ** 2).sum(2)
+    best = squared.argmin(1)[:, None]
+    return np.sqrt(np.take_along_axis(squared, best, 1)[:, 0]), np.take_along_axis(rows, best, 1)[:, 0]
+
+
+def _morton(cells: Ints) -> Ints:
+    """The bits of three numbers in turns. (n, 3) -> (n,)."""
+    for shift, mask in _SPREAD:
+        cells = (cells | cells << shift) & mask
+    return np.asarray(cells @ np.array([1, 2, 4]), np.int64)
 
 
 def _shared(one: Floats, other: Floats) -> Bools:

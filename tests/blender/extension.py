@@ -442,7 +442,7 @@ def switched_off(out):
 
 
 # steps, which use this file
-from extension_bridge import beyond, cells, corner, stopped, turned, unkeyed  # noqa: E402, F401
+from extension_bridge import beyond, cells, corner, levels, stopped, turned, unkeyed  # noqa: E402, F401
 from extension_clips import clips, marked  # noqa: E402, F401
 from extension_game import exported_over, given_away, moved_game, on_save, panel_of_game, unsaved  # noqa: E402, F401
 from extension_maps import areals, ground, maps, two_grounds  # noqa: E402, F401

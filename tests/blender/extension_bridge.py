@@ -6,7 +6,7 @@ from pathlib import Path
 
 import bpy
 
-from __main__ import FILES, module, read, report, vertices, write
+from __main__ import FILES, error_of, module, read, report, vertices, write
 
 
 def corner(out):
@@ -52,6 +52,29 @@ def cells(out):
     bpy.ops.object.duplicate()
     bpy.context.object.name = f"{target.name}.stage1"
     facts["copied"] = [target.name, target.parent.name, write(out / "copied.msh")]
+    return facts
+
+
+def levels(out):
+    """*Generate Levels*, Ctrl+Z, Ctrl+Shift+Z, again; then for a part of a new model that has a modifier."""
+    read("hangar")
+    bpy.ops.ed.undo_push(message="opened")
+    facts = {"before": [o.name for o in bpy.context.scene.objects]}
+    assert bpy.ops.object.msh_levels() == {"FINISHED"}
+    bpy.ops.ed.undo_push(message="levels")
+    facts["made"] = report()
+    bpy.ops.ed.undo()
+    facts["undone"] = [o.name for o in bpy.context.scene.objects]
+    bpy.ops.ed.redo()
+    facts["seen"] = sorted(o.name for o in bpy.context.scene.objects if o.visible_get())
+    facts["again"] = error_of(bpy.ops.object.msh_levels)
+    facts["report"] = write(out / "hangar.msh")
+    bpy.ops.wm.read_homefile(use_empty=True)
+    bpy.ops.mesh.primitive_ico_sphere_add(subdivisions=2)
+    bpy.ops.mesh.primitive_ico_sphere_add(subdivisions=4, location=(4, 0, 0))
+    bpy.context.object.modifiers.new("array", "ARRAY").count = 2
+    bpy.ops.object.msh_levels(count=1, ratio=0.3, distance=2)
+    facts["new"] = [report(), write(out / "ball.msh", dialect="retail")]
     return facts
 
 

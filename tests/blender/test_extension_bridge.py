@@ -7,17 +7,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from msh_gltf.converter.kinds.dispatch import load_file
+from msh_gltf.converter import cli
+from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.numeric.pose import rotation_matrix
-from msh_gltf.converter.options import ExportOptions
-from tests.blender.test_extension import UNTOUCHED, WALKER, Seen, parse, pytestmark, see, zip_file
+from msh_gltf.converter.options import ExportOptions, ImportOptions
+from msh_gltf.converter.scene.decode import decode
+from msh_gltf.converter.scene.dialect import Dialect
+from tests.blender.test_extension import EXAMPLES, UNTOUCHED, WALKER, Seen, parse, pytestmark, see, zip_file
+from tests.support.rebuilt import parse as parsed
+from tests.support.runs import call
 
 __all__ = ["pytestmark", "zip_file"]
 
 
 @pytest.fixture(scope="module")
 def seen(zip_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
-    steps = ("untouched", "corner", "cells", "beyond", "turned", "unkeyed", "stopped")
+    steps = ("untouched", "corner", "cells", "levels", "beyond", "turned", "unkeyed", "stopped")
     return see(zip_file, tmp_path_factory.mktemp("extension"), steps)
 
 
@@ -58,6 +63,43 @@ def test_the_sliders_show_one_stage_and_level(seen: Seen) -> None:
     assert parent
     assert report["warnings"] == [], "a copy of a node lies beside it, under the same parent"
     assert any(row[1] == f"{name}.stage1" and "is new" in row[3] for row in report["rows"])
+
+
+def triangles(data: bytes) -> dict[tuple[int, int, int], list[list[float]]]:
+    """The corners of every cell's triangles."""
+    scene = decode(parsed(data), Dialect.RETAIL, "m")
+    found: dict[tuple[int, int, int], list[list[float]]] = {}
+    for part in scene.parts:
+        corners = [
+            scene.streams.positions[p.vertex_start + scene.streams.indices[p.index_start :][: p.index_count]]
+            for p in scene.meshes[part.mesh].primitives
+        ]
+        rows = np.sort(np.concatenate(corners).reshape(-1, 3, 3), axis=1).reshape(-1, 9)
+        found[part.node, part.lod, part.group] = sorted(rows.tolist())
+    return found
+
+
+def test_levels_made_here_are_those_of_the_command(seen: Seen) -> None:
+    """What the command's are, other tests measure: near to their part, borders kept, no vertex of their own."""
+    facts = seen.facts["levels"]
+    assert facts["undone"] == facts["before"]
+    assert {"Base_TM.level1", "iHall.level1", "door.level1"} <= {*facts["seen"]}
+    assert "iHall" not in facts["seen"]
+    assert facts["made"]["outcome"] == "made: 4 levels"
+    assert all("triangles, " in row[3] for row in facts["made"]["rows"])
+    assert all("(Distance)" in text for text in facts["made"]["warnings"])
+    assert "every part has these levels already" in facts["again"]
+    assert facts["report"]["outcome"] == "4 changes"
+    source = EXAMPLES / "hangar.msh"
+    gltf = seen.out / "levels.glb"
+    assert call(cli.msh2gltf, source, "-o", gltf, "--quiet") == 0
+    made = triangles((seen.out / "levels/hangar.msh").read_bytes())
+    assert made == triangles(import_gltf(gltf, None, ImportOptions(lod_ratios=(0.5, 0.25))).data)
+    report, _ = facts["new"]
+    (row,) = report["rows"]
+    assert "768 of 2,560 triangles" in row[3], "of what the modifier shows"
+    cells = triangles((seen.out / "levels/ball.msh").read_bytes())
+    assert {key: len(rows) for key, rows in cells.items()} == {(0, 0, 0): 80, (1, 0, 0): 2560, (1, 0, 1): 768}
 
 
 @pytest.mark.parametrize("name", ["constraint", "driver", "bone", "instances"])
