@@ -217,16 +217,16 @@ class Comparison:
                     self._missing(side, int(owner), cell, count, there)
             return
         x, y = a.posed(self.file.things, 0), b.posed(self.result.things, 0)
-        loose_b = looseness(b, self.result.things, 0)
-        most = float((steps(y, b.local) + loose_b).max(initial=0))
-        tolerance = steps(x, a.local) + min(most, float(loose_b.max(initial=0)) + most)
+        loose_b = looseness(b, self.result.things)
+        most = float((steps(y, b.local) + loose_b[0]).max(initial=0))
+        tolerance = steps(x, a.local) + min(most, float(loose_b[0].max(initial=0)) + most)
         i, j, turn, _ = pairs(x, y, tolerance, lambda: self._corners(a, b, float(tolerance.max())))
         mine, theirs = np.ones(len(a), np.bool_), np.ones(len(b), np.bool_)
         mine[i] = theirs[j] = False
         elsewhere = self._unmatched(cell, (a, x, mine), (b, y, theirs), float(tolerance.max()))
         stays = ~np.isin(a.owner[i], elsewhere)  # of what is elsewhere, some is in one place with the rest by chance
         self._attributes(cell, a, b, (i[stays], j[stays], turn[stays]))
-        self._later(cell, a, b, (i, j, turn), tolerance)
+        self._later(cell, a, b, (i, j, turn), tolerance, loose_b)
 
     def _corners(self, a: Triangles, b: Triangles, tolerance: float) -> tuple[F64, F64]:
         """What corners have besides their place, in units of what counts as a difference. (N, 3, k), (M, 3, k)."""
@@ -314,19 +314,21 @@ class Comparison:
         return below or named
 
     def _later(
-        self, cell: tuple[int, int], a: Triangles, b: Triangles, found: tuple[I64, I64, I64], tolerance: F64
+        self, cell: tuple[int, int], a: Triangles, b: Triangles, found: tuple[I64, I64, I64], tolerance: F64, loose: F64
     ) -> None:
-        """Whether what is in the same place first stays together through the clip."""
+        """Whether what is in the same place first stays together through the clip; ``loose``: as of ``looseness``."""
         i, j, turn = found
-        count = min(self.file.frame_count, self.result.frame_count)
+        moves = self.file.moves[a.owner[i]] | self.result.moves[b.owner[j]]
+        i, j, turn = i[moves], j[moves], turn[moves]
+        count, mine, theirs = min(self.file.frame_count, self.result.frame_count), a.select(i), b.select(j)
         for at in some_of(len(self.file.frames))[1:].tolist():
             if self.file.frames[at] >= count or not len(i):
                 break
-            x, y = a.posed(self.file.things, at), b.posed(self.result.things, at)
-            apart = np.linalg.norm(x[i] - np.take_along_axis(y[j], turn[..., None], axis=1), axis=2).max(axis=1)
-            loose = looseness(b, self.result.things, at)[j] + steps(x, a.local)[i] + tolerance[i]
+            x = mine.posed(self.file.things, at)
+            y = np.take_along_axis(theirs.posed(self.result.things, at), turn[..., None], axis=1)
+            apart = np.linalg.norm(x - y, axis=2).max(axis=1)
             best = np.full(len(a), np.inf)
-            np.minimum.at(best, i, apart - loose)
+            np.minimum.at(best, i, apart - (loose[at][j] + steps(x, mine.local) + tolerance[i]))
             bad = np.isfinite(best) & (best > 0)
             for owner in np.unique(a.owner[bad]).tolist():
                 away = float(best[bad & (a.owner == owner)].max())

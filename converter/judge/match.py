@@ -32,11 +32,11 @@ def steps(corners: F64, local: F64) -> F64:
     return np.asarray(2 * np.spacing(most.astype(np.float32)).astype(np.float64))
 
 
-def looseness(triangles: Triangles, things: list[Thing], at: int) -> F64:
-    """Return how far rounding of poses may move each triangle. (N,)."""
+def looseness(triangles: Triangles, things: list[Thing]) -> F64:
+    """Return how far rounding of poses may move each triangle at each frame. (T, N)."""
     turn = np.array([thing.turn for thing in things])[triangles.owner]
-    move = np.array([np.broadcast_to(thing.move, len(thing.world))[at] for thing in things])[triangles.owner]
-    return np.asarray(move + turn * np.linalg.norm(triangles.local, axis=2).max(axis=1))
+    move = np.array([np.broadcast_to(thing.move, len(thing.world)) for thing in things])[triangles.owner]
+    return np.asarray(move.T + turn * np.linalg.norm(triangles.local, axis=2).max(axis=1))
 
 
 def is_flat(corners: F64, tolerance: F64) -> Bools:

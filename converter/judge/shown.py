@@ -137,7 +137,7 @@ class Triangles:
         linear[singular] = np.eye(3)
         return np.asarray(self.normals @ np.linalg.inv(linear)[self.owner])
 
-    def select(self, chosen: Bools) -> Triangles:
+    def select(self, chosen: Bools | I64) -> Triangles:
         """Return some of them."""
         optional = (self.normals, self.uv0, self.uv1, self.colours, self.known, self.flags)
         rest = [None if array is None else array[chosen] for array in optional]
@@ -183,6 +183,11 @@ class Shown:
         """The largest coordinate of all things, which are there by then."""
         places = [np.abs(thing.world[:, :3, 3]).max() for thing in self.things]
         return float(max([1e-6, *places]))
+
+    @cached_property
+    def moves(self) -> Bools:
+        """Which things are not in one place at all frames. (n,)."""
+        return np.array([(thing.world != thing.world[:1]).any() for thing in self.things], np.bool_)
 
     def names_of(self, things: Sequence[int]) -> set[str]:
         """Return the names of some things and of what is above them."""
