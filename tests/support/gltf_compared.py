@@ -77,11 +77,11 @@ class Comparison:
     def __init__(self, first: Shown, edited: Shown, second: Shown, origin: dict[int, int]) -> None:
         self.first, self.edited, self.second, self.origin = first, edited, second, origin
         self.called = {name.encode("cp1251", "replace").decode("cp1251"): name for name in edited.names}
-        self.partner = self._partners()
         for i, path in edited.channels:
             # who moves a key leaves the node's own transform as it is
             if i not in origin or same_own(edited.items[i], first.items[origin[i]], path):
                 edited.at_rest.add((i, path))
+        self.partner = self._partners()
         corners = [first.poses()[i][:3, 3] for i in first.nodes] or [np.zeros(3)]
         for i in first.drawn:
             matrix = first.poses()[i]
