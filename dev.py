@@ -66,7 +66,7 @@ def main() -> int:
     if command == "test":
         return test(more)
     if command == "mutants":
-        return run(environments.environment(["test"]), ["-m", "tests.mutants", *more], dict(os.environ))
+        return run(environments.newest_python(), ["-m", "tests.mutants", *more], dict(os.environ))
     if command == "extension":
         return subprocess.run([sys.executable, "-m", "blender_extension.build"], cwd=HERE, check=False).returncode
     if command == "docs":

@@ -108,6 +108,12 @@ def other_pythons() -> Iterator[tuple[str, Path]]:
             print(f"no tests in Python {version}: {error}")
 
 
+def newest_python() -> Path:
+    """The Python of the project's environment in the newest one that is there."""
+    version, base = next((one, found) for one in reversed(PYTHONS) if (found := python_of(one)))
+    return environment(["library-test"], HERE / f".venv-python-{version}", base)
+
+
 def python_of(version: str) -> Path | None:
     """Return a Python of a version: this one, one on the PATH, or one of pyenv's."""
     if version == f"{sys.version_info[0]}.{sys.version_info[1]}":

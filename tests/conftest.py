@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from tests.second import plugin
 
@@ -42,6 +42,8 @@ SLOW = {
 settings.register_profile("project", deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 # other examples each time, and many; what fails is tried again first (.hypothesis)
 settings.register_profile("explore", settings.get_profile("project"), derandomize=False, max_examples=2000)
+# which example fails is enough
+settings.register_profile("mutants", settings.get_profile("project"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "project"))
 # a shell that runs pytest in the background lets it ignore Ctrl-C, and so would every command that
 # the tests start and interrupt

@@ -1,5 +1,6 @@
 """The second reader: the bundled files are sound, and it sees what is planted."""
 
+import shutil
 import struct
 from collections.abc import Callable
 from functools import partial
@@ -9,14 +10,18 @@ from typing import Any
 import pytest
 import trimesh
 
+from msh_gltf.converter.kinds.dispatch import import_gltf
+from msh_gltf.converter.options import ImportOptions
 from tests.second import plugin
 from tests.second.container import Container
 from tests.second.level import areal_problems, terrain_problems
 from tests.second.model import Model, model_problems
 from tests.second.placed import controller_problems, mission_problems, unit_problems
 from tests.support import controller as made
+from tests.support import inside_game
 from tests.support.assembly import full_mission, unit
 from tests.support.corpus import DATA, sample_called
+from tests.support.gltf_edit import Editable, reverse_nodes
 from tests.support.maps import level_called
 
 WALKER = sample_called("spec__static__b_bun_000").path.read_bytes()
@@ -121,8 +126,12 @@ def test_bundled_files_are_sound(check: Callable[[bytes], dict[str, int]], data:
 
 
 @pytest.mark.parametrize(("code", "check", "data"), FAULTS, ids=[fault[0] for fault in FAULTS])
+@pytest.mark.plants_faults
 def test_a_planted_fault_is_seen(code: str, check: Callable[[bytes], dict[str, int]], data: bytes) -> None:
-    assert code in check(data)
+    """By the plugin, too, where what was read did not have it."""
+    [reader] = [reader for reader, _, own in plugin.KINDS.values() if own is check]
+    plugin.judge(reader, check, data)
+    assert f"'{code}': " in plugin.found[0]
 
 
 @pytest.mark.plants_faults
@@ -139,6 +148,39 @@ def test_what_an_import_breaks_is_found() -> None:
     plugin._read["read_nres"] = {broken: None}
     note(broken)
     assert not plugin.found
+
+
+def _moved(document: Editable) -> None:
+    """Move a point of each mesh, and whatever says that it is a part of a unit or an object of a mission."""
+    for mesh in document.json.get("meshes", []):
+        document.arrays[mesh["primitives"][0]["attributes"]["POSITION"]][0, 1] += 1
+    for node in document.json["nodes"]:
+        said = node.get("extras", {}).get("msh", {})
+        if "attach" in said:
+            said["attach"] = 1
+        elif "path" in said and "translation" in node:
+            node["translation"][0] += 1
+    reverse_nodes(document)
+
+
+@pytest.mark.plants_faults
+def test_imports_of_every_kind_pass_through_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The six kinds of files that it reads are written by what it is put before."""
+    mission = inside_game.make(tmp_path / "game")
+    shutil.copytree(LEVEL, tmp_path / "level")
+    model = tmp_path / "walker.msh"
+    model.write_bytes(WALKER)
+    model.with_suffix(".ctl").write_bytes(made.walker())
+    seen: set[Any] = set()
+    monkeypatch.setattr(plugin, "judge", lambda reader, check, data: seen.add(check))
+    levels = [tmp_path / "level" / name for name in ("Land.msh", "Land.map")]
+    for source in (mission, inside_game.robot_of(mission), model, *levels):
+        target = tmp_path / f"{source.name}.glb"
+        inside_game.convert(source, target)
+        document = Editable(target)
+        _moved(document)
+        assert import_gltf(document.save(target), None, ImportOptions()).changes
+    assert seen == {check for _, _, check in plugin.KINDS.values()}
 
 
 @pytest.mark.plants_faults
