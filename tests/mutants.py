@@ -68,6 +68,10 @@ class Mutant(NamedTuple):
     before: str
     after: str
 
+    def __str__(self) -> str:
+        before = (ROOT / self.path).read_bytes()[: self.start].splitlines()
+        return f"{self.path}:{len(before)}:{len(before[-1]) + 1}: {' '.join(self.before.split())} -> {self.after}"
+
     def source(self) -> bytes:
         """The module with the change; the lines after it keep their numbers."""
         whole = (ROOT / self.path).read_bytes()
@@ -287,9 +291,8 @@ class Trials:
         score[0] += bool(killer)
         score[1] += 1
         score[2] += not names
-        place = f"{mutant.path}:{mutant.first}-{mutant.last}: {mutant.before} -> {mutant.after}"
         verdict = f"noticed by {killer}" if killer else f"SURVIVES {len(names)} of {many} tests"
-        print(f"{place} | {verdict}", file=self.out)
+        print(f"{mutant} | {verdict}", file=self.out)
 
     def _fork(self, mutant: Mutant | None, names: list[str]) -> str:
         """Run tests in a fork; return what fails: a test, "died", "time", or "unlike" (the code cannot be put)."""

@@ -34,20 +34,22 @@ def test_terrain_equals_the_truth(level, tmp_path: Path) -> None:
     for number in (0, 1):
         scene = view["scenes"][number]
         mesh = view["meshes"][view["nodes"][scene["nodes"][0]]["mesh"]]
-        pairs = set()
+        pairs, colours = set(), set()
         triangles = 0
         for primitive in mesh["primitives"]:
             extras = view["materials"][primitive["material"]]["extras"]["msh"]
             first, second = extras["first"], extras["second"]
             pairs.add((first, second))
             name = names[first] if second == 255 else f"{names[first]}+{names[second]}"
-            assert view["materials"][primitive["material"]]["name"] == name
+            material = view["materials"][primitive["material"]]
+            assert (material["name"], material["doubleSided"]) == (name, True)
+            colours.add(tuple(material["pbrMetallicRoughness"]["baseColorFactor"]))
             assert extras["microtexture"] == micro[first]
             index = view.array(primitive["indices"]).reshape(-1, 3)
             rows = np.flatnonzero((truth["level"] == number) & (truth["mat1"] == first) & (truth["mat2"] == second))
             np.testing.assert_array_equal(index, truth["face"][rows])
             triangles += len(rows)
-        assert len(pairs) == len(mesh["primitives"])
+        assert len(pairs) == len(colours) == len(mesh["primitives"])
         assert triangles == (truth["level"] == number).sum()
     attributes = view["meshes"][0]["primitives"][0]["attributes"]
     positions = view.array(attributes["POSITION"]) @ TO_GAME.T
@@ -65,7 +67,8 @@ def test_areal_map_equals_the_truth(level, tmp_path: Path) -> None:
     """Every class' polygons, by area and by corners; borders are the edges without a link."""
     view, truth = export(level, tmp_path, "Land.map"), level.areal
     assert view.info["kind"] == "areal_map"
-    start = truth["start"]
+    start, rows = truth["start"], np.flatnonzero((truth["link"] == -1).all(axis=1))
+    assert ("borders" in [node["name"] for node in view["nodes"]]) == bool(len(rows))
     for node in view["nodes"]:
         primitive = view["meshes"][node["mesh"]]["primitives"][0]
         points = view.array(primitive["attributes"]["POSITION"]) @ TO_GAME.T
@@ -73,7 +76,6 @@ def test_areal_map_equals_the_truth(level, tmp_path: Path) -> None:
             assert primitive["mode"] == 1
             following = np.arange(len(truth["vertex"])) + 1
             following[start[1:] - 1] = start[:-1]
-            rows = np.flatnonzero((truth["link"] == -1).all(axis=1))
             expected = np.stack([truth["vertex"][rows], truth["vertex"][following[rows]]], axis=1)
             np.testing.assert_array_equal(points.reshape(-1, 2, 3), expected)
             continue

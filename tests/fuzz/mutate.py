@@ -435,9 +435,6 @@ def mutate_sidecar(chance: random.Random, data: bytes, others: list[bytes]) -> b
     return struct.pack("<8sIIQ", b"MSHSIDE\x1a", 1, len(text), len(source)) + digest + text + source
 
 
-_CHUNKS = b"IHDR PLTE tRNS IDAT IEND iCCP zTXt iTXt acTL fcTL".split()
-
-
 def mutate_png(chance: random.Random, data: bytes, others: list[bytes]) -> bytes:
     """Change chunks; the check sums fit again most of the time."""
     if chance.random() < 0.1:

@@ -17,6 +17,7 @@ from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect
+from msh_gltf.importers.gltf_file import _draco_counts
 from tests.support.foreign import (
     QUAD,
     TO_GAME,
@@ -326,7 +327,9 @@ def test_draco(tmp_path: Path) -> None:
     b = Builder()
     mesh = b.mesh()
     faces = np.array([[0, 1, 2], [1, 3, 2]], np.uint32)
-    packed = dracopy.encode(QUAD, faces=faces, quantization_bits=14)
+    for ordered in (True, False):  # one after another, and edge by edge
+        packed = dracopy.encode(QUAD, faces=faces, quantization_bits=14, preserve_order=ordered)
+        assert _draco_counts(packed) == (2, 4)
     primitive = b.json["meshes"][0]["primitives"][0]
     primitive["extensions"] = {
         "KHR_draco_mesh_compression": {"bufferView": b.view(packed), "attributes": {"POSITION": 0}}
@@ -339,6 +342,7 @@ def test_draco(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
+        (lambda b: b.json["nodes"][0].update(extras={"msh": {"flags": 1 << 16}}), "flags beyond 16 bits: 65536"),
         (lambda b: b.json.update(extensionsRequired=["KHR_magic"]), "KHR_magic; export it without"),
         (
             lambda b: b.json.update(extensionsRequired=["EXT_meshopt_compression"]),

@@ -123,6 +123,7 @@ def leaves(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         (b'{"asset":{"version":"2.0"},"nodes":[{"children":[7]}]}', "is not valid glTF 2.0: nodes[0]."),
         (b'{"asset":{"version":"2.0"},"nodes":[{"children":[0]}]}', "two parents"),
         (b'{"asset":{"version":"2.0"},"nodes":[{"matrix":[1]}]}', "is not valid glTF 2.0: nodes[0]."),
+        (b'{"asset":{"version":"2.0"},"buffers":[{"byteLength":1.5}]}', "(expected an integer, 1 or more)"),
     ],
 )
 def test_broken_gltf(text: bytes, said: str, tmp_path: Path) -> None:

@@ -157,6 +157,10 @@ def test_missing_normals(tmp_path: Path) -> None:
         assert shared.sum() == 2
         np.testing.assert_allclose(normals[shared], np.tile(expected, (2, 1)), atol=1e-6)
     np.testing.assert_allclose(normals[(at == 0).all(axis=1)], [[0, 0, 1]], atol=1e-6)
+    text = "v 0 0 0\nv 1 0 0\nv 1 1 0\nvn 1 0 0\no a\nf 1//1 2//1 3//1\no b\nf 1 2 3\no c\nf 1 1 1\n"
+    given = read(tmp_path, text, up="z")
+    assert given.streams.normals is not None
+    assert given.streams.normals.tolist() == [[1, 0, 0]] * 3 + [[0, 0, 1]] * (len(given.streams.normals) - 3)
 
 
 def test_degenerate_and_double_faces_stay(tmp_path: Path) -> None:
@@ -188,7 +192,7 @@ def test_degenerate_and_double_faces_stay(tmp_path: Path) -> None:
         (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 3.5\n", "a face cannot be read"),
         (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 1-3\n", "a face cannot be read"),
         (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 -\n", "a face cannot be read"),
-        (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 /1\n", "a face cannot be read"),
+        (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 3\nf 1 2 /1\n", "line 5: a face cannot be read"),
         (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 3/1/1/1\n", "a face cannot be read"),
         (b"v 0 0 0\nv 1 0 nan\nv 1 1 0\nf 1 2 3\n", "not finite"),
         (b"v 0 0 0\nv 1 0 inf\nv 1 1 0\nf 1 2 3\n", "not finite"),

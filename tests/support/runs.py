@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.edits.nodes import Identified
 from msh_gltf.converter.formats.model import TABLES
 from msh_gltf.converter.formats.nres import read_nres
 from tests.support.corpus import Sample
@@ -57,20 +56,6 @@ def to_gltf(sample: Sample, target: Path, *options: object) -> Path:
     )
     assert code == 0
     return target
-
-
-def identified_file(path: Path) -> Identified:
-    """A glTF file without its sidecar, its nodes identified and its clip on them."""
-    from msh_gltf.converter.edits.clips import choose_clip
-    from msh_gltf.converter.edits.nodes import identify
-    from msh_gltf.converter.edits.poses import place_parts
-    from msh_gltf.converter.options import ImportOptions
-    from msh_gltf.importers.gltf import read_gltf
-
-    out = identify(read_gltf(path), None)
-    choose_clip(out, None, ImportOptions())
-    place_parts(out, None, set())
-    return out
 
 
 def first_difference(a: bytes, b: bytes) -> str | None:

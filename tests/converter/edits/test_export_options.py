@@ -197,13 +197,17 @@ def test_an_obj_without_texture_coordinates_and_normals_reports_both(tmp_path: P
     assert any(warning.startswith("no normals in the file") for warning in back.warnings)
 
 
-def test_meshes_without_normals_beside_others_are_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [1, 5, 6])
+def test_meshes_without_normals_beside_others_are_named(count: int, tmp_path: Path) -> None:
     document = Editable(to_gltf(sample_called("retail__static__i_room_006"), tmp_path / "m.glb"))
-    bare = next(mesh for mesh in document.json["meshes"] if mesh["primitives"][0].get("mode", 4) == 4)
-    for primitive in bare["primitives"]:
-        del primitive["attributes"]["NORMAL"]
+    meshes = [mesh for mesh in document.json["meshes"] if mesh["primitives"][0].get("mode", 4) == 4]
+    bare = meshes[:count]
+    for mesh in bare:
+        for primitive in mesh["primitives"]:
+            del primitive["attributes"]["NORMAL"]
+    names = ", ".join(repr(mesh["name"]) for mesh in bare[:5]) + (" and 1 other" if count == 6 else "")
     for sidecar in (True, False):
         options = ImportOptions(use_sidecar=sidecar)
         back = import_file(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar", options)
         said = [line for line in back.warnings if line.startswith("no normals in")]
-        assert said == [f"no normals in {bare['name']!r}, though others have them: the faces are flat"]
+        assert said == [f"no normals in {names}, though others have them: the faces are flat"]

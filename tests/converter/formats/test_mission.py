@@ -137,12 +137,15 @@ def test_words_of_properties_come_back(type: int, word: int) -> None:
 
 
 def test_what_is_refused_is_named_with_its_place() -> None:
-    data = bytearray(make.full_mission())
-    struct.pack_into("<I", data, 4, 0xFFFFFFFF)
-    with pytest.raises(ConversionError) as error:
-        read_mission(bytes(data), "m/data.tma")
-    assert "m/data.tma, routes, byte 0x4" in str(error.value)
-    assert "more routes than the file has bytes for: 4294967295" in str(error.value)
+    for at, word, text in (
+        (0, 99, "m/data.tma, byte 0x0: version of the file is unknown: 99 (expected 1)"),
+        (4, 0xFFFFFFFF, "m/data.tma, routes, byte 0x4: more routes than the file has bytes for: 4294967295"),
+    ):
+        data = bytearray(make.full_mission())
+        struct.pack_into("<I", data, at, word)
+        with pytest.raises(ConversionError) as error:
+            read_mission(bytes(data), "m/data.tma")
+        assert text in str(error.value)
 
 
 @pytest.mark.skipif(not CORPUS, reason="MSH_GLTF_CORPUS is not set")

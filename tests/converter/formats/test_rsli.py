@@ -37,13 +37,19 @@ def test_a_long_stream_repeats_as_the_cipher_does(seed: int) -> None:
     assert decipher(data, seed) == make.cipher(data, seed)
 
 
+PARTS = st.lists(st.sampled_from([b"a", b"abc", b"\0", b" ", b"xyxyxyxyxyxyxyxyxyxyxyxyxy"])).map(b"".join)
+
+
 @pytest.mark.parametrize("method", METHODS)
-@given(st.lists(st.sampled_from([b"a", b"abc", b"\0", b" ", b"xyxyxyxyxyxyxyxyxyxyxyxyxy"])))
-def test_every_method_is_unpacked(method: int, parts: list[bytes]) -> None:
-    data = b"".join(parts)
-    library = read_rsli(make.library([("ONE", data, method), ("TWO", b"2", 0)]), "x.lib")
-    assert unpack(library, 0) == data
-    assert unpack(library, 1) == b"2"
+@given(PARTS, PARTS, st.sampled_from([None, 0, 7]))
+def test_every_method_is_unpacked_and_packed(method: int, data: bytes, other: bytes, overlay: int | None) -> None:
+    library = read_rsli(make.library([("ONE", data, method), ("TWO", b"2", 0)], overlay), "x.lib")
+    assert [unpack(library, row) for row in (0, 1)] == [data, b"2"]
+    made = with_contents(library, {0: other, 1: b"3"})
+    assert made.endswith(library.data[-6:] if overlay is not None else b"")
+    again = read_rsli(made, "x.lib")
+    assert ([unpack(again, row) for row in (0, 1)], again.overlay) == ([other, b"3"], overlay or 0)
+    assert with_contents(again, {0: other, 1: b"3"}) == made, "what is not longer stays where it is"
 
 
 def test_names_and_numbers_find_entries() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import is_nres, read_nres
-from msh_gltf.converter.formats.wear import Wear, new_wear, read_wear, read_wear_names, write_wear
+from msh_gltf.converter.formats.wear import Wear, agrees, edited_wear, new_wear, read_wear, read_wear_names, write_wear
 from tests.support.corpus import CORPUS, DATA
 
 GOOD = b"2\r\n0 wall\r\n1 B_ROOF\r\n\r\nLIGHTMAPS\r\n1\r\n0 LM_1\r\n"
@@ -167,3 +167,11 @@ def test_names_by_counted_line(data: bytes, names: list[str]) -> None:
 def test_label_is_kept_and_a_wear_is_a_value() -> None:
     assert read_wear(GOOD, "a.wea")[0].label == "a.wea"
     assert read_wear(GOOD, "a.wea")[0] == Wear(GOOD.decode(), "a.wea")
+
+
+def test_a_wear_with_other_names() -> None:
+    wear = read_wear(GOOD, "x.wea")[0]
+    assert write_wear(edited_wear(wear, {})) == GOOD
+    assert edited_wear(wear, {0: "door", 3: "B_X"}).materials == ["door", "B_ROOF", "DEFAULT", "B_X"]
+    for names, fits in ((["WALL"], True), (["default", "b_roof"], True), (["wall"] * 2, False), (["wall"] * 3, False)):
+        assert agrees(names, wear.materials) == fits

@@ -26,7 +26,6 @@ from tests.support.runs import call
 #: 8 nodes, 26 frames; nodes 6 and 7 are leaves.
 ROBOT, NODES, FRAMES = "retail__odd__s_rock_009", 8, 26
 CTLD, BASE, NDPR = (int.from_bytes(code, "little") for code in (b"CTLD", b"BASE", b"NDPR"))
-POINT_COUNT = len(POINTS)
 
 
 def made_controller() -> bytes:

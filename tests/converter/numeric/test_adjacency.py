@@ -109,6 +109,8 @@ def test_edge_with_many_triangles() -> None:
     assert link[:, 0].tolist() == [3, 4, NONE16, 0, 1]
     one_way, _ = neighbour_links(np.array(forward, np.float32))
     assert one_way[:, 0].tolist() == [1, 0, NONE16]
+    flat, _ = neighbour_links(np.array([(a, b, a), (a, b, tips[0])], np.float32))
+    assert flat[:, :2].tolist() == [[NONE16, 1], [0, NONE16]]  # not to itself; opposite directions first here, too
 
 
 def test_minus_zero_is_zero() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from msh_gltf.converter.numeric.quantize import to_bytes, to_linear
+from msh_gltf.converter.numeric.quantize import colour_of_row, to_bytes, to_linear
 
 
 def test_every_byte_comes_back_also_as_blender_rounds_it() -> None:
@@ -19,3 +19,5 @@ def test_values_of_the_standard() -> None:
     assert to_linear([0, 0.5, 1]) == pytest.approx([0, 0.2140411, 1])
     assert to_linear([0.04045]) == pytest.approx([0.0031308], abs=1e-7)
     assert to_bytes([0.2158605, 2, -1]) == (128, 255, 0)
+    assert colour_of_row(0) == (0.6, 0.3816, 0.18)
+    assert colour_of_row(1) == (0.259, 0.18, 0.6)
