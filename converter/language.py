@@ -11,7 +11,7 @@ import ast
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from gettext import GNUTranslations
 from importlib.resources import files
 from io import BytesIO
@@ -30,8 +30,8 @@ _PLACE = re.compile(r"\{(([a-z]+)\d*)\}")
 #: What stands in a place: a number, what a message begins with, anything else.
 _NUMBER, _FIRST, _ANY = r"-?\d[\d,.]*", r"(?:(?!: |; |\? ).)+?", ".+?"
 
-#: A message in one of its forms: singular and plural (or ``""``), what finds it, its longest text without places.
-_Form = tuple[str, str, re.Pattern[str], str]
+#: A message: singular and plural (or ``""``), the one of them that this form is, its longest text without places.
+_Form = tuple[str, str, str, str]
 
 
 class Catalogue:
@@ -50,7 +50,7 @@ class Catalogue:
     def _forms(self) -> list[_Form]:
         """Every message in each of its forms, the most particular first."""
         forms = [
-            (message, plural, re.compile(_pattern(form)), max(_PLACE.sub("\0", form).split("\0"), key=len))
+            (message, plural, form, max(_PLACE.sub("\0", form).split("\0"), key=len))
             for message, plural in self.rows
             for form in filter(None, (message, plural))
         ]
@@ -65,7 +65,7 @@ class Catalogue:
                 out.append(between[0])
                 at = between.end()
                 continue
-            found = next(((form, match) for form in forms if (match := form[2].match(text, at))), None)
+            found = next(((form, match) for form in forms if (match := _pattern(form[2]).match(text, at))), None)
             if found is None:
                 after = _SEPARATOR.search(text, at)
                 end = len(text) if after is None else after.start()
@@ -120,7 +120,8 @@ def in_language(text: str) -> str:
     return text if _used is None else _used.translated(text)
 
 
-def _pattern(message: str) -> str:
+@cache
+def _pattern(message: str) -> re.Pattern[str]:
     """What finds a message: texts as they are, and groups for its places."""
     out, at, kind = "", 0, ""
     for place in _PLACE.finditer(message):
@@ -129,11 +130,11 @@ def _pattern(message: str) -> str:
         if message[: place.start()].endswith("'"):
             what = "[^']+"
         if kind == "text" and place.end() == len(message):  # the rest of the line is translated as such
-            return f"{out}{re.escape(message[at : place.start()])}(?P<{place[1]}>)"
+            return re.compile(f"{out}{re.escape(message[at : place.start()])}(?P<{place[1]}>)")
         out += f"{re.escape(message[at : place.start()])}(?P<{place[1]}>{what})"
         at = place.end()
     end = "names" if kind == "names" and at == len(message) else "n" if message.startswith("{n}") else ""
-    return out + re.escape(message[at:]) + _ENDS[end]
+    return re.compile(out + re.escape(message[at:]) + _ENDS[end])
 
 
 def _rows(po: str) -> Iterator[tuple[tuple[str, str], list[str]]]:

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..converter.errors import ConversionError, needed_for, printable, reason_of
+from ..converter.errors import ConversionError, needed_for, plural, printable, reason_of
 from ..converter.files import read_file
 from ..converter.findings import Report
 from ..converter.formats.gltf import FilePicture, Surface
@@ -247,7 +247,7 @@ def _faces(lines: _Lines, state: Ints, report: Report) -> list[tuple[_Shape, str
     full = [np.bincount(line, given[:, k], minlength=len(state)) == count for k in (1, 2)]
     shape_of_face = np.column_stack([state, count, *full]).astype(np.int64)
     if (short := int((count < 3).sum())) != 0:
-        report.warnings.append(f"{short} face{'s' * (short > 1)} with fewer than three corners skipped")
+        report.warnings.append(f"{plural(short, 'face')} with fewer than three corners skipped")
     shapes, of_face = np.unique(shape_of_face, axis=0, return_inverse=True)
     if (most := int(count.max(initial=0))) > MOST_CORNERS:
         raise ConversionError(

@@ -200,6 +200,7 @@ def console() -> Console:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
     from rich.table import Table
+    from rich.tree import Tree
 
     class Screen(Console):
         def on_broken_pipe(self) -> None:
@@ -220,6 +221,8 @@ def console() -> Console:
                 if column.header != "name":  # a name may be a word of ours
                     column._cells = [*map(translated, column._cells)]
                 column.header = translated(column.header)
+        elif isinstance(what, Tree):
+            what.label = translated(what.label)
         return in_language(what) if isinstance(what, str) else what
 
     out = sys.stdout or io.StringIO()  # closed: nobody listens

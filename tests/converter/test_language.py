@@ -1,8 +1,11 @@
-"""Messages in Russian: what users see daily is translated, names stay, and the catalogue has nothing stale."""
+"""Messages in Russian: all that users can see is translated, names stay, and the catalogue has nothing stale."""
 
+import ast
+import itertools
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,15 +19,68 @@ from tests.support.runs import call
 
 PO = (ROOT / "converter/ru.po").read_text("utf-8")
 RUSSIAN = Catalogue(PO)
+PROGRAM = [path for name in ("converter", "importers", "exporters") for path in sorted((ROOT / name).rglob("*.py"))]
 PLACE = re.compile(r"\{(\w+)\}")
+WORDS = re.compile(r"[a-z]{2,} [a-z]{2,}")
 #: What others print: click, and the system.
 FOREIGN = PO.partition("# click\n")[2].partition("# errors of the system\n")[0]
 SYSTEM = PO.partition("# errors of the system\n")[2].partition("# what to do")[0]
 #: English that stays: names of what is between quotes, commands with their arguments, what stands in a game.
 NAMES = re.compile(
     r"'[^']*'|\"[^\"]*\"|\((?:gltf2msh|msh-mod)[^)]*\)|\b(?:msh2gltf|gltf2msh|msh-inspect|msh-mod)\b[^;)]*|Second gun"
-    r"|--[a-z-]+(?: list)?|https?://\S+|v 9 of 3"
+    r"|--[a-z-]+(?: list)?|\b(?:pip|pipx|uv) .*|https?://\S+|v 9 of 3"
+    r"|Limit to(?: Playback Range)?|npx .*|apt install .*|shape keys"
 )
+#: Modules whose texts no command prints: the library's alone, and help, which stays English.
+SILENT = (
+    "converter/queries/",
+    "converter/numeric/",
+    "converter/scene/extras",
+    "converter/options",
+    "converter/cli/given",
+)
+#: Calls whose texts are help, rules (docs/checks.md), or for programmers.
+FOR_OTHERS = {"option", "rule", "why", "Rule", "_rule", "compile", "Option", "command", "_fields", "ValueError"}
+FOR_OTHERS |= {"KeyError", "AssertionError", "RuntimeError", "TableSpec", "Key", "split", "debug", "field", "partial"}
+#: Texts that are no messages, and those that stand inside a longer line, which the catalogue has as a whole.
+PARTS = {
+    "one of ",
+    "Language of messages; 7 sets it for all commands. Help, JSON, reports and logs stay English.",
+    "has this material",
+    "has these materials",
+    "its colours and picture count",
+    "their colours and pictures count",
+    "7 7 already, and 7, not the file's: 7",
+    "becomes a new node",
+    "become new nodes",
+    "more node",
+    "other place",
+    "picture is",
+    " or more",
+    " and left out",
+    " and 7 more frames",
+    " (and in 7 more 7)",
+    " of node 7",
+    " (of {}, the {} of the two)",
+    ": the game is as it was",
+    "positions or texture coordinates changed on ",
+    "nodes have the legacy stride of 24 bytes: no hierarchy, poses or LODs are known, all ",
+    "[bold]7[/]  RsLi library of 7 7",
+    "7used by 7 7",
+    "7 has 7 records for 7 nodes: it was left as it is",
+    "frame count of the model's timeline",
+    "a count, meaning unknown",
+    "Got unexpected extra",
+    "failed to map segment",
+    "Cannot allocate memory",
+    "no default",
+    "resource_tracker: process died",
+    "# msh-gltf rectangle ",
+    "glTF as objects",
+    "a sidecar is of one of SCENE_KINDS",
+    "case is nothing",
+    "the frame is no finite number",
+}
 
 
 #: Lines that pages show as ``...``, or that come of several changes.
@@ -63,7 +119,7 @@ def shown() -> list[str]:
 
 def untranslated(line: str) -> bool:
     """Whether English words are left in a translated line."""
-    return re.search(r"[A-Za-z]*[a-z]{2,} [a-z]{2,}", NAMES.sub("", RUSSIAN.translated(line))) is not None
+    return WORDS.search(NAMES.sub("", RUSSIAN.translated(line))) is not None
 
 
 def test_what_users_see_daily_is_translated() -> None:
@@ -75,10 +131,60 @@ def test_what_users_see_daily_is_translated() -> None:
     assert len(RUSSIAN.rows) > 450
 
 
+def messages() -> Iterator[tuple[str, list[str]]]:
+    """Every text of the program that may be a message: place, and its forms with the places filled in."""
+    for path in sorted(
+        path for name in ("converter", "importers", "exporters") for path in (ROOT / name).rglob("*.py")
+    ):
+        place, tree = path.relative_to(ROOT).as_posix(), ast.parse(path.read_text("utf-8"))
+        left_out: set[int] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant | ast.JoinedStr):
+                left_out.add(id(node.value))  # a docstring
+            elif isinstance(node, ast.JoinedStr):
+                left_out |= {id(one) for part in node.values for one in (part, *is_counted(part))}
+            elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in FOR_OTHERS:
+                left_out |= {id(one) for one in ast.walk(node)}
+        for node in ast.walk(tree) if not place.startswith(SILENT) else ():
+            if id(node) in left_out or not isinstance(node, ast.Constant | ast.JoinedStr):
+                continue
+            forms = [node.value] if isinstance(node, ast.Constant) else list(filled(node))
+            if isinstance(forms[0], str) and "\n" not in forms[0] and any(WORDS.search(form) for form in forms):
+                yield f"{place}:{node.lineno}", forms
+
+
+def is_counted(part: ast.expr) -> list[ast.AST]:
+    """What a place of a text is made of where it is ``plural(count, "noun")``; else nothing."""
+    value = part.value if isinstance(part, ast.FormattedValue) else None
+    return [*ast.walk(value)] if isinstance(value, ast.Call) and ast.unparse(value.func) == "plural" else []
+
+
+def filled(text: ast.JoinedStr) -> Iterator[str]:
+    """A text with numbers, names or nothing in its places."""
+    parts: list[list[str]] = []
+    for part in text.values:
+        if isinstance(part, ast.Constant):
+            parts.append([part.value])
+        elif is_counted(part):
+            noun = part.value.args[1]
+            parts.append([f"7 {noun.value}s" if isinstance(noun, ast.Constant) else "Xx"])
+        else:
+            parts.append(["7", "Xx", ""])
+    yield from map("".join, itertools.islice(itertools.product(*parts), 5000))
+
+
+def test_everything_that_may_be_shown_is_translated() -> None:
+    left = [
+        (place, forms[0])
+        for place, forms in messages()
+        if forms[0] not in PARTS and all(untranslated(form.removeprefix(" (").strip(" ;,:")) for form in forms)
+    ]
+    assert left == [], "translate them in converter/ru.po"
+
+
 def test_the_catalogue_is_of_messages_that_there_are() -> None:
     """Each text between places stands in the program, in a line that the pages show, in click, or in the system."""
-    files = [path for name in ("converter", "importers") for path in sorted((ROOT / name).rglob("*.py"))]
-    program = re.sub(r'"\s*\n\s*f?"', "", "\n".join(path.read_text("utf-8") for path in files))
+    program = re.sub(r'"\s*\n\s*f?"', "", "\n".join(path.read_text("utf-8") for path in PROGRAM))
     foreign = FOREIGN + SYSTEM
     program += "\n".join([*shown(), *(line for _, line in ERRORS)])
     texts = [
