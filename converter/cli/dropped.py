@@ -10,8 +10,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-#: What one file becomes a folder of.
-_ARCHIVES = (".rlb", ".lib")
+#: What one file becomes a folder of, and what follows its name.
+_ARCHIVES, _FOLDER = (".rlb", ".lib"), "_gltf"
 
 
 def is_dropped(arguments: Sequence[str]) -> bool:
@@ -33,14 +33,18 @@ def as_typed_there(command: str, paths: Sequence[str]) -> list[str]:
 
     Returns:
         The same with outputs beside the first path: files, or a folder of its name with ``_gltf`` after it for a
-        game's folder, an archive or several files.
+        game's folder, an archive or several files. Such a folder goes back into the game's folder beside it.
     """
     first = Path(paths[0])
     if command == "msh2gltf":
         many = len(paths) > 1 or first.is_dir() or first.suffix.lower() in _ARCHIVES
-        return [*paths, "-o", str(first.parent / f"{first.stem}_gltf") if many else f"{first.parent}{os.sep}"]
+        name = first.name if first.is_dir() else first.stem
+        return [*paths, "-o", str(first.parent / f"{name}{_FOLDER}") if many else f"{first.parent}{os.sep}"]
     if command == "gltf2msh" and first.is_file():
         return [*paths, "-o", f"{first.parent}{os.sep}"]
+    game = Path(paths[0].removesuffix(_FOLDER))
+    if command == "gltf2msh" and game != first and game.is_dir():
+        return [*paths, "--game", str(game), "--in-place"]
     if command == "msh-mod":
         return ["show" if first.suffix.lower() == ".zip" else "status", *paths]
     return [*paths]

@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_files_and_a_game(folder: Path) -> None:
-    """A model and back, beside it; a whole game into a folder beside it; what is in a game, and nothing written."""
+    """A model and back, beside it; a whole game into a folder beside it, and that back into the game."""
     code, output = drop("msh2gltf", folder / "walker.msh")
     assert code == 0, output
     assert (folder / "walker.glb").is_file()
@@ -51,6 +51,13 @@ def test_files_and_a_game(folder: Path) -> None:
     code, output = drop("msh-inspect", folder / "walker.msh")
     assert code == 0
     assert "walker.msh" in output
+    shutil.copy(EXAMPLES / "edits/e_tur_01.glb", folder / "Моя игра_gltf/turrets.rlb")
     code, output = drop("gltf2msh", folder / "Моя игра_gltf")
+    assert code == 0, output
+    assert "1 model went into" in output
+    code, output = drop("msh-mod", folder / "Моя игра")
+    assert (code, output.splitlines()[0]) == (0, "turrets.rlb")
+    (folder / "Моя игра_gltf").rename(folder / "моделі")
+    code, output = drop("gltf2msh", folder / "моделі")
     assert code == 2
     assert "--game GAME_DIR" in output

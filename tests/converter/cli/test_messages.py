@@ -87,7 +87,8 @@ def test_outputs_of_dropped_files_go_beside_them(tmp_path: Path) -> None:
     """tests/windows/test_dropped.py drops them; here is where each goes."""
     for name in ("a.msh", "b.rlb", "c.glb", "d.zip"):
         (tmp_path / name).touch()
-    (tmp_path / "GAME").mkdir()
+    for name in ("GAME", "Parkan 1.0", "Parkan 1.0_gltf"):
+        (tmp_path / name).mkdir()
     here = f"{tmp_path}{os.sep}"
     for command, names, added in (
         ("msh2gltf", ["a.msh"], ["-o", here]),
@@ -95,7 +96,9 @@ def test_outputs_of_dropped_files_go_beside_them(tmp_path: Path) -> None:
         ("msh2gltf", ["GAME"], ["-o", f"{here}GAME_gltf"]),
         ("msh2gltf", ["a.msh", "b.rlb"], ["-o", f"{here}a_gltf"]),
         ("gltf2msh", ["c.glb"], ["-o", here]),
+        ("msh2gltf", ["Parkan 1.0"], ["-o", f"{here}Parkan 1.0_gltf"]),
         ("gltf2msh", ["GAME"], []),
+        ("gltf2msh", ["Parkan 1.0_gltf"], ["--game", f"{here}Parkan 1.0", "--in-place"]),
         ("msh-inspect", ["a.msh"], []),
     ):
         paths = [f"{here}{name}" for name in names]
