@@ -104,6 +104,8 @@ _FOREIGN = (
         for start in (b"\x89PNG", b"\xff\xd8")
     ),
     (b"MZ", "it is a program: give the game's folder, or an archive of it"),
+    (b"glTF", "it is glTF: gltf2msh converts it"),
+    (b"MSHS", "it is a sidecar: gltf2msh reads it with the glTF beside it"),
 )
 
 

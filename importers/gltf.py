@@ -164,7 +164,8 @@ def _roots(file: GltfFile, parents: list[int], scene: str | None, all_scenes: bo
         numbers = [i for i, s in enumerate(file.scenes) if scene in (s.name, str(i))]
         if not numbers:
             names = ", ".join(f"{i} {s.name or ''}".strip() for i, s in enumerate(file.scenes))
-            raise ConversionError("no such scene", file=file.label, value=scene, expected=names or "none")
+            hint = "choose one of these"
+            raise ConversionError("no such scene", file=file.label, value=scene, expected=names or "none", hint=hint)
         return list(file.scenes[numbers[0]].nodes or [])
     main = _default_scene(file)
     if main is None:

@@ -18,6 +18,7 @@ WORDS = {
     "give a file; msh2gltf DIR --list shows the models below it": "choose a file in it",
     "the entries are listed by msh-inspect ": "leave Entry empty to choose from a list: ",
     "choose a texture with --entry NAME": "models and missions alone can be opened",
+    "; --unpack DIR takes entries of any kind": "",
     "choose one with --entry NAME: ": "choose one under Entry: ",
     "; or all with -o DIR": "",
     # what goes into the libraries

@@ -159,6 +159,8 @@ def make(
     from ..storage import write_outputs
 
     refuse_device(str(mod))
+    if mod.suffix.lower() != ".zip":
+        raise click.UsageError(f"{mod}: expected a file ending in .zip")
     vault = Vault(_root(game))
     if vault.exists and vault.intent() is not None:
         with _door(game, "msh-mod make", "msh-mod", dry_run=False):
@@ -269,11 +271,17 @@ def remove(name: str, game: Path, dry_run: bool) -> None:
 
 
 def _root(game: Path) -> Path:
+    from .. import MANIFEST
+    from ..files import foreign_file, read_file
     from ..game.vault import find_root
-    from ..storage import not_there
+    from ..storage import VAULT, not_there
 
     if not game.exists():
         raise not_there(game)
+    if game.is_file() and foreign_file(read_file(game)[:8]) is not None:
+        raise ConversionError("is not a game", file=str(game), hint="name the game's folder")
+    if (game / MANIFEST).is_file() and not (game / VAULT).is_dir():
+        raise ConversionError("is what msh2gltf wrote", file=str(game), hint="name the game's folder")
     return find_root(game)
 
 

@@ -221,7 +221,10 @@ def refuse_batch_options(context: click.Context, *, only: tuple[str, ...]) -> No
     """
     for name, written in given_options(context).items():
         if name in only:
-            raise click.UsageError(f"{written} is for directories, archives and several inputs")
+            problem = f"{written} is for directories, archives and several inputs"
+            if context.command.name == "gltf2msh":
+                problem = f"{written} is for directories that msh2gltf wrote"
+            raise click.UsageError(f"{problem}; give that, or leave it out")
 
 
 def grouped(command: click.Command, context: click.Context) -> dict[str, list[click.Option]]:

@@ -292,11 +292,15 @@ def _export_many(given: ToGltf, options: ExportOptions) -> None:
 
     sources, output = given.sources, given.output
     if not given.list_only and (output is None or output == STDOUT):
-        raise click.UsageError("several models need a directory: -o OUT_DIR")
+        from ..kinds.open_files import mission_in
+
+        one = len(sources) == 1 and sources[0].is_dir() and mission_in(sources[0]) is not None
+        alone = ", or -o NAME.glb for the mission alone" if one else ""
+        raise click.UsageError(f"several models need a directory: -o OUT_DIR{alone}")
     refuse_device(output or "")
     out = None if output is None else Path(output)
-    if out is not None and out.exists() and not out.is_dir():
-        raise click.UsageError(f"-o {output}: expected a directory")
+    if out is not None and not out.is_dir() and (out.exists() or str(output).lower().endswith(SUFFIXES)):
+        raise click.UsageError(f"-o {output}: expected a directory; one file holds one model or mission")
     items, found = found_in(
         sources, out, given.include, given.exclude, given.only, in_game=given.game is not None, longer=given.tolerant
     )

@@ -119,7 +119,7 @@ def command(context: click.Context, /, **_: object) -> None:
         if not given.add:
             if given.source.suffix.lower() not in (".glb", ".gltf", ".obj"):
                 raise click.UsageError(
-                    "--into takes a picture as .png: save it as that; a new model (.glb) needs --add"
+                    "--into takes a picture as .png: save it as that; a new model (.glb) needs --add, a sound --pack"
                 )
             raise click.UsageError("--into puts a new model into an archive with --add")
         _add_one(given, options)
@@ -127,7 +127,7 @@ def command(context: click.Context, /, **_: object) -> None:
     if given.explain:
         raise click.UsageError("--explain is for one file")
     if given.into is not None:
-        raise click.UsageError("--into is for one file")
+        raise click.UsageError("--into is for one file; a directory goes back with --game")
     if given.sidecar is not None:
         raise click.UsageError("--sidecar is for one file; a directory's lie beside its glTF")
     from .put_back import put_back
@@ -149,8 +149,7 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
     target = None
     if output != STDOUT:
         target = output_path(output, _file_name(result.name), _ENDINGS)
-        now, then = (name.lower()[-4:] for name in (target.name, result.name))
-        if now != then and {now, then} & {".tma", ".dat"}:
+        if target.suffix.lower() != Path(_file_name(result.name)).suffix.lower():
             raise click.UsageError(f"{source.name} becomes {result.name}, not {target.name}")
     files = [] if target is None else [(target, result.data)]
     if target is not None and result.wear is not None:

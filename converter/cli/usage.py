@@ -10,11 +10,14 @@ from pathlib import Path
 import click
 
 from ..errors import quoted
+from ..files import in_any_case
 
 #: Two letters or more after one dash: click takes the first for an option, the rest for its value.
 _ONE_DASH = re.compile(r"-([a-z]{2,})")
 #: An example in the help of a command: two blanks, the command, two blanks, what it does.
 _EXAMPLE = re.compile(r"^  (\S+ .*?)(?:  .*)?$", re.MULTILINE)
+#: What click's kinds of numbers are.
+_NUMBERS = {"integer": "a whole number", "float": "a number"}
 
 
 def in_full(error: click.ClickException, arguments: Sequence[str], command: click.Command) -> click.ClickException:
@@ -27,7 +30,7 @@ def in_full(error: click.ClickException, arguments: Sequence[str], command: clic
     if not isinstance(error, click.UsageError):
         return error
     context = error.ctx or click.Context(command, info_name=command.name)
-    message = error.format_message().replace("a valid integer range", "a whole number")
+    message = re.sub("a valid (integer|float) range", lambda kind: _NUMBERS[kind[1]], error.format_message())
     found = as_typed(arguments, context.command)
     if found is None and isinstance(error, click.NoSuchOption):
         found = _elsewhere(error.option_name, context.command)
@@ -41,7 +44,7 @@ def in_full(error: click.ClickException, arguments: Sequence[str], command: clic
 
 
 def as_typed(arguments: Sequence[str], command: click.Command) -> str | None:
-    """Return what a shell or click understood otherwise than it was meant: blanks in a path, one dash for two."""
+    """Return what was meant, and understood otherwise: blanks in a path, one dash for two, a path in another case."""
     plain = [at for at, word in enumerate(arguments) if not word.startswith("-")]
     for first, last in combinations(plain, 2):
         path = " ".join(arguments[first : last + 1])
@@ -52,7 +55,20 @@ def as_typed(arguments: Sequence[str], command: click.Command) -> str | None:
         if dashed is not None:
             names = [name for name in _names(command) if name.startswith(f"--{dashed[1]}")]
             return f"a long name begins with two dashes: {names[0]}" if names else None
-    return None
+    return next(filter(None, (_meant(arguments[at]) for at in plain)), None)
+
+
+def _meant(word: str) -> str | None:
+    """What to do about a path that is an address or a pattern, or has another case."""
+    if "://" in word:
+        return "download it, and give the file"
+    if Path(word).exists():
+        return None
+    if set(word) & set("*?"):
+        return "no file is called so"
+    path = Path(word)
+    found = in_any_case(Path(path.anchor), path.relative_to(path.anchor).parts)
+    return f"did you mean {quoted(found)}?" if found.exists() else None
 
 
 def _names(command: click.Command) -> Iterator[str]:

@@ -179,7 +179,7 @@ def _chosen(clips: list[Clip], name: str | None) -> Clip | None:
         if name in (clip.name, str(i)):
             return clip
     names = ", ".join(f"{i} {clip.name}".strip() for i, clip in enumerate(clips))
-    raise ConversionError("no such clip", value=name, expected=names or "none")
+    raise ConversionError("no such clip", value=name, expected=names or "none", hint="choose one of these")
 
 
 def _rate(identified: Identified, stored: Scene | None, tracks: list[Track]) -> FrameRate:

@@ -208,9 +208,10 @@ def find_model(archive: Archive, wanted: str | None) -> int | None:
             return models[0]
         names = [quoted(printable(archive.entries[i].name)) for i in models]
         shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-        hint = f"choose one with --entry NAME: {shown}; or all with -o DIR" if models else None
-        if not models and TEXM_TYPE in archive.type_ids:
-            hint = "choose a texture with --entry NAME"
+        hint = f"choose one with --entry NAME: {shown}; or all with -o DIR"
+        if not models:
+            hint = "name the game's folder, or an archive with models; --unpack DIR takes entries of any kind"
+            hint = "choose a texture with --entry NAME" if TEXM_TYPE in archive.type_ids else hint
         raise ConversionError(
             f"archive holds {len(models)} models" if models else "archive holds no core model",
             file=archive.label,

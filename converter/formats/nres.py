@@ -388,13 +388,14 @@ def _header(data: memoryview, size: int, label: str) -> tuple[int, int]:
             offset=field_offset(NRES_HEADER_DTYPE, field),
             value=value,
             expected=expected,
-            hint=foreign_file(data) if rule is NRES_MAGIC_RULE else None,
             code=rule.code,
         )
 
     if not is_nres(data):
         found = bytes(data[:4]) or "an empty file"
-        raise fail(NRES_MAGIC_RULE, "not an NRes file", "magic", found, "NRes")
+        error = fail(NRES_MAGIC_RULE, "not an NRes file", "magic", found, "NRes")
+        error.hint = foreign_file(data) or "give the game's folder, an archive or a model"
+        raise error
     if size < _HEADER_SIZE:
         problem = "file too short for a header"
         raise fail(NRES_HEADER, problem, "magic", plural(size, "byte"), f"at least {_HEADER_SIZE}")

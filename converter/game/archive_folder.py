@@ -206,7 +206,11 @@ def pack_folder(folder: Path, archive: Path, now: bytes | None, *, force: bool =
     if library is not None and is_rsli(library):
         return _put_into_library(folder, library, str(archive), as_new=now is None or force)
     if now is not None:
-        return _put(read_nres(now, str(archive)), files, rows or [], force)
+        known = read_nres(now, str(archive))
+        if not force and len(known.entries) and not any(known.namesakes(one.name) for one in files) and rows:
+            hint = "name the archive that it was unpacked from; --force adds all of them"
+            raise ConversionError("no file of it is an entry of the archive", file=str(folder), hint=hint)
+        return _put(known, files, rows or [], force)
     if rows is None:
         raise ConversionError(
             "does not say of which types its entries are",

@@ -78,7 +78,8 @@ def found_in(
         problem = "holds no core model"
         if found.unreadable:
             problem += f", and {found.unreadable[0].id} {found.unreadable[0].reason}"
-        raise ConversionError(problem, file=where, hint="name the game's folder, or an archive with models")
+        hint = "name the game's folder, or an archive with models; --unpack DIR takes entries of any kind"
+        raise ConversionError(problem, file=where, hint=hint)
     return items, found
 
 

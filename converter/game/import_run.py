@@ -16,7 +16,7 @@ from pathlib import Path
 from time import perf_counter
 
 from .. import MANIFEST
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, printable, quoted
 from ..files import no_run, read_file
 from ..findings import NotApplied
 from ..formats.names import decode_text, readable, unescape
@@ -77,9 +77,10 @@ def import_run(
     with no_run(places.out):
         manifest = read_manifest(places.out)
         if manifest is None:
-            raise ConversionError(
-                f"has no {MANIFEST}", file=str(places.out), hint="give the directory that msh2gltf GAME -o DIR wrote"
-            )
+            above = next((one for one in places.out.parents if (one / MANIFEST).is_file()), None)
+            hint = "give the directory that msh2gltf GAME -o DIR wrote"
+            hint = hint if above is None else f"give {quoted(above)}, which has it"
+            raise ConversionError(f"has no {MANIFEST}", file=str(places.out), hint=hint)
         beside = tree(places.out)
         for broken in beside.unreadable:  # nobody knows what is new there
             raise ConversionError(broken.reason, file=f"{places.out}/{broken.id}")

@@ -19,7 +19,7 @@ from typing import Any
 
 from ...exporters.gltf_file import png_bytes
 from .. import __version__
-from ..errors import Conflict, ConversionError, Malformed, printable, reason_of, shortened
+from ..errors import Conflict, ConversionError, Malformed, printable, quoted, reason_of, shortened
 from ..files import in_any_case, read_json
 from ..findings import Finding
 from ..formats.kinds import SCENE_KINDS, Kind, assembly_kind, content_kind, entry_kind
@@ -415,7 +415,10 @@ def remove(edits: GameEdits, name: str) -> None:
             edits.set_layers(file, [layer for layer in opened.wanted if layer.owner != owner])
             found = True
     if not found:
-        raise ConversionError("is not installed", file=printable(name), hint="msh-mod list GAME shows which are")
+        names = {layer.owner.removeprefix(MOD) for one in edits.history.files.values() for layer in one.layers}
+        near = [printable(one) for one in sorted(names) if one.casefold() == name.casefold()]
+        hint = f"did you mean {quoted(near[0])}?" if near else "msh-mod list GAME shows which are"
+        raise ConversionError("is not installed", file=printable(name), hint=hint)
     try:
         edits.planned()
     except Conflict as error:

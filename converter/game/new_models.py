@@ -65,6 +65,9 @@ def find_destination(archive: Path, name: bytes, tag: str | None = None, game: P
             value=str(kind),
             hint="name an archive of models, as static.rlb",
         )
+    opened = open_nres(archive, str(archive))
+    if opened.entries and not models_in(opened):
+        raise ConversionError("has no models", file=str(archive), hint="name an archive that has some, as static.rlb")
     root = find_game(archive.parent if game is None else game)
     if tag is not None and root is None:
         raise ConversionError(

@@ -321,4 +321,6 @@ def _added(archive: Archive, name: str, texm: Texm, payload: bytes) -> EditedLib
             f"{printable(name)} has {plural(len(raw), 'byte')}, and a material's texture name only "
             f"room for {TEXTURE_NAME_ROOM}: no material can show it"
         )
+    if archive.entries and like is None:
+        warnings.append("no other texture is there: materials find theirs in Textures.lib")
     return EditedLibrary(write_nres(made), printable(name), True, warnings)

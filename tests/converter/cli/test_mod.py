@@ -219,7 +219,7 @@ def test_a_mod_has_what_a_killed_run_left(game: Path, tmp_path: Path, mod: Mod) 
     change(game, "a", {0: b"one"})
     ended = 0
     for kill in range(40):
-        mine, other, zipped = (tmp_path / f"{name}{kill}" for name in ("mine", "other", "mod.zip"))
+        mine, other, zipped = tmp_path / f"mine{kill}", tmp_path / f"other{kill}", tmp_path / f"{kill}.zip"
         shutil.copytree(game, mine)
         try:
             with stopped_at(kill):
