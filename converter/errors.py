@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,12 @@ from typing import Any
 def plural(count: int, noun: str) -> str:
     """Return a count with its noun: ``1 change``, ``2 changes``, ``1,000 triangles``."""
     return f"{count:,} {noun}" + ("s" if count != 1 else "")
+
+
+def few(texts: Sequence[str], most: int = 5) -> str:
+    """Return the first of some texts, and how many others there are: ``a, b and 3 others``."""
+    left = len(texts) - most
+    return ", ".join(texts[:most]) + (f" and {plural(left, 'other')}" if left > 0 else "")
 
 
 def with_article(noun: str) -> str:
@@ -160,7 +166,7 @@ class Conflict(ConversionError):
     ``table`` and ``row`` are those of the first such place.
 
     Attributes:
-        places: all of them (``game.merge.Touched``).
+        places: all of them (``game.differences.Touched``).
     """
 
     places: tuple[Any, ...] = ()
@@ -257,8 +263,6 @@ def needed_for(feature: str, needs: str, *, file: str | None = None, instead: st
         feature: what they are for, as the subject of a sentence.
         needs: an extra of ``pyproject.toml``, or a package: every installation has those that are
             no extra, but for the Blender extension, whose zip leaves out the large ones.
-        file: what was being read.
-        instead: what else helps.
 
     Raises:
         MissingPackage: one of them is not installed.

@@ -171,7 +171,6 @@ def found(rule: Rule, bad: Bad, place_of: Callable[[At], Place]) -> Finding | No
     """Return one finding about all rows that break a rule, which shows the first of them.
 
     Args:
-        bad: what breaks it.
         place_of: makes a place of :attr:`Bad.at`; asked only where there is something to find.
 
     Returns:
@@ -208,7 +207,6 @@ def without_errors(
     """Return the findings, none of them one that is refused.
 
     Args:
-        findings: about a file.
         file, entry: what the message calls it.
         mode: what is refused (:meth:`Rule.fails`).
 

@@ -64,7 +64,6 @@ def write_outputs(files: Sequence[tuple[Path, bytes]], force: bool, *, durable: 
     stays, and no temporary file; an interrupt waits for the renames.
 
     Args:
-        files: each path and its bytes.
         force: replace outputs that exist; without it one that has the same bytes stays, any other
             is refused.
         durable: what is written survives a power cut (docs/recovery.md): the bytes are on the disk
@@ -117,9 +116,7 @@ def copy_output(source: Path, target: Path, *, durable: bool = False, force: boo
     """Copy a file with its times and permissions; the copy appears whole or not at all.
 
     Args:
-        target: its copy.
         durable: as of :func:`write_outputs`.
-        force: replace a file that is there.
 
     Raises:
         ConversionError: it cannot be copied.
@@ -383,7 +380,6 @@ def walk_files(
     takes from the directories are not entered either.
 
     Args:
-        root: where to start.
         onerror: called where a directory cannot be read.
     """
     for here, directories, files in _walk(root, onerror):

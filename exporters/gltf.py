@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..converter.formats.areal_map import ArealMap
 from ..converter.formats.gltf import Json, Mode
 from ..converter.formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL
+from ..converter.numeric.arrays import F32, F64
 from ..converter.numeric.axes import game_to_gltf
 from ..converter.numeric.polygons import triangulate
 from ..converter.scene.appearance import Appearance
 from ..converter.scene.controller import PlayedRange, cut_tracks
 from ..converter.scene.decode import rest_pose
+from ..converter.scene.dialect import scene_name
 from ..converter.scene.extras import MaterialExtras, MeshExtras, NodeExtras, SceneExtras, SourceExtras, to_extras
 from ..converter.scene.landscape import MaterialPair, TerrainScene
-from ..converter.scene.part_names import scene_name
 from ..converter.scene.scene import Node, Part, Scene
 from .gltf_file import Builder, Document, row_colour
 from .gltf_nodes import (
@@ -180,7 +180,7 @@ class _Writer:
         rotations, translations = rest_pose(self.scene)
         return placed(translations, rotations)
 
-    def _add_paths(self, segments: NDArray[np.float64]) -> int:
+    def _add_paths(self, segments: F64) -> int:
         """The interior path graph as one node of lines; returns the node."""
         points = game_to_gltf(segments.reshape(-1, 3).astype(np.float32))
         position = self.file.add_vertices(points, bounds=True)
@@ -223,7 +223,6 @@ def export_terrain(
     All primitives use the same vertex streams; each has indices of its own.
 
     Args:
-        scene: what to show.
         source: more of scene 0's ``extras.msh``: where the terrain comes from.
         appearance: of the materials; ``None``: a colour per pair.
         visible_only: leave the coarse level out.
@@ -362,7 +361,7 @@ def export_areal_map(areals: ArealMap, name: str, source: SourceExtras) -> Docum
     return file.document()
 
 
-def _normals(areals: ArealMap) -> NDArray[np.float32]:
+def _normals(areals: ArealMap) -> F32:
     """The areals' normals, unit in float32. (N, 3)."""
     exact = areals.records["normal"].astype(np.float64)
     length = np.linalg.norm(exact, axis=1, keepdims=True)
@@ -370,7 +369,7 @@ def _normals(areals: ArealMap) -> NDArray[np.float32]:
     return np.where(length > 0, exact / np.maximum(length, 1e-30), up).astype(np.float32)
 
 
-def _borders(areals: ArealMap) -> NDArray[np.float32]:
+def _borders(areals: ArealMap) -> F32:
     """Edges without a neighbour, (B, 2, 3)."""
     count = np.diff(areals.vertex_start)
     following = np.arange(len(areals.vertices)) + 1

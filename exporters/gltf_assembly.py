@@ -13,7 +13,7 @@ import numpy as np
 
 from ..converter.formats.gltf import Json, Mode
 from ..converter.formats.terrain import FINE
-from ..converter.numeric.arrays import Ints, ranges
+from ..converter.numeric.arrays import I64, ranges
 from ..converter.numeric.axes import game_to_gltf, rotation_to_gltf
 from ..converter.scene.appearance import Appearance
 from ..converter.scene.assembly import AssembledModel, Assembly, Marker, Placement, Pose, closed_sides, unique_label
@@ -319,7 +319,7 @@ class _Packed:
                 self.starts[window] = self.size
                 self.size += window[1]
 
-    def rows(self) -> Ints:
+    def rows(self) -> I64:
         """The rows of all windows in that order."""
         windows = np.array([*self.starts], np.int64).reshape(-1, 2)
         return ranges(windows[:, 0], windows[:, 1])

@@ -37,6 +37,7 @@ from ..converter.formats.gltf import (
     short_digest,
     surface_of,
 )
+from ..converter.numeric.arrays import F32, U8
 from ..converter.numeric.quantize import colour_of_row
 from ..converter.scene.extras import BufferExtras, to_extras
 
@@ -211,7 +212,7 @@ class Builder:
         self._accessor_count += count
         return self._accessor_count - count
 
-    def add_vertices(self, array: NDArray[np.float32], *, bounds: bool = False) -> int:
+    def add_vertices(self, array: F32, *, bounds: bool = False) -> int:
         """Add a vertex attribute, (n,) or (n, k) float32."""
         return self.add_accessor(array, target=Target.ARRAY_BUFFER, bounds=bounds)
 
@@ -314,7 +315,7 @@ def row_colour(row: int) -> Json:
     return {"baseColorFactor": [*colour_of_row(row), 1.0], "metallicFactor": 0.0, "roughnessFactor": 0.9}
 
 
-def png_bytes(rgba: NDArray[np.uint8]) -> bytes:
+def png_bytes(rgba: U8) -> bytes:
     """A PNG of some pixels; without alpha where every pixel is opaque.
 
     Rows are stored as what they differ from the row above, in runs: 0.4 of the time of Pillow's fastest level, and no

@@ -21,6 +21,7 @@ from ..converter.formats.gltf import (
     TextureTransform,
     pixel_digest,
 )
+from ..converter.numeric.arrays import F32, F64, I64, Bools
 from ..converter.numeric.axes import game_to_gltf, rotation_to_gltf
 from ..converter.numeric.quantize import to_linear
 from ..converter.scene.appearance import Appearance, MaterialAppearance, Picture
@@ -88,8 +89,6 @@ def set_appearance(
         out: the material; it has ``pbrMetallicRoughness``. Changed in place.
         values: its extras. Changed in place.
         appearance: what its WEAR row leads to.
-        picture: its texture.
-        pictures: the document's textures.
         light: its lightmap. glTF has no such thing; what Blender and viewers show through a second
             UV set is emission, so it takes the place of the texture there (decision 0019).
     """
@@ -140,7 +139,6 @@ def add_primitives(file: Builder, streams: Streams, primitives: Sequence[Primiti
 
     Args:
         streams: vertices and indices of all primitives.
-        primitives: at least one.
     """
     table = np.fromiter(chain.from_iterable(primitives), np.int64).reshape(len(primitives), -1)
     material, start, count, index_start, index_count = table.T[:5]
@@ -173,7 +171,7 @@ def add_primitives(file: Builder, streams: Streams, primitives: Sequence[Primiti
     return json_rows({"attributes": attributes, "indices": last, "material": material})
 
 
-def _vertex_accessors(file: Builder, streams: Streams, positions: NDArray[np.float32]) -> list[tuple[str, int, Json]]:
+def _vertex_accessors(file: Builder, streams: Streams, positions: F32) -> list[tuple[str, int, Json]]:
     """Add the vertex streams; returns attribute, stride, and what all its accessors have."""
     normals = None if streams.normals is None else game_to_gltf(streams.normals)
     # glTF numbers texture coordinates without gaps
@@ -196,9 +194,7 @@ def _vertex_accessors(file: Builder, streams: Streams, positions: NDArray[np.flo
     return out
 
 
-def _index_accessors(
-    file: Builder, indices: NDArray[Any], start: NDArray[np.int64], count: NDArray[np.int64], wide: NDArray[np.bool_]
-) -> Json:
+def _index_accessors(file: Builder, indices: NDArray[Any], start: I64, count: I64, wide: Bools) -> Json:
     """Add the indices as uint16, and as uint32 for primitives that need it; returns accessors."""
     target, wides = Target.ELEMENT_ARRAY_BUFFER, np.count_nonzero(wide)
     views = {}
@@ -217,9 +213,7 @@ def _index_accessors(
     return {"bufferView": view, "byteOffset": start * size, "componentType": kind, "count": count, "type": "SCALAR"}
 
 
-def _window_bounds(
-    positions: NDArray[np.float32], start: NDArray[np.int64], count: NDArray[np.int64]
-) -> list[NDArray[np.float32]]:
+def _window_bounds(positions: F32, start: I64, count: I64) -> list[F32]:
     """Exact minima and maxima of every window of vertices, (n, 3) each."""
     ends = np.stack([start, start + count], axis=1).ravel()
     # reduceat wants every bound inside the array; windows are never empty
@@ -232,7 +226,6 @@ def node_object(node: Node, place: Json, mesh: int | None, clip: tuple[float, in
 
     Args:
         place: its translation and rotation, of :func:`placed`.
-        mesh: its mesh in the document.
         clip: frames per second and length of the clip in frames; ``None``: there is none.
         flags: what all triangles of its mesh have.
     """
@@ -285,7 +278,7 @@ def mesh_text(mesh: Mesh, primitives: Iterator[str]) -> Text:
     return Text(f'{{"name":{quoted(mesh.name)},"primitives":[{own}]{extras}}}')
 
 
-def placed(translations: NDArray[Any], rotations: NDArray[np.float64]) -> list[Json]:
+def placed(translations: NDArray[Any], rotations: F64) -> list[Json]:
     """Return translation and rotation of nodes in glTF axes, float32, without the identity.
 
     Args:
@@ -309,8 +302,6 @@ def material_object(material: Material, pictures: Pictures, lit: bool) -> Json:
     """Return a material as it appears (``docs/reference/gltf.md``), else with a colour per row.
 
     Args:
-        material: the scene's material.
-        pictures: the document's images, and the appearance of rows.
         lit: whether the model has lightmap coordinates.
     """
     values = MaterialExtras(
@@ -337,7 +328,6 @@ def add_clip(file: Builder, name: str, moved: Iterable[tuple[int, Sequence[Track
     Args:
         moved: the first node of a model in the document, and the model's tracks. Models that
             have the same tracks have the same samplers.
-        fps: frames per second.
     """
     samplers: list[Json] = []
     channels: list[Json] = []
@@ -362,7 +352,7 @@ def add_clip(file: Builder, name: str, moved: Iterable[tuple[int, Sequence[Track
         file.animations.append({"name": name, "channels": channels, "samplers": samplers})
 
 
-def _values(path: str, channel: Channel) -> NDArray[np.float32]:
+def _values(path: str, channel: Channel) -> F32:
     """Values of a channel in glTF axes, float32."""
     if path == "translation":
         return game_to_gltf(channel.values).astype(np.float32)

@@ -17,17 +17,15 @@ from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError, printable
 from ..converter.formats.gltf import TextureTransform
+from ..converter.numeric.arrays import F32, F64
 from ..converter.numeric.axes import game_to_gltf
 from ..converter.numeric.pose import rotation_matrix
 from ..converter.numeric.quantize import normalise
 from ..converter.scene.appearance import MaterialAppearance
 from ..converter.scene.decode import unique_names
-from ..converter.scene.part_names import part_name
+from ..converter.scene.dialect import part_name
 from ..converter.scene.scene import Part, Scene, Streams
 from .gltf_file import row_colour
-
-F32 = NDArray[np.float32]
-F64 = NDArray[np.float64]
 
 #: Starts the comment that states where an OBJ comes from.
 HEADER = "# msh-gltf"

@@ -7,21 +7,19 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..converter.errors import needed_for
 from ..converter.formats.gltf import Json
+from ..converter.numeric.arrays import F64
 from ..converter.numeric.axes import game_to_gltf
 from ..converter.numeric.pose import rotation_matrix
 from ..converter.scene.decode import unique_names
-from ..converter.scene.part_names import part_name
+from ..converter.scene.dialect import part_name
 from ..converter.scene.scene import Part, Scene
 from .obj import material_names, shown_parts
 
 if TYPE_CHECKING:
     import trimesh
-
-F64 = NDArray[np.float64]
 
 
 def trimesh_scene(

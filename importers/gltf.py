@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError, plural, printable
 from ..converter.findings import Report
-from ..converter.numeric.arrays import NONE16
+from ..converter.numeric.arrays import F64, NONE16
 from ..converter.numeric.axes import gltf_to_game, rotation_to_game
 from ..converter.numeric.pose import parents_first, rotation_matrix
 from ..converter.numeric.quantize import normalise
@@ -239,13 +239,13 @@ def _placed(
     return out
 
 
-def _to_game(linear: NDArray[np.float64]) -> NDArray[np.float64]:
+def _to_game(linear: F64) -> F64:
     """A (3, 3) matrix in game axes: M glTF M^-1, and the axis map M is a rotation."""
     mapped = gltf_to_game(np.ascontiguousarray(linear.T)).T
     return gltf_to_game(np.ascontiguousarray(mapped))
 
 
-def _require_finite(file: GltfFile, item: ImportedNode, *more: NDArray[np.float64]) -> None:
+def _require_finite(file: GltfFile, item: ImportedNode, *more: F64) -> None:
     values = (item.translation, item.rotation, item.linear, *more)
     if not all(np.isfinite(v).all() for v in values if v is not None):
         raise ConversionError(f"node {item.name!r} has a transform that is not finite", file=file.label)
@@ -305,7 +305,7 @@ def add_instances(file: GltfFile, out: ImportedScene, index_of: dict[int, int]) 
         )
 
 
-def _values(file: GltfFile, accessor: int, *, width: int) -> NDArray[np.float64]:
+def _values(file: GltfFile, accessor: int, *, width: int) -> F64:
     """An attribute of instances, (n, width)."""
     values = file.array(accessor)
     if values.shape[1] != width:
@@ -378,7 +378,7 @@ def _clip(file: GltfFile, animation: GltfAnimation, index_of: dict[int, int], pl
     clip = Clip(animation.name or "")
     where = f"animation {printable(clip.name)!r}"
     tracks: dict[int, Track] = {}
-    read: dict[tuple[int, str], tuple[str, NDArray[np.float64], NDArray[np.float64]]] = {}
+    read: dict[tuple[int, str], tuple[str, F64, F64]] = {}
     outside: list[str] = []
     morphed: list[str] = []
     pointers: list[str] = []
@@ -455,7 +455,7 @@ def _pointer(target: GltfTarget) -> str:
     return str(pointer["pointer"]) if isinstance(pointer, dict) else ""
 
 
-def _read_scale(clip: Clip, where: str, name: str, values: NDArray[np.float64], own: list[float] | None) -> None:
+def _read_scale(clip: Clip, where: str, name: str, values: F64, own: list[float] | None) -> None:
     """Note a scale that is animated, or a constant one that is not the node's own."""
     if not np.abs(values - values[:1]).max() <= _MAX_SCALE_CHANGE:
         clip.scaled.append(name)
@@ -472,9 +472,7 @@ def _read_scale(clip: Clip, where: str, name: str, values: NDArray[np.float64], 
         )
 
 
-def _keys(
-    file: GltfFile, sampler: GltfSampler, kind: str, name: str | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _keys(file: GltfFile, sampler: GltfSampler, kind: str, name: str | None) -> tuple[F64, F64]:
     """Times of a sampler, (T,) seconds, and its values, (T, n) or (3T, n)."""
     times, where = file.array(sampler.input), f"animation of node {name!r}"
     if times.shape[1] != 1 or times.dtype.kind != "f":

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError, plural, printable
 from ..converter.formats.gltf import TEXTURE_TRANSFORM, Mode
-from ..converter.numeric.arrays import cross_products
+from ..converter.numeric.arrays import F32, F64, I64, U8, cross_products
 from ..converter.numeric.axes import gltf_to_game
 from ..converter.numeric.quantize import normalise
 from ..converter.scene.extras import MeshExtras, raw_extras, read_extras
@@ -187,7 +187,7 @@ def _require_vertices(file: GltfFile, title: str, index: NDArray[np.unsignedinte
         raise ConversionError(problem, file=file.label, value=int(index.max()), expected=f"below {most}")
 
 
-def _read_lines(file: GltfFile, number: int, data: GltfPrimitive) -> NDArray[np.float32]:
+def _read_lines(file: GltfFile, number: int, data: GltfPrimitive) -> F32:
     """The lines of a primitive, (n, 2, 3), game axes."""
     attributes, index = _arrays(file, data)
     positions = attributes["POSITION"]
@@ -202,7 +202,7 @@ def _read_lines(file: GltfFile, number: int, data: GltfPrimitive) -> NDArray[np.
         ends = ends if mode == Mode.LINE_LOOP else ends[:-1]
     file.claim(24 * len(ends))
     points = gltf_to_game(positions.astype(np.float32))
-    lines: NDArray[np.float32] = points[ends]
+    lines: F32 = points[ends]
     return lines
 
 
@@ -231,7 +231,7 @@ def _widths_of(name: str) -> tuple[int, ...]:
     return (4,) if kind in ("JOINTS", "WEIGHTS") and number.isdigit() else _WIDTHS_OF.get(name, ())
 
 
-def _weights(file: GltfFile, mesh: int, attributes: Arrays) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+def _weights(file: GltfFile, mesh: int, attributes: Arrays) -> tuple[I64, F64] | None:
     """Joints and weights of each vertex, all sets side by side; takes them out of the attributes."""
     names = sorted(name for name in attributes if name.startswith("JOINTS_"))
     pairs = [(attributes.pop(name), attributes.pop(f"WEIGHTS_{name[7:]}", None)) for name in names]
@@ -319,7 +319,7 @@ def _choose_coordinates(
     attributes["TEXCOORD_0"] = uv
 
 
-def _colours(values: NDArray[Any]) -> NDArray[np.uint8]:
+def _colours(values: NDArray[Any]) -> U8:
     """Return COLOR_0 of one primitive as (V, 4) RGBA bytes.
 
     Primitives of one file may differ in type: (V, 3) or (V, 4), floats or integers. Integers that
@@ -334,7 +334,7 @@ def _colours(values: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 #: The joints and weights of each vertex, (V, n) both, by mesh and primitive; ``None`` where there are none.
-Weights = dict[int, list[tuple[NDArray[np.int64], NDArray[np.float64]] | None]]
+Weights = dict[int, list[tuple[I64, F64] | None]]
 _TO_GAME = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]], np.float64)
 
 
@@ -375,7 +375,7 @@ def bind_skins(file: GltfFile, out: ImportedScene, index_of: dict[int, int], wei
         _bind(file, out, out.nodes[index_of[i]], skin, index_of, weights.get(node.mesh or 0, []))
 
 
-def _inverse_bind(file: GltfFile, skin: GltfSkin) -> NDArray[np.float64]:
+def _inverse_bind(file: GltfFile, skin: GltfSkin) -> F64:
     """The inverse bind matrix of each joint, (n, 4, 4)."""
     if skin.inverseBindMatrices is None:
         return np.tile(np.eye(4), (len(skin.joints), 1, 1))
@@ -403,7 +403,7 @@ def _bind(
     item: ImportedNode,
     skin: GltfSkin,
     index_of: dict[int, int],
-    weights: list[tuple[NDArray[np.int64], NDArray[np.float64]] | None],
+    weights: list[tuple[I64, F64] | None],
 ) -> None:
     """Give each joint the triangles that it has most weight on, in the joint's frame."""
     joints = list(skin.joints)
@@ -413,7 +413,7 @@ def _bind(
     per_joint: dict[int, list[Primitive]] = {}
     indices = [streams.indices.astype("<u4")]
     end, index_end = len(streams.positions), len(streams.indices)
-    copies: list[NDArray[np.int64]] = [np.arange(end)]
+    copies: list[I64] = [np.arange(end)]
     for weighted, primitive in zip(weights, mesh.primitives, strict=True):
         if weighted is None:
             raise ConversionError(
@@ -454,12 +454,7 @@ def _bind(
     _give_to_joints(file, out, item, owners)
 
 
-def _dominant_joints(
-    file: GltfFile,
-    weighted: tuple[NDArray[np.int64], NDArray[np.float64]],
-    index: NDArray[np.unsignedinteger],
-    count: int,
-) -> NDArray[np.int64]:
+def _dominant_joints(file: GltfFile, weighted: tuple[I64, F64], index: NDArray[np.unsignedinteger], count: int) -> I64:
     """The joint that each triangle has most weight on, (T,), over all sets."""
     joint, weight = weighted
     if joint.max(initial=0) >= count:
@@ -475,7 +470,7 @@ def _dominant_joints(
         rows = index[:, corner]
         for k in range(joint.shape[1]):
             np.add.at(total, (np.arange(len(index)), joint[rows, k]), weight[rows, k])
-    dominant: NDArray[np.int64] = np.argmax(total, axis=1)
+    dominant: I64 = np.argmax(total, axis=1)
     return dominant
 
 

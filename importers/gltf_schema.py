@@ -346,7 +346,6 @@ def require_valid(root: Json, label: str) -> None:
 
     Args:
         root: the document; changed in place.
-        label: the file.
 
     Raises:
         ConversionError: names the place, the value and what is expected.

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError, printable
 from ..converter.formats.gltf import Json
+from ..converter.numeric.arrays import F64
 from ..converter.scene.scene import ImportedScene, require_in_range
 
 
@@ -123,7 +124,7 @@ class GltfBufferView(GltfObject):
     byteStride: int | None = None
 
 
-def vector(values: Any, width: int) -> NDArray[np.float64]:
+def vector(values: Any, width: int) -> F64:
     """Numbers of a JSON list, (width,) float64.
 
     Raises:

@@ -13,7 +13,6 @@ from typing import TypeVar
 from urllib.parse import quote, unquote
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError, reason_of
 from ..converter.files import read_file
@@ -29,6 +28,7 @@ from ..converter.formats.gltf import (
     surface_of,
 )
 from ..converter.formats.names import decode_text
+from ..converter.numeric.arrays import U8
 from ..converter.numeric.quantize import to_linear
 from ..converter.scene.extras import MaterialExtras, read_extras
 from ..converter.scene.scene import Material
@@ -88,7 +88,7 @@ def file_picture(name: str, place: str, read: Callable[[], bytes]) -> FilePictur
     def digest() -> str:
         return short_digest(data()) if data() else ""
 
-    def rgba() -> NDArray[np.uint8]:
+    def rgba() -> U8:
         if not data():
             raise ConversionError("picture is not there, or is outside the file's folder")
         return picture_of_bytes(data())
@@ -221,7 +221,7 @@ MOST_PIXELS = 1 << 24
 _ROWS = 256
 
 
-def picture_of_bytes(data: bytes) -> NDArray[np.uint8]:
+def picture_of_bytes(data: bytes) -> U8:
     """Return the pixels of a picture that a glTF holds; as of :func:`read_picture`, also of JPEG
     and WebP."""
     return _decoded(data, "picture", ("PNG", "JPEG", "WEBP"))
@@ -233,7 +233,7 @@ def is_lossy(data: bytes) -> bool:
     return data[:3] == b"\xff\xd8\xff" or (webp and b"VP8L" not in data[12:64])
 
 
-def read_picture(path: Path) -> NDArray[np.uint8]:
+def read_picture(path: Path) -> U8:
     """Return the pixels of a PNG, (height, width, 4) uint8: red, green, blue, alpha, top row first.
 
     Palettes and shades of grey become colours; without alpha it is 255.
@@ -245,7 +245,7 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
     return _decoded(path, str(path), ("PNG",))
 
 
-def _decoded(source: Path | bytes, label: str, formats: tuple[str, ...]) -> NDArray[np.uint8]:
+def _decoded(source: Path | bytes, label: str, formats: tuple[str, ...]) -> U8:
     from PIL import Image
 
     try:

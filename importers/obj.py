@@ -16,7 +16,7 @@ from typing import NamedTuple, NotRequired, Protocol, TypedDict, cast
 from urllib.parse import unquote
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..converter.errors import ConversionError, needed_for, plural, printable, reason_of
 from ..converter.files import read_file
@@ -24,7 +24,7 @@ from ..converter.findings import Report
 from ..converter.formats.gltf import FilePicture, Surface
 from ..converter.formats.names import decode_text, readable, stem
 from ..converter.formats.tables import GROUP_COUNT, LOD_COUNT
-from ..converter.numeric.arrays import Floats, Ints, cross_products
+from ..converter.numeric.arrays import F64, I64, Bools, cross_products
 from ..converter.numeric.axes import gltf_to_game
 from ..converter.numeric.polygons import triangulate_flat
 from ..converter.numeric.quantize import normalise
@@ -213,7 +213,7 @@ class _Lines:
         return ConversionError(problem, file=self.label, table=f"line {line + 1}", value=shown)
 
 
-def _states(lines: _Lines, default: str) -> tuple[list[str], list[str], Ints]:
+def _states(lines: _Lines, default: str) -> tuple[list[str], list[str], I64]:
     """Object names, material names, and both for every face as (F, 2) numbers."""
     marks = list(_DIRECTIVE.finditer(lines.text))
     splitter = b"o" if any(mark[1] == b"o" for mark in marks) else b"g"
@@ -236,7 +236,7 @@ def _states(lines: _Lines, default: str) -> tuple[list[str], list[str], Ints]:
     return list(objects), list(materials), of_face
 
 
-def _faces(lines: _Lines, state: Ints, report: Report) -> list[tuple[_Shape, str]]:
+def _faces(lines: _Lines, state: I64, report: Report) -> list[tuple[_Shape, str]]:
     """Faces by shape, written again with numbers that count from 1.
 
     Raises:
@@ -279,7 +279,7 @@ def _faces(lines: _Lines, state: Ints, report: Report) -> list[tuple[_Shape, str
     return out
 
 
-def _corners(lines: _Lines) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+def _corners(lines: _Lines) -> tuple[I64, I64, Bools]:
     """The corners of all faces.
 
     Returns:
@@ -331,12 +331,12 @@ def _corners(lines: _Lines) -> tuple[Ints, Ints, NDArray[np.bool_]]:
     return line, table, given
 
 
-def _before(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _before(mask: Bools) -> Bools:
     """The mask of the byte before."""
     return np.concatenate([[False], mask[:-1]])
 
 
-def _face_text(shape: _Shape, numbers: Ints) -> str:
+def _face_text(shape: _Shape, numbers: I64) -> str:
     """Lines of faces of one shape. (n * corners, k) numbers."""
     uv, normal = shape.has_uv, shape.has_normal
     corner = " %d/%d/%d" if uv and normal else " %d/%d" if uv else " %d//%d" if normal else " %d"
@@ -350,15 +350,15 @@ def _face_text(shape: _Shape, numbers: Ints) -> str:
 class _Visual(Protocol):
     """Texture coordinates as trimesh holds them."""
 
-    uv: Floats | None
+    uv: F64 | None
 
 
 class _Geometry(TypedDict):
     """A mesh as trimesh reads it."""
 
-    vertices: Floats
-    faces: NDArray[np.int64]
-    vertex_normals: NotRequired[Floats]
+    vertices: F64
+    faces: I64
+    vertex_normals: NotRequired[F64]
     visual: NotRequired[_Visual]
 
 
@@ -417,7 +417,7 @@ def _fill(out: ImportedScene, objects: list[str], shapes: list[_Shape], geometry
         node.mesh = node.mesh if drawn.primitives else -1
 
 
-def _vertices(shape: _Shape, made: _Geometry, name: str, label: str) -> tuple[Floats, Floats, Floats, Ints]:
+def _vertices(shape: _Shape, made: _Geometry, name: str, label: str) -> tuple[F64, F64, F64, I64]:
     """Positions, normals and texture coordinates of a shape's vertices, and its triangles."""
     polygons = np.asarray(made["faces"])
     place = _numbers(made["vertices"], 3, name, label)
@@ -435,7 +435,7 @@ def _vertices(shape: _Shape, made: _Geometry, name: str, label: str) -> tuple[Fl
     return place, turned, uv, corners
 
 
-def _numbers(values: ArrayLike | None, width: int, name: str, label: str) -> Floats:
+def _numbers(values: ArrayLike | None, width: int, name: str, label: str) -> F64:
     """(n, width) finite numbers."""
     array = np.array(values, np.float64)
     if array.ndim != 2 or array.shape[1] < width:
@@ -447,7 +447,7 @@ def _numbers(values: ArrayLike | None, width: int, name: str, label: str) -> Flo
     return array[:, :width]
 
 
-def _smooth(points: Floats, corners: Ints) -> Floats:
+def _smooth(points: F64, corners: I64) -> F64:
     """Area-weighted normals of vertices; equal positions share one, as OBJ's vertices do."""
     triangles = points[corners]
     cross = cross_products(triangles)

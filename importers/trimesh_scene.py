@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..converter.errors import (
     ConversionError,
@@ -27,7 +26,7 @@ from ..converter.errors import (
 from ..converter.files import read_file
 from ..converter.formats.gltf import FilePicture, Json, Surface, pixel_digest, surface_of
 from ..converter.formats.names import stem
-from ..converter.numeric.arrays import Floats, Ints, cross_products
+from ..converter.numeric.arrays import F32, F64, I64, U8, cross_products
 from ..converter.numeric.axes import gltf_to_game
 from ..converter.numeric.quantize import normalise
 from ..converter.scene.extras import FileInfo, read_extras
@@ -100,7 +99,6 @@ def read_scene(scene: trimesh.Scene, label: str, *, up: str | None = None) -> tu
     are computed, each vertex from its faces.
 
     Args:
-        scene: it is not changed.
         up: ``y`` or ``z``; default as the metadata states, else ``y``.
 
     Raises:
@@ -108,7 +106,7 @@ def read_scene(scene: trimesh.Scene, label: str, *, up: str | None = None) -> tu
     """
     out = ImportedScene(stem(Path(label).name), _info(scene, label))
     materials: dict[str, int] = {}
-    pieces: list[tuple[Floats, Floats, Floats | None, Ints]] = []
+    pieces: list[tuple[F64, F64, F64 | None, I64]] = []
     start = index = 0
     bare: set[int] = set()
     for node in sorted(scene.graph.nodes_geometry):
@@ -175,7 +173,7 @@ def _require_valid(geometry: Any, name: str, label: str) -> None:
         raise ConversionError(f"object {printable(name)!r} has a number that is not finite", file=label)
 
 
-def _by_material(geometry: Any, materials: dict[str, int], out: ImportedScene) -> Iterator[tuple[int, Ints]]:
+def _by_material(geometry: Any, materials: dict[str, int], out: ImportedScene) -> Iterator[tuple[int, I64]]:
     """The faces of each material, and its number; adds new materials, and what they show."""
     visual = geometry.visual
     every = np.arange(len(geometry.faces))
@@ -239,13 +237,13 @@ def _picture(image: Any, material: str) -> FilePicture:
     """A picture of PIL's."""
     name = str(image.info.get("name") or material)
 
-    def rgba() -> NDArray[np.uint8]:
+    def rgba() -> U8:
         return np.asarray(image.convert("RGBA"), np.uint8)
 
     return FilePicture(name, "", lambda: "", lambda: pixel_digest(rgba()), rgba, lambda: False)
 
 
-def _posed(geometry: Any, rows: Ints, matrix: Floats) -> tuple[Floats, Floats, Floats | None, Ints]:
+def _posed(geometry: Any, rows: I64, matrix: F64) -> tuple[F64, F64, F64 | None, I64]:
     """Points, normals and texture coordinates of some faces, posed, and their corners."""
     used, corners = np.unique(np.asarray(geometry.faces)[rows], return_inverse=True)
     corners = corners.reshape(-1, 3)
@@ -265,7 +263,7 @@ def _posed(geometry: Any, rows: Ints, matrix: Floats) -> tuple[Floats, Floats, F
     return points, normalise(turned, (0, 0, 1)), uv, corners
 
 
-def _computed_normals(points: Floats, corners: Ints) -> Floats:
+def _computed_normals(points: F64, corners: I64) -> F64:
     """Area-weighted normals; vertices that faces do not share keep an edge hard, as in STL."""
     cross = cross_products(points[corners])
     out = np.zeros(points.shape)
@@ -274,7 +272,7 @@ def _computed_normals(points: Floats, corners: Ints) -> Floats:
     return out
 
 
-def _joined_uvs(uvs: tuple[Floats | None, ...], points: tuple[Floats, ...]) -> NDArray[np.float32] | None:
+def _joined_uvs(uvs: tuple[F64 | None, ...], points: tuple[F64, ...]) -> F32 | None:
     """Texture coordinates of all pieces; (0, 0) where only others have them."""
     if all(uv is None for uv in uvs):
         return None

@@ -199,8 +199,7 @@ def to_trimesh(
         >>> import_gltf(scene).unchanged
         True
     """
-    from .converter.scene.appearance import Appearance
-    from .converter.scene.coordinates import as_shown, rectangles_of
+    from .converter.scene.appearance import Appearance, as_shown, rectangles_of
     from .converter.scene.decode import local_poses
     from .exporters.trimesh_scene import trimesh_scene
     from .importers.gltf_file import GltfInMemory, open_gltf

@@ -237,7 +237,7 @@ def test_numbers_in_diagrams_are_right() -> None:
     """The frame map, the sample and the shared edge that are drawn are what the code makes."""
     from msh_gltf.converter.numeric.sampler import frame_index
     from msh_gltf.converter.numeric.surfaces import neighbour_links
-    from msh_gltf.converter.rebuild.keys import frame_map
+    from msh_gltf.converter.rebuild.nodes import frame_map
 
     make = script("make_diagrams.py")
     keys, words = make["_KEYS"], make["_WORDS"]

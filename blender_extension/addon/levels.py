@@ -10,8 +10,7 @@ from .converter.errors import ConversionError, plural
 from .converter.findings import Report
 from .converter.formats.tables import LOD_COUNT
 from .converter.rebuild.lods import generate_lods, level_of
-from .converter.scene.dialect import Dialect
-from .converter.scene.part_names import VIEW
+from .converter.scene.dialect import VIEW, Dialect
 from .converter.scene.scene import Node, Part, Scene
 from .from_blender import read_parts
 from .language import say

@@ -7,8 +7,7 @@ from typing import Any
 
 import bpy
 
-from .converter.scene.dialect import Dialect
-from .converter.scene.part_names import VIEW, read_part_name
+from .converter.scene.dialect import VIEW, Dialect, read_part_name
 
 
 def about(thing: bpy.types.ID) -> Mapping:

@@ -36,7 +36,7 @@ from .converter.formats.tables import LOD_COUNT
 from .converter.game.games import Games
 from .converter.game.replace_entry import Origin
 from .converter.kinds.import_result import ImportResult
-from .converter.scene.part_names import VIEW
+from .converter.scene.dialect import VIEW
 from .importers.gltf_file import UNPACKED, UNPACKED_FLOOR
 from .language import say
 from .stages import show_cells

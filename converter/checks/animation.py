@@ -11,7 +11,7 @@ from ..errors import plural
 from ..findings import Bad, Finding
 from ..formats.model import TABLES, MshModel, StreamType
 from ..formats.nres import Entry
-from ..numeric.arrays import MAX_USES, NONE16, Bools, Ints, Records
+from ..numeric.arrays import I64, MAX_USES, NONE16, Bools, Records
 from ..scene.scene import MAX_COORDINATE, in_range
 from .rules import Rules, why
 
@@ -139,7 +139,7 @@ def key_empty(model: MshModel) -> Iterator[Bad]:
     "The runtime divides by the difference of two times.",
     fix="Convert to glTF, touch the node's animation and convert back.",
 )
-def key_order(model: MshModel, time: Records, first: Ints, last: Ints) -> Iterator[Bad]:
+def key_order(model: MshModel, time: Records, first: I64, last: I64) -> Iterator[Bad]:
     inside = np.ones(len(time), np.bool_)
     inside[first] = False
     inside[last[-1] + 1 :] = False
@@ -214,7 +214,7 @@ def frame_end(model: MshModel, entry: Entry, last: float) -> Iterator[Bad]:
         yield Bad("frame count (attr2) is not the last key's time + 1", _MAP, None, entry.attr2, f"{last:g}")
 
 
-def _runs(model: MshModel) -> tuple[Ints, Ints] | None:
+def _runs(model: MshModel) -> tuple[I64, I64] | None:
     """First and last key of every node; ``None`` where fallbacks do not increase."""
     if model.keys is None or not len(model.keys) or not len(model.nodes):
         return None
@@ -249,14 +249,14 @@ def track_start(model: MshModel, start: Records) -> Iterator[Bad]:
 
 @rule("track-short", "warning", "A node with a map has at least two keys.")
 @why("The map branch interpolates between two.", fix="Remove the map (hdr2 = 0xFFFF), or add a key.")
-def track_short(model: MshModel, count: Ints) -> Iterator[Bad]:
+def track_short(model: MshModel, count: I64) -> Iterator[Bad]:
     bad = (model.nodes["map_start"] != NONE16) & (count < 2)
     yield Bad("node with a map has one key", (_NODES, "fallback_key"), bad, count, "2 or more")
 
 
 @rule("track-long", "note", "A node without a map has one key.")
 @why("The others are never read.", fix="Nothing to do.")
-def track_long(model: MshModel, count: Ints) -> Iterator[Bad]:
+def track_long(model: MshModel, count: I64) -> Iterator[Bad]:
     bad = (model.nodes["map_start"] == NONE16) & (count > 1)
     yield Bad("node without a map has several keys", (_NODES, "fallback_key"), bad, count, 1)
 
@@ -264,7 +264,7 @@ def track_long(model: MshModel, count: Ints) -> Iterator[Bad]:
 class _MapWords(NamedTuple):
     """The words of Res19 (W,): which break which rule, and what the canonical writer would have."""
 
-    canonical: Ints
+    canonical: I64
     other: Bools
     unusual: Bools
     off: Bools
@@ -279,7 +279,7 @@ def _map_words(model: MshModel) -> Iterator[Finding]:
         yield from map_words(model, found)
 
 
-def _judged(model: MshModel, mapped: Ints, first: Ints, last: Ints) -> _MapWords:
+def _judged(model: MshModel, mapped: I64, first: I64, last: I64) -> _MapWords:
     assert model.keys is not None
     words, frames = model.frame_map, model.frame_count
     start = model.nodes["map_start"].astype(np.int64)

@@ -24,7 +24,7 @@ from ..formats.areal_map import (
     game_xy,
 )
 from ..formats.kinds import AREAL_MAP_TYPE
-from ..numeric.arrays import Bools, Floats, Ints
+from ..numeric.arrays import F64, I64, Bools
 from ..scene.landscape import anchor_inside, link_targets, points_inside, signed_areas
 from ..scene.scene import MAX_COORDINATE, in_range
 from .rules import DIRECTORY, Rules, areal_offsets, why
@@ -229,7 +229,7 @@ def areal_vertex_finite(areals: ArealMap, finite: Bools, broken: Bools) -> Itera
 
 @rule("areal-winding", "warning", "Polygons wind counter-clockwise seen from above.")
 @why("Inside and outside change places.", fix="Reverse the vertices and their links.")
-def areal_winding(areals: ArealMap, valid: Bools, signed: Floats) -> Iterator[Bad]:
+def areal_winding(areals: ArealMap, valid: Bools, signed: F64) -> Iterator[Bad]:
     bad, expected = valid & (signed < 0), "a positive area: counter-clockwise"
     yield Bad("polygon is clockwise", (AREALS, areal_offsets(areals) + AREAL_DTYPE.itemsize), bad, signed, expected)
 
@@ -239,7 +239,7 @@ def areal_winding(areals: ArealMap, valid: Bools, signed: Floats) -> Iterator[Ba
     "Placing buildings goes by it; the game's own differ by up to 15 %.",
     fix="Edit it with msh_gltf.converter.edits.areal_map.",
 )
-def areal_area(areals: ArealMap, valid: Bools, area: Floats) -> Iterator[Bad]:
+def areal_area(areals: ArealMap, valid: Bools, area: F64) -> Iterator[Bad]:
     stored = areals.records["area"]
     allowed = np.maximum(_AREA_RATIO * area, _AREA_UNITS)
     bad = valid & ~(np.abs(stored - area) <= allowed)
@@ -270,7 +270,7 @@ def _links(areals: ArealMap) -> Iterator[Finding]:
 
 @rule("areal-link", "error", "A link is -1/-1, or an edge of an areal.", drops="the link: the edge has no neighbour")
 @why("Ways would be searched past the areals.", fix="Set it to -1/-1.")
-def areal_link(areals: ArealMap, target: Ints) -> Iterator[Bad]:
+def areal_link(areals: ArealMap, target: I64) -> Iterator[Bad]:
     none = (areals.links["areal"] == -1) & (areals.links["edge"] == -1)
     problem, expected = "links to an edge that does not exist", "(-1, -1) or an areal's edge"
     yield from _bad_links(areals, (target < 0) & ~none, problem, expected)
@@ -287,7 +287,7 @@ def areal_link_mutual(areals: ArealMap, one_way: Bools) -> Iterator[Bad]:
     "Ways cross a gap, or ground that belongs to neither areal.",
     fix="Move the vertices together, or set the links to -1/-1.",
 )
-def areal_link_ends(areals: ArealMap, target: Ints) -> Iterator[Bad]:
+def areal_link_ends(areals: ArealMap, target: I64) -> Iterator[Bad]:
     linked = np.flatnonzero(target >= 0)
     if not linked.size:
         return
@@ -330,7 +330,7 @@ def _lists(areals: ArealMap) -> Iterator[Finding]:
 
 @rule("areal-cell-twice", "warning", "A cell lists an areal once.", "#cells")
 @why("It costs time, and no map of the game has it.", fix="Remove the second id.")
-def areal_cell_twice(areals: ArealMap, cell: Ints, ids: Ints) -> Iterator[Bad]:
+def areal_cell_twice(areals: ArealMap, cell: I64, ids: I64) -> Iterator[Bad]:
     order = np.lexsort((ids, cell))
     again = (np.diff(cell[order]) == 0) & (np.diff(ids[order]) == 0)
     yield _bad_cells(areals, "cell lists an areal twice", cell[order][1:][again], "each areal once")
@@ -338,7 +338,7 @@ def areal_cell_twice(areals: ArealMap, cell: Ints, ids: Ints) -> Iterator[Bad]:
 
 @rule("areal-cell-order", "note", "The areals of a cell are in order.", "#cells")
 @why("Where areals overlap, the first one listed may be the one that is found.", fix="Nothing to do.")
-def areal_cell_order(areals: ArealMap, cell: Ints, ids: Ints) -> Iterator[Bad]:
+def areal_cell_order(areals: ArealMap, cell: I64, ids: I64) -> Iterator[Bad]:
     falls = (np.diff(cell) == 0) & (np.diff(ids) < 0)
     yield _bad_cells(areals, "cell's areals are not in order", cell[1:][falls], "rising")
 
@@ -348,7 +348,7 @@ def areal_cell_order(areals: ArealMap, cell: Ints, ids: Ints) -> Iterator[Bad]:
     "The one that is there may be missing.",
     fix="Call replace_polygons of msh_gltf.converter.edits.areal_map for the areal.",
 )
-def areal_cell_wrong(areals: ArealMap, cell: Ints, ids: Ints) -> Iterator[Bad]:
+def areal_cell_wrong(areals: ArealMap, cell: I64, ids: I64) -> Iterator[Bad]:
     """Yield cells with areals whose boxes do not touch them."""
     (low, size), (box_low, box_high) = _cells(areals), _boxes(areals)
     corner = low + np.stack(np.divmod(cell, areals.cells_y), axis=1) * size
@@ -373,7 +373,7 @@ def areal_cell_empty(areals: ArealMap) -> Iterator[Bad]:
     yield _bad_cells(areals, "cell over areals lists none", np.array(found, np.int64), "the areals that are there")
 
 
-def _bad_cells(areals: ArealMap, problem: str, cells: Ints, expected: str) -> Bad:
+def _bad_cells(areals: ArealMap, problem: str, cells: I64, expected: str) -> Bad:
     """What is wrong with the lists of some cells, with the first of the areals that are listed."""
     bad = np.zeros(len(areals.cell_start) - 1, np.bool_)
     bad[cells] = True
@@ -385,18 +385,18 @@ def _bad_cells(areals: ArealMap, problem: str, cells: Ints, expected: str) -> Ba
     return Bad(problem, _in_cells(areals), bad, listed, expected)
 
 
-def _in_cells(areals: ArealMap) -> tuple[str, Ints]:
+def _in_cells(areals: ArealMap) -> tuple[str, I64]:
     """Where the list of each cell starts."""
     return CELLS, _grid_start(areals) + 8 + 2 * (np.arange(len(areals.cell_start) - 1) + areals.cell_start[:-1])
 
 
-def _cells(areals: ArealMap) -> tuple[Floats, Floats]:
+def _cells(areals: ArealMap) -> tuple[F64, F64]:
     """Lowest corner and size of the cells, (2,) float64 each."""
     low, high = areals.extent
     return low, (high - low) / [areals.cells_x, areals.cells_y]
 
 
-def _boxes(areals: ArealMap) -> tuple[Floats, Floats]:
+def _boxes(areals: ArealMap) -> tuple[F64, F64]:
     """Lowest and highest corner of every areal, (N, 2) float64 each."""
     xy, first = game_xy(areals.vertices), areals.vertex_start[:-1]
     return np.minimum.reduceat(xy, first), np.maximum.reduceat(xy, first)

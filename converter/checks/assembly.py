@@ -12,7 +12,7 @@ from ..findings import Bad, Finding, more
 from ..formats.mission import BUILDING, CLANS, LODES, NO_ID, OBJECT_KINDS, OBJECTS, ROUTES, Mission
 from ..formats.registry import ROWS, Member, Resolved
 from ..formats.unit import CLASSES, COMPONENTS, Unit
-from ..numeric.arrays import Bools, Floats, Records
+from ..numeric.arrays import F64, Bools, Records
 from ..scene.scene import MAX_COORDINATE, in_range
 from .rules import Rules, why
 
@@ -277,7 +277,7 @@ def mission_map(path: str, problem: str) -> Iterator[Bad]:
     yield Bad(f"level cannot be read: {problem}", None, None, printable(path))
 
 
-def check_ground(mission: Mission, low: Floats, high: Floats, ground: Floats) -> Iterator[Finding]:
+def check_ground(mission: Mission, low: F64, high: F64, ground: F64) -> Iterator[Finding]:
     """Yield objects off the map, and far below or above the ground. Hosted units are left out.
 
     Args:
@@ -294,14 +294,14 @@ def check_ground(mission: Mission, low: Floats, high: Floats, ground: Floats) ->
 
 @rule("mission-outside", "warning", "Objects are on the map.")
 @why("Nothing is under them.", fix="Move the object.")
-def mission_outside(position: Floats, outside: Bools, low: Floats, high: Floats) -> Iterator[Bad]:
+def mission_outside(position: F64, outside: Bools, low: F64, high: F64) -> Iterator[Bad]:
     box = " .. ".join(" ".join(f"{number:g}" for number in corner.tolist()) for corner in (low, high))
     yield Bad("object is off the map", OBJECTS, outside, position, box)
 
 
 @rule("mission-ground", "note", "Objects are near the ground: 2 below it to 50 above.")
 @why("Mostly a wrong height; flyers and bridges may be meant so.", fix="Move the object.")
-def mission_ground(height: Floats, ground: Floats, inside: Bools) -> Iterator[Bad]:
+def mission_ground(height: F64, ground: F64, inside: Bools) -> Iterator[Bad]:
     with np.errstate(invalid="ignore"):
         above = height - ground
         far = inside & ((above < -MAX_BELOW) | (above > MAX_ABOVE))

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..findings import Bad, Finding
 from ..formats.controller import (
@@ -27,7 +26,7 @@ from ..formats.controller import (
     point_references,
     state_offsets,
 )
-from ..numeric.arrays import Ints, field_offset
+from ..numeric.arrays import F32, I64, field_offset
 from .rules import Rules, why
 
 rule = Rules("controller", "docs/reference/controller.md#what-it-names-of-its-model")
@@ -64,17 +63,17 @@ def check_controller(controller: Controller, model: Facts) -> Iterator[Finding]:
     yield from controller_transition(controller)
 
 
-def _frames(controller: Controller) -> NDArray[np.float32]:
+def _frames(controller: Controller) -> F32:
     """First and last frame of both pairs of each state. (A, 4)."""
     states = controller.states
     return np.concatenate([states["pair_a"], states["pair_b"]], axis=1)
 
 
-def _state(controller: Controller, field: str) -> tuple[str, Ints]:
+def _state(controller: Controller, field: str) -> tuple[str, I64]:
     return STATES, state_offsets(controller) + field_offset(STATE_DTYPE, field)
 
 
-def _channel(controller: Controller, field: str) -> tuple[str, Ints]:
+def _channel(controller: Controller, field: str) -> tuple[str, I64]:
     rows = channels_offset(controller) + CHANNEL_DTYPE.itemsize * np.arange(len(controller.channels))
     return CHANNELS, rows + field_offset(CHANNEL_DTYPE, field)
 

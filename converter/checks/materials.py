@@ -19,7 +19,7 @@ from ..formats.material import (
 )
 from ..formats.names import fold_upper
 from ..formats.texture import PAGE_DTYPE, PAGE_MAGIC, PALETTE_SIZE, TEXM_HEADER_DTYPE, Texm
-from ..numeric.arrays import Ints, Records, field_offset
+from ..numeric.arrays import I64, Records, field_offset
 from .rules import Rules, why
 
 _MATERIAL, _TEXTURE = "MAT0", "Texm"
@@ -107,14 +107,14 @@ def material_alpha(material: Material) -> Iterator[Bad]:
 
 @rule("material-key-phase", "warning", "A track's keys name phases of the material.", "#track")
 @why("The game would read past the phases.", fix="Correct the key.")
-def material_key_phase(track: Track, table: str, at: Ints, phases: int) -> Iterator[Bad]:
+def material_key_phase(track: Track, table: str, at: I64, phases: int) -> Iterator[Bad]:
     phase, place = track.keys["phase"], (table, at + field_offset(MATERIAL_KEY_DTYPE, "phase"))
     yield Bad("key names a phase that does not exist", place, phase >= phases, phase, f"below {phases}")
 
 
 @rule("material-key-word", "note", "The last word of a track's key is 0.", "#track")
 @why("It is kept.", fix="Nothing to do.")
-def material_key_word(track: Track, table: str, at: Ints) -> Iterator[Bad]:
+def material_key_word(track: Track, table: str, at: I64) -> Iterator[Bad]:
     word, place = track.keys["opaque4"], (table, at + field_offset(MATERIAL_KEY_DTYPE, "opaque4"))
     yield Bad("key's last word is not 0", place, word != 0, word, "0")
 

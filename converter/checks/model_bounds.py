@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..findings import Bad, Finding
 from ..formats.model import TABLES, MshModel, StreamType
 from ..formats.tables import HEADER_DTYPE
-from ..numeric.arrays import NONE16, Bools, Floats, Ints, cross_products, field_offset, max_uses, ranges
+from ..numeric.arrays import F32, F64, I64, NONE16, Bools, cross_products, field_offset, max_uses, ranges
 from ..numeric.surfaces import hull
 from ..rebuild.geometry import bounding_header
 from ..scene.dialect import Decision, Dialect, posed_at_rest
@@ -138,7 +137,7 @@ def slot_finite(model: MshModel) -> Iterator[Bad]:
     yield Bad("slot has no bounds", (_SLOTS, "aabb_min"), ~valid, slots["sphere_radius"], "finite")
 
 
-def vertices_by_slot(model: MshModel) -> tuple[Ints, Ints]:
+def vertices_by_slot(model: MshModel) -> tuple[I64, I64]:
     """Return the vertices that each slot uses, slot by slot, and how many each uses."""
     slots, batches = model.slots, model.batches
     count = slots["batch_count"].astype(np.int64)
@@ -163,15 +162,15 @@ class _Covered(NamedTuple):
         room: (n, 1) how far bounds may be off.
     """
 
-    rows: Ints
-    corners: Ints
-    points: Floats
-    starts: Ints
-    low: Floats
-    high: Floats
-    room: Floats
+    rows: I64
+    corners: I64
+    points: F64
+    starts: I64
+    low: F64
+    high: F64
+    room: F64
 
-    def bad(self, model: MshModel, problem: str, field: str, broken: Bools, wanted: Floats) -> Bad:
+    def bad(self, model: MshModel, problem: str, field: str, broken: Bools, wanted: F64) -> Bad:
         """What is wrong with a field of some of them, and what it should be; both (n, ...)."""
         bad = np.zeros(len(model.slots), np.bool_)
         bad[self.rows] = broken
@@ -216,7 +215,7 @@ def _outside(model: MshModel, covered: _Covered) -> Bools:
     return np.asarray(~inside.all(axis=1))
 
 
-def _boxes(model: MshModel, covered: _Covered) -> tuple[Floats, Floats]:
+def _boxes(model: MshModel, covered: _Covered) -> tuple[F64, F64]:
     low, high = (model.slots[key][covered.rows].astype(np.float64) for key in ("aabb_min", "aabb_max"))
     return low, high
 
@@ -261,7 +260,7 @@ def slot_volume(model: MshModel, covered: _Covered) -> Iterator[Bad]:
     yield covered.bad(model, "word +52 is not the volume of the box", "volume", other, volume)
 
 
-def _differ(stored: NDArray[np.float32], computed: Floats) -> Bools:
+def _differ(stored: F32, computed: F64) -> Bools:
     off = np.abs(stored.astype(np.float64) - computed)
     return np.asarray(~(off <= _RATIO * np.abs(computed) + 1e-6))
 

@@ -24,7 +24,7 @@ from ..formats.model import (
 )
 from ..formats.nres import Entry
 from ..formats.tables import NAME_DTYPE
-from ..numeric.arrays import NONE16, Bools, Floats, Ints, Records, beyond, cross_products, field_offset, largest_known
+from ..numeric.arrays import F64, I64, NONE16, Bools, Records, beyond, cross_products, field_offset, largest_known
 from ..numeric.surfaces import NO_EDGE
 from ..scene.dialect import BatchMaterials, Dialect, batch_materials
 from ..scene.scene import MAX_COORDINATE, in_range
@@ -146,21 +146,21 @@ def graph_size(model: MshModel, entry: Entry) -> Iterator[Bad]:
 
 @rule("graph-finite", "warning", "Points of the path graph are finite, and at most 1e12.")
 @why("No path can lead there.", fix="Take it from a backup.")
-def graph_finite(graph: PathGraph, offsets: Ints) -> Iterator[Bad]:
+def graph_finite(graph: PathGraph, offsets: I64) -> Iterator[Bad]:
     position, expected = graph.points["position"], f"at most {MAX_COORDINATE:g}"
     yield Bad("point is not finite, or too large", (_GRAPH, offsets), ~in_range(position), position, expected)
 
 
 @rule("graph-node", "warning", "A point of the path graph names a node.")
 @why("Its frame is unknown.", fix="Take it from a backup.")
-def graph_node(graph: PathGraph, offsets: Ints, nodes: int) -> Iterator[Bad]:
+def graph_node(graph: PathGraph, offsets: I64, nodes: int) -> Iterator[Bad]:
     node, place = graph.points["node"], (_GRAPH, offsets + field_offset(GRAPH_POINT_DTYPE, "node"))
     yield Bad("point is on a node that does not exist", place, node >= nodes, node, f"below {nodes}")
 
 
 @rule("graph-link", "warning", "A link of the path graph joins two of its points.")
 @why("The game would read past the points.", fix="Take it from a backup.")
-def graph_link(graph: PathGraph, offsets: Ints) -> Iterator[Bad]:
+def graph_link(graph: PathGraph, offsets: I64) -> Iterator[Bad]:
     ends, points = np.stack([graph.links["start"], graph.links["end"]], axis=1), len(graph.points)
     bad = (ends >= points).any(axis=1)
     yield Bad("link ends at a point that does not exist", (_GRAPH, offsets), bad, ends, f"below {points}")
@@ -168,7 +168,7 @@ def graph_link(graph: PathGraph, offsets: Ints) -> Iterator[Bad]:
 
 @rule("graph-tail", "note", "The last eight words of a link are 0xFFFFFFFF or below the node count.")
 @why("Their meaning is not known; node numbers would fit. They are kept.", fix="Nothing to do.")
-def graph_tail(graph: PathGraph, offsets: Ints, nodes: int) -> Iterator[Bad]:
+def graph_tail(graph: PathGraph, offsets: I64, nodes: int) -> Iterator[Bad]:
     tail, place = graph.links["opaque8"], (_GRAPH, offsets + field_offset(GRAPH_LINK_DTYPE, "opaque8"))
     bad = ((tail >= nodes) & (tail != 0xFFFFFFFF)).any(axis=1)
     yield Bad("last words of the link are unusual", place, bad, tail, f"4294967295, or below {nodes}")
@@ -449,7 +449,7 @@ def check_normals(model: MshModel) -> Iterator[Finding]:
     "The hit test uses the stored normal (8 of the game's triangles differ).",
     fix="Convert to glTF, touch the part and convert back.",
 )
-def triangle_normal(model: MshModel, triangles: Records, row: Ints, side: Floats, real: Bools) -> Iterator[Bad]:
+def triangle_normal(model: MshModel, triangles: Records, row: I64, side: F64, real: Bools) -> Iterator[Bad]:
     inside = real & (row < len(triangles))
     normal = triangles["normal"][row[inside]].astype(np.float64)
     normal /= np.maximum(np.linalg.norm(normal, axis=1), 1)[:, None]

@@ -13,13 +13,12 @@ from dataclasses import replace
 from typing import TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import ConversionError
 from ..findings import Finding, Mode, Rule, without_errors
 from ..formats.model import TABLE_STRIDE, MshModel, StreamType, StringTable, largest_indices
 from ..formats.tables import KEY_DTYPE, TableFile
-from ..numeric.arrays import NONE16, Records, beyond, covered, fill_non_finite, ranges
+from ..numeric.arrays import F32, I64, NONE16, Bools, Records, beyond, covered, fill_non_finite, ranges
 from ..numeric.surfaces import NO_EDGE
 from ..scene.scene import in_range
 from .animation import key_finite, node_fallback, node_map
@@ -68,7 +67,6 @@ def checked_model(model: MshModel, mode: Mode) -> tuple[MshModel, list[Finding]]
     """A model that can be decoded, and what was found.
 
     Args:
-        model: as it was read.
         mode: ``tolerant``: a view without what is broken locally; else the model itself.
 
     Raises:
@@ -102,7 +100,6 @@ def without_broken(
         content: what was read.
         check: every finding about it.
         steps: by rule, in the order in which to take them: a copy without what a finding concerns.
-        file, entry: what messages call it.
 
     Returns:
         The copy, and the findings about the content: all of the first check, and errors that the
@@ -134,10 +131,6 @@ def without_broken(
 
 def refuse_edit(changes: Sequence[object], sidecar: str) -> ConversionError:
     """The error for an edit of a file of which a part was left out (decision 0021).
-
-    Args:
-        changes: what differs, in words.
-        sidecar: what messages call the sidecar.
 
     Returns:
         To be raised where :func:`put_back` cannot keep what is broken apart from what was edited.
@@ -188,7 +181,7 @@ def _errors(findings: list[Finding]) -> list[tuple[str, list[int]]]:
     return [(finding.code, rows_of(finding).tolist()) for finding in errors]
 
 
-def rows_of(finding: Finding) -> NDArray[np.int64]:
+def rows_of(finding: Finding) -> I64:
     """The rows that a finding concerns."""
     assert finding.rows is not None, f"{finding.code} names no rows"
     return finding.rows
@@ -270,7 +263,7 @@ def whole_streams(file: F, finding: Finding) -> F:
     return file
 
 
-def filled(positions: NDArray[np.float32]) -> NDArray[np.float32]:
+def filled(positions: F32) -> F32:
     """Return positions, those that are not in range replaced by the one before. (n, 3)."""
     return fill_non_finite(np.where(in_range(positions)[:, None], positions, np.float32("nan")))
 
@@ -294,9 +287,7 @@ def _no_vertex(model: MshModel, finding: Finding) -> MshModel:
     return model.with_table(StreamType.POSITIONS, filled(model.positions))
 
 
-def _without_triangles(
-    model: MshModel, finding: Finding, touched: NDArray[np.bool_], bad: NDArray[np.bool_] | int
-) -> MshModel:
+def _without_triangles(model: MshModel, finding: Finding, touched: Bools, bad: Bools | int) -> MshModel:
     """Without the triangles of some batches that reach a bad vertex.
 
     What is left of their batches lies after the indices of all others; words that nobody uses any

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..findings import Finding, Mode, without_errors
 from ..formats.areal_map import ArealMap
 from ..formats.terrain import FINE, TERRAIN_GROUND, TERRAIN_STRIDE, Terrain, TerrainStream
-from ..numeric.arrays import NONE16
+from ..numeric.arrays import I64, NONE16, Bools
 from ..scene.landscape import link_targets
 from ..scene.scene import in_range
 from .areal_map import (
@@ -70,7 +69,7 @@ def checked_areals(areals: ArealMap, mode: Mode) -> tuple[ArealMap, list[Finding
 # ------------------------------------------------------------------ terrains
 
 
-def _without_faces(terrain: Terrain, bad: NDArray[np.bool_]) -> Terrain:
+def _without_faces(terrain: Terrain, bad: Bools) -> Terrain:
     """Faces that are not shown; they keep their rows. (F,)."""
     faces = terrain.faces.copy()
     faces["vertex"][bad] = 0
@@ -139,7 +138,7 @@ def _no_link(areals: ArealMap, finding: Finding) -> ArealMap:
     return _with_links(areals, link_targets(areals) < 0)
 
 
-def _with_links(areals: ArealMap, none: NDArray[np.bool_]) -> ArealMap:
+def _with_links(areals: ArealMap, none: Bools) -> ArealMap:
     links = areals.links.copy()
     for name in ("areal", "edge"):
         links[name][none] = -1
@@ -154,18 +153,18 @@ def _no_cell_id(areals: ArealMap, finding: Finding) -> ArealMap:
     return _with_ids(areals, areals.cell_ids < len(areals.records))
 
 
-def _cell_of(areals: ArealMap) -> NDArray[np.int64]:
+def _cell_of(areals: ArealMap) -> I64:
     """The cell of every id. (C,)."""
     return np.repeat(np.arange(len(areals.cell_start) - 1), np.diff(areals.cell_start))
 
 
-def _with_ids(areals: ArealMap, keep: NDArray[np.bool_]) -> ArealMap:
+def _with_ids(areals: ArealMap, keep: Bools) -> ArealMap:
     counts = np.bincount(_cell_of(areals)[keep], minlength=len(areals.cell_start) - 1)
     start = np.concatenate([[0], np.cumsum(counts)])
     return replace(areals, cell_ids=areals.cell_ids[keep], cell_start=start)
 
 
-def _without_areals(areals: ArealMap, keep: NDArray[np.bool_]) -> ArealMap:
+def _without_areals(areals: ArealMap, keep: Bools) -> ArealMap:
     """All others move up: links and cells follow them."""
     number = np.where(keep, np.cumsum(keep) - 1, -1)
     linked = link_targets(areals) >= 0
@@ -177,7 +176,7 @@ def _without_areals(areals: ArealMap, keep: NDArray[np.bool_]) -> ArealMap:
     areals = _with_ids(areals, known & keep[np.where(known, areals.cell_ids, 0)])
     of_extra = np.repeat(np.arange(len(keep)), np.diff(areals.extra_start))
 
-    def starts(start: NDArray[np.int64]) -> NDArray[np.int64]:
+    def starts(start: I64) -> I64:
         return np.concatenate([[0], np.cumsum(np.diff(start)[keep])])
 
     return replace(

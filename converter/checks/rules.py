@@ -13,7 +13,7 @@ from ..formats.areal_map import AREAL_DTYPE, AREALS, ArealMap
 from ..formats.nres import NRES_ENTRY_DTYPE, Archive
 from ..formats.tables import TableFile
 from ..formats.unit import COMPONENTS, offset_of
-from ..numeric.arrays import Ints, field_offset
+from ..numeric.arrays import I64, field_offset
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -119,7 +119,7 @@ def _of_field(file: Any, table: str | None, field: str) -> Callable[[int], int]:
     return lambda row: start + NRES_ENTRY_DTYPE.itemsize * row
 
 
-def areal_offsets(areals: ArealMap, field: str = "anchor") -> Ints:
+def areal_offsets(areals: ArealMap, field: str = "anchor") -> I64:
     """Return the byte offset in the file of a field of each areal. (A,)."""
     within = field_offset(AREAL_DTYPE, field)
     return areals.record_offsets[:-1] + areals.entry.data_offset + within

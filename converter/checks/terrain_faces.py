@@ -8,7 +8,7 @@ import numpy as np
 
 from ..findings import Bad, Finding
 from ..formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Terrain, TerrainStream
-from ..numeric.arrays import NONE16, Bools, Floats, Ints, beyond, cross_products
+from ..numeric.arrays import F64, I64, NONE16, Bools, beyond, cross_products
 from ..numeric.surfaces import NO_EDGE, FaceFlag
 from .rules import Rules, why
 
@@ -54,7 +54,7 @@ def check_links(terrain: Terrain) -> Iterator[Finding]:
 
 @rule("terrain-link-mutual", "warning", "A neighbour links back across the edge that the selector names.")
 @why("Walks go astray.", fix="Convert to glTF, change the topology there and convert back.")
-def terrain_link_mutual(terrain: Terrain, edge: Ints, link: Ints) -> Iterator[Bad]:
+def terrain_link_mutual(terrain: Terrain, edge: I64, link: I64) -> Iterator[Bad]:
     none = link == NONE16
     back = link[np.where(none, 0, link), np.minimum(edge, 2)]
     mutual = none | ((edge < NO_EDGE) & (back == np.arange(len(link))[:, None]))
@@ -63,7 +63,7 @@ def terrain_link_mutual(terrain: Terrain, edge: Ints, link: Ints) -> Iterator[Ba
 
 @rule("terrain-edge-class", "warning", "An edge selector is 3 exactly where there is no neighbour.")
 @why("Walks go astray.", fix="Convert to glTF, change the topology there and convert back.")
-def terrain_edge_class(terrain: Terrain, edge: Ints, link: Ints) -> Iterator[Bad]:
+def terrain_edge_class(terrain: Terrain, edge: I64, link: I64) -> Iterator[Bad]:
     bad, expected = (link == NONE16) != (edge == NO_EDGE), "3 exactly where there is no neighbour"
     yield Bad("edge selector does not fit its link", (_FACES, "selectors"), bad, edge, expected)
 
@@ -118,7 +118,7 @@ def check_facing(terrain: Terrain) -> Iterator[Finding]:
 
 @rule("terrain-normal", "warning", "A face's normal is a unit vector along its winding.")
 @why("Whether one can stand there is read off it.", fix="Convert to glTF, touch the face and convert back.")
-def terrain_normal(terrain: Terrain, side: Floats) -> Iterator[Bad]:
+def terrain_normal(terrain: Terrain, side: F64) -> Iterator[Bad]:
     stored = terrain.faces["normal"]
     normal = stored.astype(np.float64) / 32767
     size, length = np.linalg.norm(side, axis=1), np.linalg.norm(normal, axis=1)

@@ -1,7 +1,8 @@
 """The commands: ``msh2gltf``, ``gltf2msh``, ``msh-inspect``, ``msh-mod``.
 
 Each command is a module of its own, imported when it runs; everything heavy is imported where it
-is used, so that ``--help`` and a single model start quickly.
+is used, so that ``--help`` and a single model start quickly. What was dropped on a command in Windows' Explorer is
+read here.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import FrameType
 
 import click
@@ -22,7 +24,49 @@ from .. import GARBAGE, STOPPING
 from ..errors import CHECK_PATH, MACHINE, ConversionError, fault_of, internal_error
 from ..language import use_language
 from .common import EXIT_INTERRUPTED, EXIT_SIGNAL, EXIT_USAGE, say
-from .dropped import as_typed_there, is_dropped, wait_for_enter
+
+#: What one file becomes a folder of, and what follows its name.
+_ARCHIVES, _FOLDER = (".rlb", ".lib"), "_gltf"
+
+
+def is_dropped(arguments: Sequence[str]) -> bool:
+    """Return whether Explorer started the command: all that it got are paths, and no shell shares its console."""
+    if sys.platform != "win32" or not all(os.path.isabs(word) and os.path.exists(word) for word in arguments):
+        return False
+    import ctypes
+
+    numbers = (ctypes.c_uint32 * 4)()
+    # this process, and the .exe that pip or uv makes of the command
+    return bool(arguments) and 0 < ctypes.windll.kernel32.GetConsoleProcessList(numbers, len(numbers)) <= 2
+
+
+def as_typed_there(command: str, paths: Sequence[str]) -> list[str]:
+    """Return the arguments with which the command does what a user expects who drops files on it.
+
+    Returns:
+        The same with outputs beside the first path: files, or a folder of its name with ``_gltf`` after it for a
+        game's folder, an archive or several files. Such a folder goes back into the game's folder beside it.
+    """
+    first = Path(paths[0])
+    if command == "msh2gltf":
+        many = len(paths) > 1 or first.is_dir() or first.suffix.lower() in _ARCHIVES
+        name = first.name if first.is_dir() else first.stem
+        return [*paths, "-o", str(first.parent / f"{name}{_FOLDER}") if many else f"{first.parent}{os.sep}"]
+    if command == "gltf2msh" and first.is_file():
+        return [*paths, "-o", f"{first.parent}{os.sep}"]
+    game = Path(paths[0].removesuffix(_FOLDER))
+    if command == "gltf2msh" and game != first and game.is_dir():
+        return [*paths, "--game", str(game), "--in-place"]
+    if command == "msh-mod":
+        return ["show" if first.suffix.lower() == ".zip" else "status", *paths]
+    return [*paths]
+
+
+def wait_for_enter() -> None:
+    """Keep the window until the user has read it."""
+    say("press Enter to close this window", error=True)
+    if sys.stdin is not None:
+        sys.stdin.readline()
 
 
 def _run(command: click.Command, arguments: Sequence[str] | None) -> None:

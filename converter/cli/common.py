@@ -144,7 +144,6 @@ def refuse_other_direction(sources: Sequence[Path], *, to_gltf: bool) -> None:
 
     Args:
         sources: what the user named; reading what is not a file reports what is wrong with it.
-        to_gltf: whether the command is ``msh2gltf``.
 
     Raises:
         ConversionError: naming the command to use.
@@ -171,7 +170,6 @@ def say(*fields: str, error: bool = False) -> None:
 
     Args:
         fields: what to print, with tabs between.
-        error: print to standard error.
     """
     text = "\t".join(in_language(printable(field)) for field in fields)
     click.echo(shortened(text) if error else text, err=error)
@@ -236,14 +234,7 @@ def print_json(data: dict[str, Any]) -> None:
 
     text = json.dumps(data, ensure_ascii=False, indent=1)
     # JSON leaves some characters as they are that a terminal obeys
-    click.echo(re.sub(r"[^\n -~]", lambda c: c[0] if c[0].isprintable() else _in_json(c[0]), text))
-
-
-def _in_json(character: str) -> str:
-    """A character as an escape of JSON."""
-    import json
-
-    return json.dumps(character)[1:-1]
+    click.echo(re.sub(r"[^\n -~]", lambda c: c[0] if c[0].isprintable() else json.dumps(c[0])[1:-1], text))
 
 
 def engine(given: Given) -> Engine:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from .. import MANIFEST
+from ..errors import ConversionError, plural
+from ..storage import write_outputs
 from .common import (
     SETTINGS,
     STDOUT,
@@ -86,12 +88,10 @@ def command(context: click.Context, /, **_: object) -> None:
     if given.layout is not None and given.unpack is None:
         raise click.UsageError("--layout is for --unpack")
     if given.unpack is not None:
-        from .archives import unpack
-
         for name, option in given_options(context).items():
             if name not in ("sources", "unpack", "layout", "force", "quiet"):
                 raise click.UsageError(f"{option} is not for --unpack")
-        unpack(given.sources, given.unpack, given.layout or "names", force=given.force, quiet=given.quiet)
+        _unpack_all(given, given.unpack)
         return
     if given.unit is not None:
         given = _unit_of(given)
@@ -114,6 +114,47 @@ def command(context: click.Context, /, **_: object) -> None:
     if given.entry is not None:
         raise click.UsageError("--entry takes one archive; --include chooses among many")
     _export_many(given, options)
+
+
+def _unpack_all(given: ToGltf, folder: Path) -> None:
+    """Unpack an archive into a folder; of a directory, each archive below it into a folder of its path."""
+    from ..formats.kinds import Kind, file_kind
+    from ..game.walk import RSLI, files_below, foreign, text_of
+    from ..kinds.open_files import open_nres
+
+    if folder.exists() and not folder.is_dir():
+        raise click.UsageError(f"--unpack {folder}: expected a directory")
+    sources = given.sources
+    if len(sources) == 1 and not sources[0].is_dir():
+        _unpack(sources[0], folder, given)
+        return
+    failed = count = 0
+    for source, path, reason in files_below(sources, folder).opened:
+        kind = foreign(path)
+        if reason or kind not in (None, RSLI):
+            continue
+        try:
+            if kind == RSLI or file_kind(open_nres(path, source)) is Kind.ARCHIVE:
+                _unpack(path, folder / text_of(Path(source)), given)
+                count += 1
+        except ConversionError as error:
+            say(f"msh2gltf: {error}", error=True)
+            failed += 1
+    if not (count or failed):
+        raise click.UsageError(f"{sources[0]} holds no archive")
+    if failed:
+        sys.exit(1)
+
+
+def _unpack(path: Path, folder: Path, given: ToGltf) -> None:
+    from ..files import read_file
+    from ..game.archive_folder import unpacked_files
+
+    made = unpacked_files(bytes(read_file(path)), str(path), given.layout or "names")
+    files = [(folder / file, data) for file, data in made.items()]
+    written = write_outputs(files, given.force)
+    if not given.quiet:
+        say(f"{path.name}: {plural(len(files), 'file')} in {folder}, {len(written)} of them written")
 
 
 def _may_be_finished(given: ToGltf) -> bool:
@@ -184,7 +225,6 @@ def _is_many(given: ToGltf) -> bool:
     to_file = output is None or output == STDOUT or output.lower().endswith(SUFFIXES)
     if given.entry is not None or (to_file and not (given.list_only or given.dry_run)):
         return False
-    from ..errors import ConversionError
     from ..formats.kinds import Kind, file_kind
     from ..formats.nres import NRES_MAGIC_RULE
     from ..kinds.open_files import open_nres
@@ -201,7 +241,6 @@ def _is_many(given: ToGltf) -> bool:
 def _export_one(given: ToGltf, options: ExportOptions) -> None:
     from ..kinds.model import LoadedModel
     from ..kinds.texture import texture_at
-    from ..storage import write_outputs
 
     source, output, sidecar = given.sources[0], given.output, not given.no_sidecar
     if (texture := texture_at(source, given.entry)) is not None:
@@ -272,7 +311,6 @@ def _show_findings(findings: list[Finding], source: Path, verbose: bool) -> None
 def _export_texture(texture: LoadedTexture, output: str | None, force: bool, quiet: bool) -> None:
     """Write a texture's full size as a PNG."""
     from ..formats.names import escape
-    from ..storage import write_outputs
 
     name = texture.name
     if output == STDOUT:

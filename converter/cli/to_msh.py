@@ -30,6 +30,7 @@ from .options import FILE, given_options, options_of, read_options, refuse_batch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..game.archive_folder import Packed
     from ..kinds.import_result import ImportResult
     from ..kinds.texture import EditedLibrary
     from ..options import ImportOptions
@@ -76,12 +77,10 @@ def command(context: click.Context, /, **_: object) -> None:
     if given.sidecar is not None and not given.how.use_sidecar:
         raise click.UsageError("--sidecar and --no-sidecar exclude each other")
     if given.pack is not None:
-        from .archives import pack
-
         for name, option in given_options(context).items():
             if name not in ("source", "pack", "force", "quiet", "dry_run"):
                 raise click.UsageError(f"{option} is not for --pack")
-        pack(given.source, given.pack, force=given.force, quiet=given.quiet, dry_run=given.dry_run)
+        _pack(given, given.pack)
         return
     if given.into is not None and _is_entry_file(given.source):
         for name, option in given_options(context).items():
@@ -427,3 +426,45 @@ def _write_into(given: ToMsh, edit: Callable[[], EditedLibrary], summary: str) -
     say(f"  {'added' if edited.added else 'replaced'} entry {edited.name}")
     say(f"  wrote {library} ({plural(len(edited.data), 'byte')})")
     say(f"  msh-mod undo {quoted(library.parent)} takes it back")
+
+
+def _pack(given: ToMsh, archive: Path) -> None:
+    """Pack a folder; an archive that is there is changed like the game's files, with its original kept."""
+    from ..game.archive_folder import pack_folder
+    from ..game.games import Games
+    from ..storage import write_outputs
+
+    folder = given.source
+    if not folder.is_dir():
+        raise click.UsageError(f"--pack takes a directory that an archive was unpacked into, not {folder.name}")
+    if archive.is_dir():
+        raise click.UsageError(f"--pack {archive}: is a directory; name the archive: {archive / folder.name}")
+    if not archive.is_file():
+        packed = pack_folder(folder, archive, None)
+        if not given.dry_run:
+            write_outputs([(archive, packed.data)], given.force)
+        _show_packed(given, packed, archive, [] if given.dry_run else [archive])
+        return
+    with Games(f"gltf2msh {folder.name} --pack {archive.name}", "pack", dry_run=given.dry_run) as games:
+        packed = pack_folder(folder, archive, games.was(archive), force=given.force)
+        games.put(archive, packed.data, folder.name)
+        wrote = games.commit()
+        packed.warnings += games.messages
+    _show_packed(given, packed, archive, wrote)
+    if wrote and not (given.quiet or given.dry_run):
+        say(f"  msh-mod undo {quoted(archive.parent)} takes it back")
+
+
+def _show_packed(given: ToMsh, packed: Packed, archive: Path, wrote: list[Path]) -> None:
+    for warning in packed.warnings:
+        say(f"warning: {warning}", error=True)
+    for difference in packed.not_applied:
+        say(difference.line, error=True)
+    if given.quiet:
+        return
+    for what, names in (("replaced", packed.changed), ("added", packed.added)):
+        for name in names:
+            say(f"  {what} entry {printable(name)}")
+    done = "would write" if given.dry_run else "wrote"
+    text = f"  {done} {archive} ({plural(len(packed.data), 'byte')})" if wrote else f"  {archive} has all of it already"
+    say(text)

@@ -10,12 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural
 from ..findings import Report
 from ..formats.areal_map import ArealMap
-from ..numeric.arrays import Floats, Ints
+from ..numeric.arrays import F32, F64, I64, Bools
 from ..numeric.polygons import triangulate
 from ..numeric.surfaces import shared_area
 from ..options import ImportOptions
@@ -54,7 +53,7 @@ class ArealPlan:
 
     report: Report
     removed: list[int] = field(default_factory=list)
-    polygons: dict[int, NDArray[np.float32]] = field(default_factory=dict)
+    polygons: dict[int, F32] = field(default_factory=dict)
     added: list[NewAreal] = field(default_factory=list)
     classes: dict[int, int] = field(default_factory=dict)
     logic: dict[int, int] = field(default_factory=dict)
@@ -69,7 +68,6 @@ def plan_areals(edited: ImportedScene, areals: ArealMap, options: ImportOptions)
     """Compare a file that has ``_MSH_AREAL`` with the stored map.
 
     Args:
-        areals: the stored map.
         options: whether what is missing is deleted, even if most areals are.
 
     Raises:
@@ -98,7 +96,7 @@ def plan_areals(edited: ImportedScene, areals: ArealMap, options: ImportOptions)
     return plan
 
 
-def _keepers(shapes: Shapes, areals: ArealMap, outlines: Sequence[Ints]) -> dict[int, Shape]:
+def _keepers(shapes: Shapes, areals: ArealMap, outlines: Sequence[I64]) -> dict[int, Shape]:
     """The polygon that each areal became, where several have its number the most alike."""
     kept: dict[int, tuple[tuple[bool, int, float], Shape]] = {}
     for shape in shapes.shapes:
@@ -112,7 +110,7 @@ def _keepers(shapes: Shapes, areals: ArealMap, outlines: Sequence[Ints]) -> dict
     return {number: shape for number, (_, shape) in sorted(kept.items())}
 
 
-def _same(shape: Shape, outline: Ints) -> bool:
+def _same(shape: Shape, outline: I64) -> bool:
     """Whether a polygon has the edges of an areal."""
     if np.array_equal(shape.edges, outline):
         return True
@@ -120,7 +118,7 @@ def _same(shape: Shape, outline: Ints) -> bool:
     return np.array_equal(turned[np.lexsort((turned[:, 1], turned[:, 0]))], outline)
 
 
-def _compare(plan: ArealPlan, shapes: Shapes, shape: Shape, areals: ArealMap, outline: Ints) -> None:
+def _compare(plan: ArealPlan, shapes: Shapes, shape: Shape, areals: ArealMap, outline: I64) -> None:
     """Plan what changes of one areal."""
     number, where = shape.number, name_of(shape)
     record = areals.records[number]
@@ -146,7 +144,7 @@ def _compare(plan: ArealPlan, shapes: Shapes, shape: Shape, areals: ArealMap, ou
         plan.report.changed(where, f"logic flag {stored} becomes {plan.logic[number]}")
 
 
-def _turned(polygon: NDArray[np.float32], old: NDArray[np.float32]) -> NDArray[np.float32]:
+def _turned(polygon: F32, old: F32) -> F32:
     """A polygon that starts where the old one does, so that links keep their edges.
 
     Where all corners moved, that is the start that leaves them the nearest.
@@ -183,7 +181,7 @@ def _flag(shape: Shape) -> int:
     return round(min(shape.logic, 2.0**32 - 1))
 
 
-def _checked(shapes: Shapes, shape: Shape, areals: ArealMap, first: Ints) -> NDArray[np.float32]:
+def _checked(shapes: Shapes, shape: Shape, areals: ArealMap, first: I64) -> F32:
     """The polygon of a shape.
 
     Raises:
@@ -220,8 +218,6 @@ def require_no_overlap(old: ArealMap, new: ArealMap, before: Mapping[int, int]) 
     What two areals share along their border, no deeper than ``MATCH_DISTANCE``, does not count.
 
     Args:
-        old: the map before.
-        new: the map with the edits.
         before: each edited areal, and which of the old map it was, -1: new.
 
     Raises:
@@ -263,25 +259,25 @@ def _old_number(other: int, number: Mapping[int, int], old: ArealMap, new: Areal
     return None
 
 
-def _boxes(areals: ArealMap) -> tuple[Floats, Floats]:
+def _boxes(areals: ArealMap) -> tuple[F64, F64]:
     xy, start = areals.vertices[:, :2].astype(np.float64), areals.vertex_start[:-1]
     return np.minimum.reduceat(xy, start), np.maximum.reduceat(xy, start)
 
 
-def _perimeters(areals: ArealMap) -> Floats:
+def _perimeters(areals: ArealMap) -> F64:
     xy = areals.vertices[:, :2].astype(np.float64)
     length = np.hypot(*(xy[areals.following] - xy).T)
     return np.bincount(areals.owner, length, minlength=len(areals.records)).astype(np.float64)
 
 
-def _overlap(areals: ArealMap, one: int, other: int) -> tuple[float, Floats]:
+def _overlap(areals: ArealMap, one: int, other: int) -> tuple[float, F64]:
     """The area that two areals share, and a place in it."""
     a, b = (_triangles(areals, k) for k in (one, other))
     area, centre = shared_area(np.repeat(a, len(b), axis=0), np.tile(b, (len(a), 1, 1)))
     return float(area.sum()), centre[np.argmax(area)]
 
 
-def _triangles(areals: ArealMap, index: int) -> Floats:
+def _triangles(areals: ArealMap, index: int) -> F64:
     polygon = areals.vertices[areals.vertex_start[index] : areals.vertex_start[index + 1], :2]
     xy = polygon.astype(np.float64)
     return xy[triangulate(xy, np.array([0, len(xy)]))]
@@ -291,7 +287,6 @@ def warn_of_lost_neighbours(report: Report, old: ArealMap, new: ArealMap, remove
     """Warn of edges that had a neighbour, or lie on one, and have none now.
 
     Args:
-        old: the map before.
         new: the map with the edits; the areals that are left come first, in their order.
         removed: areals of the old map that were deleted: their neighbours are not warned of.
     """
@@ -304,7 +299,7 @@ def warn_of_lost_neighbours(report: Report, old: ArealMap, new: ArealMap, remove
     new_open = np.bincount(new.owner[~has], minlength=len(new.records))
     rows = np.flatnonzero(new_open > per_areal)
     known = {_ends(old, edge) for edge in np.flatnonzero(~had | gone).tolist()}
-    places: dict[int, Floats] = {}
+    places: dict[int, F64] = {}
     for edge in np.flatnonzero(~has).tolist():
         if _ends(new, edge) in known:
             continue
@@ -328,7 +323,7 @@ def _ends(areals: ArealMap, edge: int) -> frozenset[bytes]:
     return frozenset(areals.vertices[k].tobytes() for k in (edge, areals.following[edge]))
 
 
-def _lies_on(areals: ArealMap, edge: int, others: NDArray[np.bool_]) -> Floats | None:
+def _lies_on(areals: ArealMap, edge: int, others: Bools) -> F64 | None:
     """The middle of what an edge has in common with one of some edges of other areals. (3,)."""
     start = areals.vertices.astype(np.float64)
     end, at = start[areals.following], start[edge]

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ConversionError
 from ..formats.areal_map import AREAL_DTYPE, AREAL_LINK_DTYPE, AREALS, CELL_LIMIT, CELLS, ArealMap, require_areal
-from ..numeric.arrays import Bools, Floats, Ints, near_pairs
+from ..numeric.arrays import F32, F64, I64, Bools, Records, near_pairs
 from ..numeric.polygons import cells_under
 from ..scene.landscape import anchor_inside, link_targets, signed_areas
 from .areal_polygons import inner_point, refused, require_polygon, vertices_of
@@ -57,7 +57,7 @@ def replace_polygons(areals: ArealMap, polygons: Mapping[int, ArrayLike]) -> Are
             area, clockwise, edges that cross); another vertex count for an areal with polys;
             a cell would list more than 1,023 areals.
     """
-    changed: dict[int, NDArray[np.float32]] = {}
+    changed: dict[int, F32] = {}
     for index, value in polygons.items():
         require_areal(areals, index)
         polygon = vertices_of(areals, index, value)
@@ -67,8 +67,8 @@ def replace_polygons(areals: ArealMap, polygons: Mapping[int, ArrayLike]) -> Are
     if not changed:
         return replace(areals)
     records = areals.records.copy()
-    corners: list[NDArray[np.float32]] = []
-    links: list[NDArray[np.void]] = []
+    corners: list[F32] = []
+    links: list[Records] = []
     for index in range(len(records)):
         before = _own(areals, areals.vertices, index)
         polygon = changed.get(index, before)
@@ -208,7 +208,6 @@ def edit_areals(
     """Return the map with many edits at once; cells that no edit concerns keep their lists.
 
     Args:
-        removed: areals to remove.
         polygons: areal -> (n, 3), as of :func:`replace_polygons`; none of the removed.
         added: areals to add, after all others.
 
@@ -274,18 +273,17 @@ def _own(areals: ArealMap, array: NDArray[_Kind], index: int) -> NDArray[_Kind]:
     return array[areals.vertex_start[index] : areals.vertex_start[index + 1]]
 
 
-def _no_links(count: int) -> NDArray[np.void]:
+def _no_links(count: int) -> Records:
     return np.full(count, -1, AREAL_LINK_DTYPE)
 
 
 # ------------------------------------------------------------------ what follows an edit
 
 
-def _finished(old: ArealMap, new: ArealMap, edited: Ints) -> ArealMap:
+def _finished(old: ArealMap, new: ArealMap, edited: I64) -> ArealMap:
     """Return the map with all that follows from new vertices of the edited areals.
 
     Args:
-        old: the map before.
         new: the map with the new vertices and the links as they were; cells as in ``old``.
         edited: (K,) ascending indices into ``new``.
     """
@@ -310,7 +308,7 @@ def _require_finite(areals: ArealMap) -> None:
         raise refused(areals, row, "vertex is not a finite number", value="inf or NaN", expected="finite")
 
 
-def _relinked(areals: ArealMap, edited: Ints) -> NDArray[np.void]:
+def _relinked(areals: ArealMap, edited: I64) -> Records:
     """Return the links after an edit, by the rules of the module's docstring."""
     links, owner, count = areals.links.copy(), areals.owner, len(areals.records)
     is_edited = np.zeros(count, np.bool_)
@@ -327,7 +325,7 @@ def _relinked(areals: ArealMap, edited: Ints) -> NDArray[np.void]:
     # middles of edges that match are as close as their ends; twice that leaves room for rounding
     i, j = near_pairs((a + b) / 2, 2 * MATCH_DISTANCE)
 
-    def same(p: Floats, q: Floats) -> Bools:
+    def same(p: F64, q: F64) -> Bools:
         return np.asarray((np.abs(p - q) <= MATCH_DISTANCE).all(1))
 
     opposite = same(a[i], b[j]) & same(b[i], a[j])
@@ -360,7 +358,7 @@ def _relinked(areals: ArealMap, edited: Ints) -> NDArray[np.void]:
 # ------------------------------------------------------------------ cells
 
 
-def _with_cells(old: ArealMap, new: ArealMap, edited: Ints, ids: Ints) -> ArealMap:
+def _with_cells(old: ArealMap, new: ArealMap, edited: I64, ids: I64) -> ArealMap:
     """The new map with the cells that follow from its polygons.
 
     Args:

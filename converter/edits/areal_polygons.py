@@ -12,12 +12,12 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..errors import ConversionError, plural, printable
 from ..formats.areal_map import AREALS, ArealMap
 from ..formats.names import without_number
-from ..numeric.arrays import Floats, Ints
+from ..numeric.arrays import F32, F64, I64
 from ..numeric.surfaces import position_ids
 from ..scene.landscape import points_inside
 from ..scene.scene import ImportedNode, ImportedScene, Part, Scene
@@ -32,7 +32,7 @@ _LINES = (1 / 2, 1 / 4, 3 / 4, 1 / 8, 3 / 8, 5 / 8, 7 / 8, 1 / 16, 15 / 16)
 _AT_ONCE = 1 << 20
 
 
-def vertices_of(areals: ArealMap, row: int, value: ArrayLike) -> NDArray[np.float32]:
+def vertices_of(areals: ArealMap, row: int, value: ArrayLike) -> F32:
     """Return (n, 3) float32 vertices.
 
     Raises:
@@ -45,7 +45,7 @@ def vertices_of(areals: ArealMap, row: int, value: ArrayLike) -> NDArray[np.floa
     return polygon
 
 
-def require_polygon(areals: ArealMap, row: int, polygon: NDArray[np.float32]) -> None:
+def require_polygon(areals: ArealMap, row: int, polygon: F32) -> None:
     """Refuse what is not a simple, counter-clockwise polygon with an area. (n, 3) float32."""
     if len(polygon) < 3:
         raise refused(areals, row, "polygon has too few vertices", value=len(polygon), expected="at least 3")
@@ -74,7 +74,7 @@ def refused(areals: ArealMap, row: int, problem: str, *, value: object, expected
     return ConversionError(problem, file=label, table=AREALS, row=row, value=value, expected=expected)
 
 
-def crossing_edges(xy: Floats) -> tuple[int, int] | None:
+def crossing_edges(xy: F64) -> tuple[int, int] | None:
     """Return two edges of a polygon that cross in a point inside both; touching does not count.
 
     (n, 2) float64.
@@ -82,7 +82,7 @@ def crossing_edges(xy: Floats) -> tuple[int, int] | None:
     following = np.roll(xy, -1, 0)
     along = following - xy
 
-    def sides(edges: Ints, points: Floats) -> Floats:
+    def sides(edges: I64, points: F64) -> F64:
         across = points[None] - xy[edges, None]
         cross = along[edges, None, 0] * across[..., 1] - along[edges, None, 1] * across[..., 0]
         return np.sign(cross)
@@ -97,7 +97,7 @@ def crossing_edges(xy: Floats) -> tuple[int, int] | None:
     return None
 
 
-def inner_point(xy: Floats) -> NDArray[np.float32] | None:
+def inner_point(xy: F64) -> F32 | None:
     """Return a place inside a polygon, exact in float32; ``None`` where there is no room.
 
     Its centroid if that is inside, else the middle of the longest span inside on the horizontal
@@ -105,7 +105,7 @@ def inner_point(xy: Floats) -> NDArray[np.float32] | None:
     """
     start = np.array([0, len(xy)])
 
-    def inside(place: Floats) -> NDArray[np.float32] | None:
+    def inside(place: F64) -> F32 | None:
         with np.errstate(over="ignore", invalid="ignore"):
             rounded = place.astype(np.float32)
         hit = points_inside(xy, start, rounded[None].astype(np.float64), np.zeros(1, np.int64))
@@ -157,8 +157,8 @@ class Shape:
     number: int
     class_id: int
     logic: float | None
-    corners: Ints
-    edges: Ints
+    corners: I64
+    edges: I64
     area: float
 
 
@@ -173,8 +173,8 @@ class Shapes:
     """
 
     shapes: list[Shape]
-    positions: NDArray[np.float32]
-    stored: Ints
+    positions: F32
+    stored: I64
 
 
 def class_of(name: str, extras: object) -> int:
@@ -235,13 +235,13 @@ def mixed_face(edited: ImportedScene) -> str | None:
     return _place(points[np.argmax(mixed), 0]) if mixed.any() else None
 
 
-def _numbers(edited: ImportedScene, vertex: Ints) -> NDArray[np.float64]:
+def _numbers(edited: ImportedScene, vertex: I64) -> F64:
     """The numbers of areals at some vertices; Blender blurs them where it cuts edges."""
     assert edited.streams.areal is not None
     return np.rint(edited.streams.areal[vertex].astype(np.float64) * PARTS) / PARTS
 
 
-def _triangles(edited: ImportedScene, *, classes: bool = True) -> tuple[NDArray[np.float32], Ints, Ints]:
+def _triangles(edited: ImportedScene, *, classes: bool = True) -> tuple[F32, I64, I64]:
     """Positions, (T, 3, 3), and vertices, (T, 3), of all triangles, and the class of each."""
     scene = Scene(edited.name, edited.streams, meshes=edited.meshes)
     world = world_matrices(edited.nodes)
@@ -269,7 +269,7 @@ def _triangles(edited: ImportedScene, *, classes: bool = True) -> tuple[NDArray[
     return joined.positions, joined.vertex, np.concatenate(class_ids)
 
 
-def _require_class(node: ImportedNode, class_ids: Ints) -> None:
+def _require_class(node: ImportedNode, class_ids: I64) -> None:
     if (class_ids < 0).any():
         count = int(np.count_nonzero(class_ids < 0))
         raise ConversionError(
@@ -280,7 +280,7 @@ def _require_class(node: ImportedNode, class_ids: Ints) -> None:
         )
 
 
-def _pieces(corners: Ints, numbers: NDArray[np.float64], class_ids: Ints) -> Ints:
+def _pieces(corners: I64, numbers: F64, class_ids: I64) -> I64:
     """Number the polygons: triangles of one number and class that share edges. (T,)."""
     count = len(corners)
     start, end = corners.reshape(-1), corners[:, [1, 2, 0]].reshape(-1)
@@ -303,13 +303,13 @@ def _pieces(corners: Ints, numbers: NDArray[np.float64], class_ids: Ints) -> Int
     return label
 
 
-def _outline(corners: Ints) -> Ints:
+def _outline(corners: I64) -> I64:
     """Edges that the triangles of a polygon do not share, each as often as it is left over."""
     edges = np.stack([corners, corners[:, [1, 2, 0]]], axis=2).reshape(-1, 2)
     return left_over(edges)
 
 
-def left_over(edges: Ints) -> Ints:
+def left_over(edges: I64) -> I64:
     """Return edges without those that another one runs back, sorted. (E, 2) -> (B, 2)."""
     edges = edges[edges[:, 0] != edges[:, 1]]
     if not len(edges):
@@ -322,7 +322,7 @@ def left_over(edges: Ints) -> Ints:
     return np.asarray(out[np.lexsort((out[:, 1], out[:, 0]))], np.int64)
 
 
-def stored_outlines(areals: ArealMap, ids: Ints) -> list[Ints]:
+def stored_outlines(areals: ArealMap, ids: I64) -> list[I64]:
     """Return the edges of every stored areal as :class:`Shape` has them.
 
     Args:
@@ -332,12 +332,10 @@ def stored_outlines(areals: ArealMap, ids: Ints) -> list[Ints]:
     return [left_over(part) for part in np.split(edges, areals.vertex_start[1:-1])]
 
 
-def polygon_of(shapes: Shapes, shape: Shape, first: Ints) -> NDArray[np.float32]:
+def polygon_of(shapes: Shapes, shape: Shape, first: I64) -> F32:
     """Return the corners of a polygon in order, counter-clockwise, (n, 3).
 
     Args:
-        shapes: where it is.
-        shape: the polygon.
         first: position numbers; it starts at the first of them that it has, as the stored one.
 
     Raises:
@@ -373,7 +371,7 @@ def name_of(shape: Shape) -> str:
     return f"areal {shape.number}" if shape.number >= 0 else f"new areal of class {shape.class_id}"
 
 
-def _logic(stream: NDArray[np.float32] | None, vertex: Ints, place: NDArray[np.float32]) -> float | None:
+def _logic(stream: F32 | None, vertex: I64, place: F32) -> float | None:
     """The logic flag that the corners of a polygon state, ``None`` where none does."""
     if stream is None:
         return None
@@ -388,5 +386,5 @@ def _logic(stream: NDArray[np.float32] | None, vertex: Ints, place: NDArray[np.f
     return float(values[0]) if len(values) else None
 
 
-def _place(point: NDArray[np.float32]) -> str:
+def _place(point: F32) -> str:
     return "({})".format(", ".join(f"{value:g}" for value in point.tolist()))

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, few, plural, printable
 from ..findings import Report
 from ..options import ImportOptions
 from ..scene.scene import Channel, Clip, ImportedScene, Scene, Track, moves
@@ -21,8 +21,6 @@ from .poses import placed_elsewhere
 from .range_clips import with_ranges
 from .transforms import rigid_track
 
-#: How many are named; the others are counted.
-_NAMED = 5
 _ACTIONS = "export with Animation > Animation Mode: Actions"
 
 
@@ -31,7 +29,6 @@ def choose_clip(identified: Identified, stored: Scene | None, options: ImportOpt
 
     Args:
         identified: the file's scene without tracks; it gets them, and the clip's length.
-        stored: the sidecar's model, if there is one.
 
     Returns:
         What the times of the clip mean, ``None`` without a clip.
@@ -104,10 +101,8 @@ def _report_still(identified: Identified, stored: Scene | None) -> None:
                 continue
         still.append(repr(printable(one.name)))
     if still:
-        more = f" and {plural(len(still) - _NAMED, 'other')}" if len(still) > _NAMED else ""
-        listed = ", ".join(still[:_NAMED])
         imported.report.warnings.append(
-            f"{plural(len(still), 'node')} without keys that the exported clip moved: {listed}{more}; "
+            f"{plural(len(still), 'node')} without keys that the exported clip moved: {few(still)}; "
             "in the game they stand where they are in the file. What a driver or a constraint moves is one pose in a "
             "glTF: in Blender, bake it (Object > Animation > Bake Action)"
         )
@@ -223,8 +218,7 @@ def _merged(
                 node = rest[0].node
                 _report_second(imported, clip, owner.get(node, chosen), node)
     if left and merge != "part":
-        shown = ", ".join(repr(printable(clip.name)) for clip in left[:5])
-        shown += f" and {plural(len(left) - 5, 'other')}" if len(left) > 5 else ""
+        shown = few([repr(printable(clip.name)) for clip in left])
         imported.report.concerns([clip.name for clip in left], "clip")
         imported.report.skipped(
             f"animation{'s' if len(left) > 1 else ''} {shown}",
@@ -233,8 +227,7 @@ def _merged(
             "--clip NAME takes another",
         )
     if len(names) > 1:
-        shown = ", ".join(repr(printable(name)) for name in names[:5])
-        shown += f" and {plural(len(names) - 5, 'other')}" if len(names) > 5 else ""
+        shown = few([repr(printable(name)) for name in names])
         imported.report.warnings.append(
             f"{plural(len(names), 'animation')} of different nodes are read as one clip: {shown} "
             "(--clip NAME reads one alone)"

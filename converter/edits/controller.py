@@ -21,10 +21,10 @@ from ..formats.controller import (
     point_references,
     with_nodes,
 )
-from ..numeric.arrays import Bools
+from ..numeric.arrays import F64, Bools
 from ..scene.controller import PlayedRange, played_ranges, strides_of
 from ..scene.extras import FileInfo
-from ..scene.scene import F64, Channel, Scene, evaluate
+from ..scene.scene import Channel, Scene, evaluate
 from .nodes import POSE_NOISE, model_size
 from .poses import same_rotations
 
@@ -110,7 +110,9 @@ def clip_warnings(named: NamedController, stored: Scene, edited: Scene, changed:
     yield from _late_warnings(named, last, stored.frame_count - 1)
     changed = changed[changed <= last]
     if len(changed) and (text := _both([_plays(frames, changed) for frames in (pairs, ends)])):
-        shown = [played.name for played in ranges if _plays(_frames(played), changed)[0]]
+        shown = [
+            played.name for played in ranges if _plays(np.array([[played.range.first, played.range.last]]), changed)[0]
+        ]
         of = f" (range{'s' if len(shown) > 1 else ''} {', '.join(shown)})" if shown else ""
         first, end = changed.min(), changed.max()
         what = f"frame {first:g} was" if first == end else f"frames {first:g}..{end:g} were"
@@ -132,10 +134,6 @@ def _late_warnings(named: NamedController, last: int, before: int | None) -> Ite
     if text := _both(late):
         was = "" if before is None else f", it ended at {before}"
         yield (f"{named.name}: clip ends at frame {last}{was}: {text} name later frames and freeze on the last pose")
-
-
-def _frames(played: PlayedRange) -> F64:
-    return np.array([[played.range.first, played.range.last]])
 
 
 def _ends_after(frames: F64, last: int) -> Bools:
@@ -183,7 +181,6 @@ def changed_frames(before: Scene, after: Scene, node_of: Mapping[int, int], turn
 
     Args:
         node_of: node before -> node after.
-        turn_noise: how far rotations drift.
     """
     frames = np.arange(min(before.frame_count, after.frame_count), dtype=np.float64)
     differ, noise = np.zeros(len(frames), np.bool_), POSE_NOISE * model_size(before)

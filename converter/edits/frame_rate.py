@@ -12,16 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import ConversionError
-from ..numeric.arrays import NONE16
+from ..numeric.arrays import F64, NONE16, Bools
 from ..scene.scene import Channel, Scene, Track, evaluate
 from .nodes import POSE_NOISE, ROTATION_NOISE
 from .poses import collapsed, same_rotations
 
-F64 = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+Mask = Bools
 
 DEFAULT_FPS = 24.0
 #: Rates that editors sample at; frames per second.
@@ -142,8 +140,6 @@ class FrameRate:
         """Return what the times mean.
 
         Args:
-            given: the rate that the user wants.
-            stated: the rate that the file states.
             length: frames of the clip, as the file states.
         """
         reason = "as the file states" if stated else "the default"
@@ -294,9 +290,6 @@ class FrameRate:
 
         Where the file holds samples between frames, or lacks the beginning, frames of which it
         shows no change are those of the stored clip.
-
-        Args:
-            length: frames of the clip, as the file states.
 
         Raises:
             ConversionError: more frames, or more animated ones, than a model can have.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..errors import plural, printable
+from ..errors import few, printable
 from ..formats.gltf import FilePicture, Surface
 from ..formats.library import MATERIALS, LibraryEntry, entry_key
 from ..formats.names import known_name
@@ -40,7 +40,6 @@ def settle_pairs(
 
     Args:
         found: what came of the comparison; changed in place.
-        surfaces: what the file's materials show.
         pairs: the stored materials.
         choices: per material of the file the stored ones that it may be.
         used: materials of the file that faces have.
@@ -79,11 +78,9 @@ def settle_pairs(
             ]
         elif still and first not in named:
             named.add(first)
-            names = [pair_of[k].name for k in still]
-            more = f" and {plural(len(names) - _NAMED, 'other')}" if len(names) > _NAMED else ""
             found.report.warnings.append(
                 f"material {printable(pair.name)!r}: {printable(first)} changes everywhere, and the file shows it "
-                f"as it was in {printable(', '.join(names[:_NAMED]))}{more}"
+                f"as it was in {few([printable(pair_of[k].name) for k in still], _NAMED)}"
             )
     return changed
 

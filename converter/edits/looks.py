@@ -1,4 +1,4 @@
-"""Compare what materials show with what they showed when they were exported.
+"""Compare what materials show with what they showed when they were exported; give a model materials of its own.
 
 Colours and pictures are the game's, in ``Material.lib`` and ``Textures.lib``: what these can hold
 becomes edits of their entries, each other difference is reported. Measured with Blender 4.2, 5.0
@@ -16,12 +16,13 @@ from ..findings import Report
 from ..formats.gltf import FilePicture, ShownPicture, Surface, is_image, pixel_digest, same_picture
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, NewPicture, entry_key, first_phase
 from ..formats.material import MaterialKind
-from ..formats.names import encode_name
+from ..formats.names import decode_text, encode_name
+from ..formats.nres import NAME_SIZE
 from ..numeric.quantize import to_bytes, to_linear
-from .coordinates import cell_of
-from .material_rows import Created
+from .material_rows import Created, WearEdit
 from .materials import without_loss
 from .new_materials import LIGHT_FOLLOWS, NO_SUCH_VALUE, NewMaterial, new_material, picture_of, unchosen
+from .transforms import cell_of
 
 #: Of numbers that no entry stores.
 _NOISE = 1e-3
@@ -89,12 +90,10 @@ def compare_surfaces(
     """Return every difference of the materials of a file.
 
     Args:
-        names: of the file's materials.
         edited: what they show.
         shown: what the stored materials showed.
         choices: per material of the file the stored ones that it may be.
         used: materials of the file that faces have.
-        entries: what of the game's libraries the stored materials showed.
         created: materials of the file whose names the ``.wea`` did not have.
         rows: per stored material its name in the ``.wea``; empty: it has none.
     """
@@ -126,8 +125,11 @@ def compare_surfaces(
         if fresh is not None and not old[i] and fresh.origin is not None:
             out.new.append(_copy(fresh, shown, known, rows))
             continue
+        # without extras, a material that shows another picture is not the one that its faces had
         if fresh is not None and (
-            not old[i] or fresh.name.casefold() in several or _is_another(fresh, edited[i], shown[old[i][0]])
+            not old[i]
+            or fresh.name.casefold() in several
+            or (not fresh.stated and _differ(edited[i].picture, shown[old[i][0]].picture))
         ):
             where = f"material {printable(names[i])!r}"
             out.new.append(new_material(fresh.name, where, edited[i], known.pictures))
@@ -169,11 +171,6 @@ def _of_several(created: Mapping[int, Created], rows: Sequence[str]) -> set[str]
             name = rows[k] if k < len(rows) else ""
             origins.setdefault(one.name.casefold(), set()).add(name)
     return {name for name, group in origins.items() if len(group) > 1}
-
-
-def _is_another(created: Created, edited: Surface[FilePicture], shown: Surface[ShownPicture]) -> bool:
-    """Whether a material that no extras explain is not the one that its faces had."""
-    return not created.stated and _differ(edited.picture, shown.picture)
 
 
 @dataclass(frozen=True)
@@ -375,7 +372,7 @@ class _Comparison:
                 self._edit_material(what, "picture", made.digest.encode(), made)
 
     def _cell(self, new: Surface[FilePicture], old: Surface[ShownPicture]) -> None:
-        """Compare the rectangle of the picture; other transforms are in the coordinates (``edits.coordinates``)."""
+        """Compare the rectangle of the picture; other transforms are in the coordinates (``edits.transforms``)."""
         if new.transform.near(old.transform):
             return
         cell = cell_of(new.transform, old.picture, self._known.entries.values())
@@ -427,3 +424,70 @@ def _text(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     return printable(str(value))
+
+
+def own_materials(
+    found: SurfaceEdits,
+    wear: WearEdit,
+    *,
+    model: str,
+    names: Sequence[str],
+    rows: Sequence[int],
+    shown: Sequence[Surface[ShownPicture]],
+    entries: Sequence[LibraryEntry],
+    file: str = ".wea",
+) -> None:
+    """Turn edits of the game's entries into new materials, and name these in the ``.wea``.
+
+    Materials of one row that contradict each other stay edits, which are then reported.
+
+    Args:
+        found: what materials show otherwise; its edits become new materials.
+        wear: what changes of the ``.wea``; it gets their names.
+        model: the model's name, which theirs end with.
+        names: of the ``.wea`` by row.
+        rows: per stored material its row.
+    """
+    known = {entry.key: entry for entry in entries}
+    groups: dict[int, list[int]] = {}
+    for i, k in found.origins.items():
+        if rows[k] < len(names) and rows[k] not in wear.names:
+            groups.setdefault(rows[k], []).append(i)
+    for row, group in groups.items():
+        edits = [edit for i in group for edit in found.library[i]]
+        base = known.get(entry_key(MATERIALS, shown[found.origins[group[0]]].definition))
+        if base is None or not _agree(edits):
+            continue
+        values: dict[str, bytes] = {}
+        picture = None
+        for edit in edits:
+            if edit.entry.library == TEXTURES:
+                assert edit.rgba is not None
+                digest = edit.values["pixels"]
+                picture = NewPicture(edit.entry.name, digest.decode(), edit.rgba)
+                values["picture"] = digest
+            else:
+                picture = edit.picture or picture
+                values |= edit.values
+        name = own_name(names[row], model)
+        what = ", ".join(dict.fromkeys(edit.what for edit in edits))
+        where = edits[0].where
+        found.new.append(NewMaterial(name, where, what, base.name, base, values, picture, certain=True))
+        wear.names[row] = name
+        wear.new_materials.append((name, names[row]))
+        text = f"{printable(names[row])!r} became {printable(name)!r}, a copy for this model"
+        wear.report.changed(f"row {row} of the {file}", text)
+        for i in group:
+            del found.library[i]
+
+
+def own_name(name: str, model: str) -> str:
+    """Return the name of a model's own copy of a material, as long as an entry's may be."""
+    tail = encode_name(f"_{model}")[: NAME_SIZE // 2]
+    return decode_text(encode_name(name)[: NAME_SIZE - 1 - len(tail)] + tail)
+
+
+def _agree(edits: Sequence[LibraryEdit]) -> bool:
+    values: dict[tuple[tuple[str, str], str], bytes] = {}
+    pairs = ((edit.entry.key, name, value) for edit in edits for name, value in edit.values.items())
+    return all(values.setdefault((key, name), value) == value for key, name, value in pairs)

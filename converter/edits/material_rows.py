@@ -24,7 +24,7 @@ from ..formats.terrain import NO_MATERIAL
 from ..formats.wear import is_material_name
 from ..scene.dialect import Dialect, last_row
 from ..scene.landscape import TerrainScene
-from ..scene.scene import ImportedScene, Material, Mesh, Scene
+from ..scene.scene import ImportedScene, Mesh, Scene
 from .materials import listed, origins_by_faces, row_title, rows_by_name, stated_row
 from .new_materials import NewMaterial
 from .nodes import Identified
@@ -72,7 +72,6 @@ def settle_materials(
 
     Args:
         identified: the file's scene; its materials and primitives are changed in place.
-        stored: the sidecar's model.
         wear: material names by row; empty: there is no ``.wea``, and a new one must name them all.
         locked: why the ``.wea`` cannot be changed, if so.
 
@@ -196,16 +195,13 @@ class _ModelRows(_Settlement):
             row = {known.casefold(): k for known, k in self.known.items()}.get(name.casefold())
         if row is None:
             return False
-        if own is not None and row == self._raw_row(material):
+        raw_row = material.w4 & 0xFF if self.dialect is Dialect.RETAIL else material.w2
+        if own is not None and row == raw_row:
             row = own  # somebody edited the custom property
         elif own is not None or name not in {old.name for old in self.stored.materials}:
             self.materials[i] = material._replace(row=row)
         self.row[i] = row
         return True
-
-    def _raw_row(self, material: Material) -> int:
-        """The row in the batch words of a material's extras."""
-        return material.w4 & 0xFF if self.dialect is Dialect.RETAIL else material.w2
 
     def _why_not(self, i: int) -> str:
         """Why a name cannot be written, if so."""
@@ -329,7 +325,6 @@ def settle_terrain_materials(
 
     Args:
         edited: the file; ``material_extras`` get the rows, in place.
-        scene: the stored terrain.
         wear, micro: names by row of ``Land1.wea`` and ``Land2.wea``.
         locked: why they cannot be changed, if so.
 

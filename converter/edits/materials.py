@@ -14,12 +14,12 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import needed_for, plural, printable
 from ..findings import NotApplied
 from ..formats.gltf import FilePicture, ShownPicture, Surface, same_picture
 from ..formats.names import known_name
+from ..numeric.arrays import I64, Bools
 from ..scene.scene import Scene
 from .nodes import Identified
 from .triangles import Match, TriangleList, match, triangle_list
@@ -54,7 +54,7 @@ def same_materials(edited: Scene, stored: Scene) -> list[set[int]]:
     return same_stored(given, ((material.key, material.name) for material in stored.materials))
 
 
-def material_votes(lists: Iterable[tuple[TriangleList, Match]], edited: Scene, stored: Scene) -> NDArray[np.int64]:
+def material_votes(lists: Iterable[tuple[TriangleList, Match]], edited: Scene, stored: Scene) -> I64:
     """Count the triangles that had a stored material and have one of the file.
 
     Args:
@@ -75,11 +75,6 @@ def material_votes(lists: Iterable[tuple[TriangleList, Match]], edited: Scene, s
 
 def origins_by_faces(identified: Identified, stored: Scene, *, lightmap: bool) -> dict[int, tuple[int, bool]]:
     """Return the stored material that most triangles had of each material of a file.
-
-    Args:
-        identified: the file's scene.
-        stored: the sidecar's model.
-        lightmap: whether Res18 holds lightmap coordinates.
 
     Returns:
         Per material the stored one, and whether all triangles of either have the other: that is certain.
@@ -133,7 +128,7 @@ def resolve_same_names(
             choices[i] = {k}
 
 
-def _most_votes(votes: NDArray[np.int64], allowed: NDArray[np.bool_], rows: list[int]) -> list[tuple[int, int]]:
+def _most_votes(votes: I64, allowed: Bools, rows: list[int]) -> list[tuple[int, int]]:
     """Assign stored materials to materials so that their triangles agree the most.
 
     Args:

@@ -7,14 +7,13 @@ from copy import copy
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import printable
 from ..formats.mission import LODE_DTYPE, ZONE_DTYPE, Clan, Mission, Route
-from ..numeric.pose import F64
+from ..numeric.arrays import F32, F64, Records
 from ..options import ImportOptions
 from ..scene.assembly import Pose, closed_sides
-from ..scene.scene import F32, ImportedScene
+from ..scene.scene import ImportedScene, nodes_above
 from .mission_objects import edit_objects
 from .placed_nodes import Asset, MissionEdit, choose_rows, mission_extras, place_of, row_of, same_position, take_typed
 
@@ -30,7 +29,6 @@ def edit_mission(
     """Return a mission with the edits of a file; what is not edited is that of the sidecar.
 
     Args:
-        stored: the mission of the sidecar.
         known: what can be placed, by its name, path or key in lower case.
         hosted: where the file was made to show objects that start in a building, by row.
         left_out: rows that it was made without.
@@ -54,10 +52,7 @@ def _report_loose(edit: MissionEdit) -> None:
     """Report components that are below no object."""
     nodes = edit.imported.nodes
     for i in edit.of_kind("component"):
-        above = nodes[i].parent
-        while above >= 0 and nodes[above].extras.get("kind") not in ("object", "unit"):
-            above = nodes[above].parent
-        if above < 0:
+        if not any(nodes[k].extras.get("kind") in ("object", "unit") for k in nodes_above(nodes, i)):
             edit.report.skipped(
                 f"node {printable(nodes[i].name)!r}",
                 "is below no object",
@@ -97,9 +92,6 @@ def edit_markers(edit: MissionEdit) -> None:
     """Apply what a file changes of routes, zones and lodes.
 
     Where a file has none of them they are kept: an editor may have left their scenes out.
-
-    Args:
-        edit: the file and the mission. Its mission and its reports change.
     """
     stored = edit.stored
     there = {kind: edit.of_kind(kind) for kind in ("route", "zone", "lode")}
@@ -258,7 +250,7 @@ def _aligned(points: F32, stored: F32) -> F32:
 
 def _kept_rows(
     edit: MissionEdit,
-    stored: NDArray[np.void],
+    stored: Records,
     item_of_row: dict[int, int],
     title: Callable[[int], str],
     set_record: Callable[[MissionEdit, np.void, int, str], str],

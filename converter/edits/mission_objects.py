@@ -10,9 +10,11 @@ import numpy as np
 from ..errors import ConversionError, printable
 from ..formats.mission import FLOAT, NO_ID, PlacedObject, Property, new_object_record, word_of
 from ..formats.names import stem, without_number
-from ..numeric.pose import F64, multiply, rotation_matrix
+from ..numeric.arrays import F64
+from ..numeric.pose import multiply, rotation_matrix
 from ..scene.assembly import Pose, object_label, property_labels, property_values, stored_pose
 from ..scene.extras import NodeExtras
+from ..scene.scene import nodes_above
 from .materials import listed
 from .placed_nodes import (
     TURN_NOISE,
@@ -125,10 +127,7 @@ class _Objects:
         return around
 
     def _below_object(self, item: int) -> bool:
-        above = self.nodes[item].parent
-        while above >= 0 and self.nodes[above].extras.get("kind") != "object":
-            above = self.nodes[above].parent
-        return above >= 0
+        return any(self.nodes[k].extras.get("kind") == "object" for k in nodes_above(self.nodes, item))
 
     def _shown(self, row: int) -> Pose:
         """Where the export showed a stored object."""
@@ -280,7 +279,6 @@ class _Objects:
         Args:
             placed: the object. Changed in place.
             world: (4, 4) of its node.
-            shown: where the export put it.
             new: write all of it, and report only what cannot be.
         """
         place, what = place_of(world), []

@@ -2,24 +2,377 @@
 
 The unit of change is the slot for geometry, the node for poses, tracks and names, the model for
 the header (docs/reference/model.md, What the writer does).
-
-Find what a model had, by what its glTF says, that a rebuild without its sidecar loses.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural, printable
-from ..findings import NotApplied
-from ..numeric.quantize import colour_of_row
+from ..findings import Report
 from ..options import ImportOptions
-from ..scene.scene import ImportedScene, Node, Scene
-from .materials import same_materials
-from .new_materials import HARMLESS
+from ..scene.dialect import cell_title, part_key
+from ..scene.scene import Node, Part, Scene
+from .materials import resolve_same_names, same_materials
+from .node_roles import StoredMeshes
 from .nodes import Identified
-from .plan import Plan, compare_parts
 from .poses import PoseChanges
+from .triangles import Match, TriangleList, is_degenerate, keep_normals, match, triangle_list
+
+#: Stored node, LOD, group.
+Cell = tuple[int, int, int]
+
+
+@dataclass(eq=False)
+class PartPlan:
+    """One part of the file and its part in the sidecar.
+
+    Attributes:
+        part: in the identified scene.
+        slot: the stored slot it had, ``None`` for a new part.
+        triangles: its triangles; not read for parts that are unchanged.
+        match: how they meet the stored ones.
+        stored: the stored ones.
+        cell: where it is in the stored model; ``None``: in a new node.
+        source: the cell that it was in, or is a copy of; ``None``: ``cell``, or it is new.
+        copied: a part of the file is still where it was.
+        placed: how it was placed where its object was left and its node was not.
+    """
+
+    part: Part
+    slot: int | None = None
+    triangles: TriangleList | None = None
+    match: Match | None = None
+    stored: TriangleList | None = None
+    cell: Cell | None = None
+    source: Cell | None = None
+    copied: bool = False
+    placed: str = ""
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether every triangle is as it was."""
+        return self.match is not None and self.match.unchanged
+
+
+@dataclass
+class Plan:
+    """What to keep and what to rebuild.
+
+    Attributes:
+        poses: nodes that need a new key run.
+        names, flags, labels, parents: nodes of which that changed.
+        parts: every part of the file.
+        kept_parts: cells (stored node, lod, group) that the file does not show and that stay.
+        deleted_parts: cells (stored node, lod, group) that are gone.
+        replaced_parts: cells (stored node, lod, group) that show another stored part, and whose
+            own no cell shows any more.
+        deleted_nodes: stored nodes that are gone.
+        materials: per material of the file the stored ones that it may be.
+    """
+
+    identified: Identified
+    poses: set[int] = field(default_factory=set)
+    names: set[int] = field(default_factory=set)
+    flags: set[int] = field(default_factory=set)
+    labels: set[int] = field(default_factory=set)
+    parents: set[int] = field(default_factory=set)
+    parts: list[PartPlan] = field(default_factory=list)
+    kept_parts: list[Cell] = field(default_factory=list)
+    deleted_parts: list[Cell] = field(default_factory=list)
+    replaced_parts: list[Cell] = field(default_factory=list)
+    deleted_nodes: list[int] = field(default_factory=list)
+    materials: list[set[int]] = field(default_factory=list)
+
+    @property
+    def report(self) -> Report:
+        """What the import says; its changes are those that the rebuild applies."""
+        return self.identified.report
+
+
+#: A part that left its cell and was edited, too, still has this ratio of its triangles.
+_MOST = 0.5
+
+
+def compare_parts(plan: Plan, stored: Scene, *, lightmap: bool, only_shown: bool, options: ImportOptions) -> None:
+    """Find the changed, moved, new and missing parts of a file.
+
+    Args:
+        plan: filled in; its materials are compared already.
+        only_shown: the file was exported with nothing but the default scene.
+        options: whether missing parts are deleted, whatever else is missing.
+    """
+    _Comparison(plan, stored, lightmap).run()
+    lists = [(part.triangles, part.match) for part in plan.parts if part.triangles is not None and part.match]
+    resolve_same_names(plan.materials, plan.identified.scene, stored, lists)
+    has_flags = any(mesh.tri_flags is not None for mesh in stored.meshes)
+    for part in plan.parts:
+        if has_flags:
+            _keep_exported_flags(part, stored)
+        elif part.triangles is not None:
+            part.triangles.flags = None
+        _describe(plan, part, stored)
+    _missing_parts(plan, stored, lightmap=lightmap, only_shown=only_shown, options=options)
+
+
+class _Comparison:
+    """Find the stored part that each part of a file comes from; parts by their indices."""
+
+    def __init__(self, plan: Plan, stored: Scene, lightmap: bool) -> None:
+        self.plan, self.stored, self.lightmap = plan, stored, lightmap
+        self.scene = plan.identified.scene
+        self.known = StoredMeshes(stored)
+        self.part_of: dict[Cell, Part] = {(p.node, p.lod, p.group): p for p in stored.parts}
+        self.cells_of: dict[int, list[Cell]] = {}  # stored mesh -> its cells
+        for cell, part in self.part_of.items():
+            self.cells_of.setdefault(part.mesh, []).append(cell)
+        self.lists: dict[int, TriangleList] = {}
+        self.alike: dict[int, list[int]] | None = None  # shape key -> stored meshes
+        self.origin: dict[int, int] = {}  # part of the file -> stored mesh
+
+    def run(self) -> None:
+        """Fill the plan's parts."""
+        plan, scene = self.plan, self.scene
+        for i, part in enumerate(scene.parts):
+            k = plan.identified.stored_of.get(part.node)
+            triangles = triangle_list(scene, part, lightmap=self.lightmap)
+            cell = None if k is None else (k, part.lod, part.group)
+            why = plan.identified.reasons.get(i, "")
+            plan.parts.append(PartPlan(part, triangles=triangles, cell=cell, placed=why))
+        count = range(len(plan.parts))
+        for i in count:
+            own = self._own(i)
+            if own is not None and (same := self._match(i, own)).same_triangles:
+                self._take(i, own, same)
+        for i in count:
+            if i not in self.origin:
+                self._find_alike(i)
+        occupied = {part.cell: i for i, part in enumerate(plan.parts) if part.cell is not None}
+        for i in count:
+            if i not in self.origin:
+                self._find_edited(i, occupied)
+        self._name_sources(occupied)
+
+    def _own(self, i: int) -> int | None:
+        """The stored mesh of the cell that a part is in."""
+        cell = self.plan.parts[i].cell
+        old = None if cell is None else self.part_of.get(cell)
+        return None if old is None else old.mesh
+
+    def _hint(self, i: int) -> int | None:
+        """The stored mesh that a part's mesh was, by its extras or its name."""
+        mesh = self.known.of(self.scene.meshes[self.plan.parts[i].part.mesh])
+        return mesh if mesh in self.cells_of else None
+
+    def _list(self, mesh: int) -> TriangleList:
+        if mesh not in self.lists:
+            part = self.part_of[self.cells_of[mesh][0]]
+            triangles = triangle_list(self.stored, part, lightmap=self.lightmap)
+            flags = self.stored.meshes[mesh].tri_flags
+            triangles.flags = None if flags is None else flags.astype(np.int64)
+            self.lists[mesh] = triangles
+        return self.lists[mesh]
+
+    def _match(self, i: int, mesh: int) -> Match:
+        triangles = self.plan.parts[i].triangles
+        assert triangles is not None
+        return match(triangles, self._list(mesh), self.plan.materials)
+
+    def _take(self, i: int, mesh: int, matched: Match) -> None:
+        part = self.plan.parts[i]
+        if not self.plan.identified.imported.has_normals and part.triangles is not None:
+            keep_normals(part.triangles, self._list(mesh), matched)
+        self.origin[i], part.match = mesh, matched
+        part.slot, part.stored = self.stored.meshes[mesh].slot, self._list(mesh)
+
+    def _find_alike(self, i: int) -> None:
+        """Find a stored part of the same triangles, first by extras and name."""
+        if self.alike is None:
+            self.alike = {}
+            for mesh in self.cells_of:
+                self.alike.setdefault(_shape_key(self._list(mesh)), []).append(mesh)
+        triangles, hint = self.plan.parts[i].triangles, self._hint(i)
+        assert triangles is not None
+        meshes = self.alike.get(_shape_key(triangles), [])
+        for mesh in [*([] if hint is None else [hint]), *meshes]:
+            if (same := self._match(i, mesh)).same_triangles:
+                self._take(i, mesh, same)
+                return
+
+    def _find_edited(self, i: int, occupied: dict[Cell, int]) -> None:
+        """Find what an edited part was: the part of its cell, or one that has left its own."""
+        mesh, hint = self._own(i), self._hint(i)
+        matched = None if mesh is None else self._match(i, mesh)
+        if hint is not None and hint != mesh and self._has_left(hint, occupied):
+            other = self._match(i, hint)
+            kept, here = (0 if m is None else int((m.old_of >= 0).sum()) for m in (other, matched))
+            if kept > here and kept >= _MOST * len(other.old_of):
+                mesh, matched = hint, other
+        if mesh is not None and matched is not None:
+            self._take(i, mesh, matched)
+
+    def _has_left(self, mesh: int, occupied: dict[Cell, int]) -> bool:
+        """Whether another part is where a stored one was, or none."""
+        users = [occupied[cell] for cell in self.cells_of[mesh] if cell in occupied]
+        return all(self.origin.get(i, self._hint(i)) not in (mesh, None) for i in users)
+
+    def _name_sources(self, occupied: dict[Cell, int]) -> None:
+        """Name the cell that each moved part has left, or whose copy it is."""
+        left = {
+            mesh: [c for c in cells if self.origin.get(occupied.get(c, -1)) != mesh]
+            for mesh, cells in self.cells_of.items()
+        }
+        for i, mesh in self.origin.items():
+            if mesh != self._own(i):
+                part, free = self.plan.parts[i], left[mesh]
+                part.copied = not free
+                part.source = free.pop(0) if free else self.cells_of[mesh][0]
+
+
+def _shape_key(triangles: TriangleList) -> int:
+    """Return a number that parts of the same triangles have in common, in whatever order.
+
+    Duplicate and degenerate triangles, which Blender drops, do not count.
+    """
+    bits = (triangles.positions + np.float32(0)).view(np.uint32).astype(np.uint64)
+    corner = _scrambled(bits @ np.array([1, 1 << 20, 1 << 40], np.uint64))  # (T, 3)
+    a, b, c = corner.T
+    flat = (a == b) | (b == c) | (a == c)
+    return int(np.unique(_scrambled(corner[~flat].sum(axis=1))).sum())
+
+
+def _scrambled(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Spread 64-bit numbers evenly, modulo 2 ** 64."""
+    mixed = values * np.uint64(0x9E3779B97F4A7C15)
+    return (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+
+
+def _keep_exported_flags(part: PartPlan, stored: Scene) -> None:
+    """Take flags that were exported with an object off the triangles that came to it later."""
+    value, flags = part.part.tri_flags, None if part.triangles is None else part.triangles.flags
+    if value is None or flags is None or part.source is None or part.match is None:
+        return
+    here = (p.mesh for p in stored.parts if (p.node, p.lod, p.group) == part.cell)
+    if any(stored.meshes[mesh].common_flags == value for mesh in here):
+        flags[(part.match.old_of >= 0) & (flags == value)] = -1
+
+
+def _where_in(plan: Plan, part: PartPlan) -> str:
+    """What messages call a part of the file."""
+    scene = plan.identified.scene
+    name = scene.nodes[part.part.node].name
+    return f"part {printable(name)!r} {cell_title(part.part.lod, part.part.group, scene.dialect)}"
+
+
+def _describe(plan: Plan, part: PartPlan, stored: Scene) -> None:
+    """List what is different about a part."""
+    where = _where_in(plan, part)
+    if part.match is None or part.triangles is None or part.stored is None:
+        plan.report.changed(where, "is new")
+        return
+    if part.source is not None:
+        source = _where(plan, stored, part.source)
+        what = f"is new, a copy of {source}" if part.copied else f"was {source}"
+        plan.report.changed(where, what)
+    part.match.compare_materials(part.triangles, part.stored, plan.materials)
+    part.match.compare_flags(part.triangles, part.stored)
+    if not part.match.unchanged:
+        what = part.match.describe(len(part.stored))
+        if part.part.matrix is not None:
+            what += f", {part.placed or 'as its object was moved, turned or scaled'}"
+        plan.report.changed(where, what)
+    if part.match.colours_kept:
+        plan.report.warnings.append(
+            f"{where}: {part.match.colours_kept} triangles came back white beside coloured ones "
+            "and keep their colours (Blender writes white where the materials of an object "
+            "use vertex alpha in different ways; to paint white, leave one value below 1)"
+        )
+
+
+def _missing_parts(plan: Plan, stored: Scene, *, lightmap: bool, only_shown: bool, options: ImportOptions) -> None:
+    """Delete the parts that are missing, or keep and report them.
+
+    Scenes prove nothing: Blender writes those of hidden parts empty, and *Visible Objects* leaves
+    the parts out. So parts are missing on purpose if one outside the default scene arrived.
+    """
+    shown = plan.identified.shown
+    present = set(plan.identified.stored_of.values())
+    parts = {(p.node, p.lod, p.group): p for p in stored.parts}
+
+    def is_outside(cell: Cell) -> bool:
+        return cell[1:] != shown or stored.nodes[cell[0]].cockpit
+
+    came = {part.cell if part.source is None else part.source for part in plan.parts}
+    left = {part.source for part in plan.parts if part.source is not None and not part.copied}
+    met = {part.cell for part in plan.parts}
+    missing: list[Cell] = []
+    unseen: list[Cell] = []
+    for cell, part in parts.items():
+        if cell in met or cell in left:
+            continue
+        if cell[0] not in present:
+            plan.deleted_parts.append(cell)
+        elif only_shown and is_outside(cell):
+            plan.kept_parts.append(cell)
+            unseen.append(cell)
+        elif is_degenerate(triangle_list(stored, part, lightmap=lightmap)).all():  # Blender drops them
+            plan.kept_parts.append(cell)
+        else:
+            missing.append(cell)
+    _left_behind(plan, stored, unseen)
+    came &= parts.keys()
+    doubtful = any(map(is_outside, missing)) and not any(is_outside(c) for c in came if c)
+    for cell in missing:
+        where = _where(plan, stored, cell)
+        if doubtful and not options.allow_delete:
+            plan.kept_parts.append(cell)
+            plan.report.skipped(
+                where,
+                "is missing",
+                "no part outside the default scene is in the file: it was exported with "
+                "visible or selected objects only, or they were deleted",
+                "export everything, or delete them with --allow-delete",
+            )
+        else:
+            plan.deleted_parts.append(cell)
+            plan.report.changed(where, "is missing")
+    _replaced_parts(plan, stored)
+
+
+def _left_behind(plan: Plan, stored: Scene, unseen: list[Cell]) -> None:
+    """Report the parts that the file never had, and whose nodes were moved or scaled under them."""
+    shifted = {plan.identified.stored_of[node] for node in plan.identified.shifted}
+    cells = [cell for cell in unseen if cell[0] in shifted]
+    if cells:
+        more = f" and {plural(len(cells) - 1, 'other')}" if len(cells) > 1 else ""
+        keys = [part_key(stored.nodes[node].name, lod, group) for node, lod, group in cells]
+        plan.report.concerns(keys, "place", "turn", "triangles")
+        plan.report.skipped(
+            f"{_where(plan, stored, cells[0])}{more}",
+            "keeps its vertices, though its node was scaled or its origin was moved",
+            "the file does not have it",
+            "export every part, without --parts visible, and edit that file",
+        )
+
+
+def _where(plan: Plan, stored: Scene, cell: Cell) -> str:
+    """What messages call a stored part: after its node, as the file calls that now."""
+    now = {k: plan.identified.scene.nodes[i] for i, k in plan.identified.stored_of.items()}
+    called = now.get(cell[0], stored.nodes[cell[0]]).name
+    return f"part {printable(called)!r} {cell_title(*cell[1:], stored.dialect)}"
+
+
+def _replaced_parts(plan: Plan, stored: Scene) -> None:
+    """List the stored parts whose cells now show others, and which nothing shows any more."""
+    slot_of = {(p.node, p.lod, p.group): stored.meshes[p.mesh].slot for p in stored.parts}
+    used = {part.slot for part in plan.parts} | {slot_of[cell] for cell in plan.kept_parts}
+    for part in plan.parts:
+        if part.cell in slot_of and part.source is not None and slot_of[part.cell] not in used:
+            plan.replaced_parts.append(part.cell)
+            plan.report.changed(_where(plan, stored, part.cell), "its triangles are gone")
 
 
 def compare_model(
@@ -37,11 +390,7 @@ def compare_model(
 
     Args:
         identified: the file's scene, its nodes identified against ``stored``, its parts placed.
-        stored: decoded from the sidecar's model.
-        poses: what differs in poses.
         lightmap: whether Res18 holds lightmap coordinates.
-        has_names: whether the model has a table of node names.
-        has_labels: whether it has one of labels.
         only_shown: the file was exported with nothing but the default scene.
         options: whether whatever is missing is deleted.
 
@@ -55,14 +404,14 @@ def compare_model(
     for i, node in enumerate(scene.nodes):
         if i in stored_of:
             _node_changes(plan, i, node, stored)
+            old = stored.nodes[stored_of[i]]
+            if has_names:
+                _name_changes(plan, i, node, old)
+            if has_labels:
+                _label_changes(plan, i, node, old)
         else:
             plan.report.changed(f"node {printable(node.name)!r}", "is new")
             plan.poses.add(i)
-        old = stored.nodes[stored_of[i]] if i in stored_of else None
-        if has_names or (old is not None and node.name == old.name):
-            _name_changes(plan, i, node, old)
-        if has_labels:
-            _label_changes(plan, i, node, old)
     present = set(stored_of.values())
     plan.deleted_nodes = [k for k in range(len(stored.nodes)) if k not in present]
     if not options.allow_delete and 2 * len(plan.deleted_nodes) > len(stored.nodes):
@@ -101,75 +450,13 @@ def _node_changes(plan: Plan, i: int, node: Node, stored: Scene) -> None:
     plan.report.changed(f"node {printable(old.name)!r}", *what)
 
 
-def _name_changes(plan: Plan, i: int, node: Node, old: Node | None) -> None:
-    if old is not None and node.name != old.name:
-        what = f"renamed to {printable(node.name)!r}"
-        plan.report.changed(f"node {printable(old.name)!r}", what)
+def _name_changes(plan: Plan, i: int, node: Node, old: Node) -> None:
+    if node.name != old.name:
+        plan.report.changed(f"node {printable(old.name)!r}", f"renamed to {printable(node.name)!r}")
         plan.names.add(i)
 
 
-def _label_changes(plan: Plan, i: int, node: Node, old: Node | None) -> None:
-    if old is not None and node.label != old.label:
-        what = f"label {old.label!r} became {node.label!r}"
-        plan.report.changed(f"node {printable(old.name)!r}", what)
+def _label_changes(plan: Plan, i: int, node: Node, old: Node) -> None:
+    if node.label != old.label:
+        plan.report.changed(f"node {printable(old.name)!r}", f"label {old.label!r} became {node.label!r}")
         plan.labels.add(i)
-
-
-#: Blender rounds colours by far less.
-_COLOUR_NOISE = 1e-3
-_INSTEAD = "keep the .msh-sidecar beside the file, or give it with --sidecar PATH"
-
-
-def refuse_legacy(given: ImportedScene) -> None:
-    """Refuse a model of legacy nodes, which would become an ordinary one.
-
-    Raises:
-        ConversionError: the file says that it is one.
-    """
-    if given.info.get("legacy"):
-        raise ConversionError(
-            "is a model with legacy nodes (stride 24), which needs its sidecar to be rebuilt", hint=_INSTEAD
-        )
-
-
-def lost_without_sidecar(given: ImportedScene) -> list[NotApplied]:
-    """Return what a file shows of its model's tables that cannot be rebuilt; warn of the rest.
-
-    Args:
-        given: the file; its warnings get a line where an exporter of this project made it.
-    """
-    if "digest" in given.info or "source" in given.info:
-        given.report.warnings.append(
-            "rebuilt without the sidecar: unknown tables and words (Res15, Res17, Res20, the last "
-            "words of slots) are empty or zero now, whatever the model had"
-        )
-    paths = [node for node in given.nodes if node.extras.get("kind") == "paths"]
-    return _recoloured(given) + [
-        NotApplied(
-            where=f"interior path graph {printable(node.name)!r}",
-            what="is shown, and not in the model",
-            why="the file has its lines, not its tables (Res17)",
-            instead=_INSTEAD,
-        )
-        for node in paths
-    ]
-
-
-def _recoloured(given: ImportedScene) -> list[NotApplied]:
-    """Materials that were exported in the colour of their row, and look otherwise now."""
-    out = []
-    for material, extras, surface in zip(given.materials, given.material_extras, given.surfaces, strict=False):
-        if material.row < 0 or "material" in extras:  # foreign, or coloured by a game's library
-            continue
-        shown = (*colour_of_row(material.row), 1.0)
-        there = surface.picture is not None or surface.light is not None or {*surface.others} - {*HARMLESS}
-        more = there or any(surface.emission) or surface.alpha_mode != "OPAQUE"
-        if more or np.abs(np.array(surface.colour) - shown).max() > _COLOUR_NOISE:
-            edit = NotApplied(
-                where=f"material {printable(material.name)!r}",
-                what="has another colour, or a picture, light, alpha or extensions",
-                why="a model has but the names of its materials, and no game was at hand",
-                instead="keep the .msh-sidecar beside the file, and export with the game at hand",
-            )
-            out.append(edit)
-    return out

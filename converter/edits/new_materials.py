@@ -122,11 +122,7 @@ def texture_of_run(shown: FilePicture) -> str:
 
 
 def materials_of_model(given: ImportedScene, scene: Scene) -> list[NewMaterial]:
-    """Return the materials of a model that has no sidecar, one for each name that faces have.
-
-    Args:
-        scene: its identified scene.
-    """
+    """Return the materials of a model that has no sidecar, one for each name that faces have."""
     out: dict[str, NewMaterial] = {}
     for i in sorted(materials_in_use(scene) - {-1}):
         material = scene.materials[i]

@@ -12,21 +12,18 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural, printable
 from ..findings import Kind, Report
 from ..formats.model import NODE_COCKPIT
 from ..formats.names import known_name, without_number
+from ..numeric.arrays import F64
 from ..numeric.pose import multiply, parents_first, rotate, rotation_matrix
 from ..scene.decode import rest_pose
-from ..scene.dialect import Dialect
-from ..scene.part_names import part_name
-from ..scene.scene import ImportedNode, ImportedScene, Node, Part, Scene, Track
+from ..scene.dialect import Dialect, part_name
+from ..scene.scene import ImportedNode, ImportedScene, Node, Part, Scene, Track, nodes_above
 from .node_roles import NodeRoles, Role, StoredMeshes, owner_items
 from .transforms import frame_in, rigid_part
-
-F64 = NDArray[np.float64]
 
 #: Poses drift by this much of the model's size on their way through Blender (measured: 4e-7).
 POSE_NOISE = 2e-6
@@ -89,7 +86,6 @@ def identify(
     that are objects of their own into their frames by ``edits.poses``.
 
     Args:
-        stored: the sidecar's model, if there is one.
         shown: the cell that the default scene shows.
         dialect: of a model that is made without a stored one.
 
@@ -190,9 +186,7 @@ class _Builder:
             if i not in node_of:
                 continue
             item = items[i]
-            above = item.parent
-            while above >= 0 and above not in node_of:
-                above = items[above].parent
+            above = next((k for k in nodes_above(items, i) if k in node_of), -1)
             if above == item.parent and item.linear is None and bake.get(above) is None:
                 turned, moved = item.rotation, item.translation
                 bake[i] = None
@@ -359,10 +353,8 @@ class _Builder:
 
     def _node_above(self, i: int) -> int | None:
         """The node below which an item is, if there is one."""
-        above = self.imported.nodes[i].parent
-        while above >= 0 and above not in self.out.node_of:
-            above = self.imported.nodes[above].parent
-        return self.out.node_of.get(above)
+        node_of = self.out.node_of
+        return next((node_of[k] for k in nodes_above(self.imported.nodes, i) if k in node_of), None)
 
 
 # ------------------------------------------------------------------ hidden nodes
@@ -380,9 +372,7 @@ def hidden_items(
     hidden = [i for i, item in enumerate(items) if item.hidden]
     kept = set[int]()
     for i in (i for i in hidden if is_stored(items[i])):
-        while i >= 0:
-            kept.add(i)
-            i = items[i].parent
+        kept |= {i, *nodes_above(items, i)}
     return [i for i in hidden if i in kept], [i for i in hidden if i not in kept]
 
 

@@ -13,9 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 from ..formats.mission import Mission
-from ..numeric.pose import F64, rotation_matrix
+from ..numeric.arrays import F64
+from ..numeric.pose import rotation_matrix
 from ..scene.assembly import Pose, component_text, object_key
-from ..scene.scene import ImportedScene, require_in_range
+from ..scene.scene import ImportedScene, nodes_above, require_in_range
 from .nodes import POSE_NOISE, keep_nodes, local_matrix, world_matrices
 from .placed_nodes import TURN_NOISE, row_of, same_linear
 from .placed_scene import ShownModel
@@ -32,8 +33,6 @@ def settle_objects(imported: ImportedScene, stored: Mission, shown: Shown) -> No
 
     Args:
         imported: the file. Its nodes change.
-        stored: the mission of the sidecar.
-        shown: what the export showed.
 
     Raises:
         ConversionError: a place is out of range.
@@ -209,13 +208,11 @@ class _Roots:
 
     def _has_loose_nodes(self) -> bool:
         """Whether something of a model is below no object: an editor deleted what was above it."""
-        for i, node in enumerate(self.nodes):
-            if "node" in node.extras or self._kind(i) in ("component", "point"):
-                while i >= 0 and self._kind(i) not in ("object", "unit"):
-                    i = self.nodes[i].parent
-                if i < 0:
-                    return True
-        return False
+        return any(
+            ("node" in node.extras or self._kind(i) in ("component", "point"))
+            and not any(self._kind(k) in ("object", "unit") for k in (i, *nodes_above(self.nodes, i)))
+            for i, node in enumerate(self.nodes)
+        )
 
 
 def _root_poses(model: ShownModel) -> dict[object, Pose]:

@@ -16,7 +16,8 @@ from ..findings import Report
 from ..formats.mission import ROCK, VEGETATION, Mission, PlacedObject
 from ..formats.names import decode_text, encode_name, without_number
 from ..formats.unit import Unit
-from ..numeric.pose import F64, rotation_matrix
+from ..numeric.arrays import F64
+from ..numeric.pose import rotation_matrix
 from ..options import ImportOptions
 from ..scene.assembly import Pose, component_extras, markers, object_extras
 from ..scene.extras import NodeExtras
@@ -116,7 +117,6 @@ def exchange(placed: PlacedObject, asset: Asset, stored: Sequence[PlacedObject])
 
     Args:
         placed: the object. Changed in place.
-        asset: what it places.
         stored: objects of the mission; what other of them places is known to be of its kind.
     """
     known = any(other.reference.lower() == asset.path.lower() for other in stored)
@@ -131,7 +131,6 @@ def set_kind(edit: MissionEdit, placed: PlacedObject, where: str, extras: NodeEx
     Args:
         edit: the file and the mission.
         placed: the object. Changed in place.
-        extras: of its node.
         before: its kind as the file was made.
     """
     kind = edit.integer(where, extras, "object_kind", before, "<u4")

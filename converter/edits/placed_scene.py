@@ -15,9 +15,9 @@ import numpy as np
 from ..findings import Report
 from ..formats.control_points import ControlPoint
 from ..formats.names import without_number
-from ..numeric.pose import F64
+from ..numeric.arrays import F64
 from ..scene.extras import FileInfo, NodeExtras
-from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Material, Mesh, Node, Placed, Scene, Track
+from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Material, Node, Placed, Scene, Track
 from .frame_rate import DEFAULT_FPS
 from .nodes import PLACED_TURN_NOISE, POSE_NOISE, model_size
 from .placed_nodes import new_title
@@ -171,7 +171,6 @@ class PlacedScenes:
         Args:
             place: the node that places the model.
             items: the nodes below it that are not of another placed object.
-            model: what it places.
             is_copy: it is new: copies of assets have neither clips nor control points.
         """
         nodes, given = self.given.nodes, self.given
@@ -205,7 +204,7 @@ class PlacedScenes:
             given,
             info=info,
             nodes=own,
-            meshes=[_copied(given.meshes[number]) for number in numbers],
+            meshes=[replace(given.meshes[i], primitives=[*given.meshes[i].primitives]) for i in numbers],
             materials=[*self._own_materials(model)],
             clips=[clip for clip in clips if clip.span is None],
             ranges=[clip for clip in clips if clip.span is not None],
@@ -277,10 +276,6 @@ def _key(node: ImportedNode) -> tuple[int, int, str]:
     """What pairs the nodes of two copies: what they are, of new ones their names."""
     kind, row = _number(node.extras)
     return kind, row, node.name if kind == 2 else ""
-
-
-def _copied(mesh: Mesh) -> Mesh:
-    return replace(mesh, primitives=[*mesh.primitives])
 
 
 def _without_tail(track: Track, end: float, reach: float) -> Track:

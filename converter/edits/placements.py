@@ -10,14 +10,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import plural, printable
 from ..findings import Report
-from ..numeric.pose import F64, parents_first, rotation_matrix
+from ..numeric.arrays import F32, F64
+from ..numeric.pose import parents_first, rotation_matrix
 from ..scene.assembly import CLIPS, Pose, component_text, object_key, root_pose
 from ..scene.extras import NodeExtras
-from ..scene.scene import ImportedNode, ImportedScene, Placed
+from ..scene.scene import ImportedNode, ImportedScene, Placed, nodes_above
 from .nodes import local_matrix
 from .placed_nodes import same_linear, same_position
 from .placed_scene import Copies, PlacedScenes, ShownModel
@@ -55,10 +55,10 @@ class Shown:
 
     inside: Mapping[str, str]
     models: Mapping[str, ShownModel]
-    ground: NDArray[np.float32] | None = None
+    ground: F32 | None = None
 
     @property
-    def positions(self) -> NDArray[np.float32]:
+    def positions(self) -> F32:
         """All vertices that are shown, and more. (V, 3)."""
         models = {id(model): model.scene.streams.positions for model in self.models.values()}
         ground = [] if self.ground is None else [self.ground]
@@ -83,7 +83,6 @@ class Placements:
 
         Args:
             world: (n, 4, 4) places of its nodes.
-            shown: what the export showed.
             new: nodes of new objects and components, below which nothing may be.
             exchanged: nodes that place another thing than what is still shown below them, and the key
                 of that; of a new one, empty.
@@ -157,12 +156,8 @@ class Placements:
 
     def _above(self, i: int) -> int | None:
         """The nearest object or component above a node; ``None``: there is none."""
-        above = self.given.nodes[i].parent
-        while above >= 0:
-            if above in self.new or self.given.nodes[above].extras.get("kind") in PLACES:
-                return above
-            above = self.given.nodes[above].parent
-        return None
+        nodes = self.given.nodes
+        return next((k for k in nodes_above(nodes, i) if k in self.new or nodes[k].extras.get("kind") in PLACES), None)
 
     def _top(self, i: int) -> int:
         """The highest node above one that is not around, or of, something that is placed."""

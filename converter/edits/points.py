@@ -7,22 +7,21 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import ConversionError, printable
 from ..findings import Report
 from ..formats.control_points import MAX_PLACE, ControlPoint, ControlPoints
 from ..formats.names import decode_text, encode_name, without_number
 from ..formats.tables import NAME_DTYPE
+from ..numeric.arrays import F32, F64
 from ..numeric.pose import rotation_matrix
 from ..options import ImportOptions
 from ..scene.decode import is_point, length_of, name_of, rest_pose
-from ..scene.part_names import node_of_part
+from ..scene.dialect import node_of_part
 from ..scene.scene import ImportedNode, Node
 from .controller import NamedController
 from .nodes import POSE_NOISE, Identified, world_matrices
 
-F64 = NDArray[np.float64]
 #: What turning a direction to a rotation and back, and an editor, round of it, relative.
 _TURN_NOISE = 1e-5
 
@@ -39,8 +38,8 @@ class PointEdit(NamedTuple):
     row: int | None
     node: int
     name: bytes | None = None
-    position: NDArray[np.float32] | None = None
-    direction: NDArray[np.float32] | None = None
+    position: F32 | None = None
+    direction: F32 | None = None
     flags: int | None = None
     node2: int | None = None
 
@@ -191,7 +190,8 @@ def _placed(identified: Identified, names: Collection[str]) -> Iterable[_Placed]
             above = part.parent
         node = root if node is None else node
         if direct:
-            position, linear = item.translation.astype(np.float64), _linear(item)
+            position = item.translation.astype(np.float64)
+            linear = rotation_matrix(item.rotation) if item.linear is None else item.linear
         else:
             frame = np.eye(4)
             frame[:3, :3], frame[:3, 3] = rotation_matrix(rotations[node]), translations[node]
@@ -200,10 +200,6 @@ def _placed(identified: Identified, names: Collection[str]) -> Iterable[_Placed]
         scale = float(np.linalg.norm(linear[:, 2]))
         up = linear[:, 2] / scale if scale > 0 else np.array([0.0, 0.0, 1.0])
         yield _Placed(i, node, position, up, scale)
-
-
-def _linear(item: ImportedNode) -> F64:
-    return rotation_matrix(item.rotation) if item.linear is None else item.linear
 
 
 def _noise(identified: Identified, shown: Sequence[ControlPoint]) -> float:

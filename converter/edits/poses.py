@@ -12,15 +12,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, few, plural, printable
 from ..findings import Report
-from ..numeric.arrays import near_pairs, row_ids
+from ..numeric.arrays import F32, F64, Bools, near_pairs, row_ids
 from ..numeric.pose import rotation_matrix
 from ..scene.decode import rest_pose
 from ..scene.scene import Channel, ImportedNode, Node, Part, Scene, Track, evaluate
-from .nodes import F64, POSE_NOISE, ROTATION_NOISE, Identified, world_matrices
+from .nodes import POSE_NOISE, ROTATION_NOISE, Identified, world_matrices
 
 #: What Blender's exporter takes for a constant curve (1e-4), and rounding.
 _CONSTANT = 1.2e-4
@@ -48,7 +47,6 @@ def compare_poses(identified: Identified, stored: Scene) -> PoseChanges:
 
     Args:
         identified: the file's scene, its nodes identified against ``stored``, its clip in place.
-        stored: decoded from the sidecar's model.
     """
     out, scene = PoseChanges(), identified.scene
     new = {track.node: track for track in scene.tracks}
@@ -89,7 +87,7 @@ def clip_length_changed(scene: Scene, stored: Scene) -> bool:
     return bool(stored.tracks and scene.tracks) and scene.frame_count != stored.frame_count
 
 
-def _common_frames(new: Track | None, old: Track | None, scene: Scene) -> NDArray[np.float64]:
+def _common_frames(new: Track | None, old: Track | None, scene: Scene) -> F64:
     """The frames at which two tracks are compared: keys of the stored one, and all whole ones."""
     end = scene.frame_count if new is not None else 1
     channel = None if old is None else old.rotation or old.translation
@@ -100,13 +98,8 @@ def _common_frames(new: Track | None, old: Track | None, scene: Scene) -> NDArra
 
 
 def _differing(
-    new: Track | None,
-    old: Track | None,
-    node: Node,
-    before: Node,
-    frames: NDArray[np.float64],
-    noise: tuple[float, float],
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    new: Track | None, old: Track | None, node: Node, before: Node, frames: F64, noise: tuple[float, float]
+) -> tuple[Bools, Bools]:
     """At which frames translations and rotations are the same. (T,) bool each."""
     a_t, a_r = poses_at(new, node, frames)
     b_t, b_r = poses_at(old, before, frames)
@@ -148,7 +141,7 @@ def placed_elsewhere(
     return what
 
 
-def _moments(channel: Channel) -> Iterator[NDArray[np.float64]]:
+def _moments(channel: Channel) -> Iterator[F64]:
     """Where an editor's current frame may be: the keys, and every 25th of a frame, which holds the
     frames of scenes at 25, 30, 50 and 60 per second. Blocks of frames."""
     frames = channel.frames
@@ -158,9 +151,7 @@ def _moments(channel: Channel) -> Iterator[NDArray[np.float64]]:
         yield frames[0] + np.arange(first, min(first + _BLOCK, steps)) / _MOMENTS
 
 
-def poses_at(
-    track: Track | None, node: Node | ImportedNode, frames: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def poses_at(track: Track | None, node: Node | ImportedNode, frames: F64) -> tuple[F64, F64]:
     """Return (T, 3) translations and (T, 4) rotations of a node at (T,) frames.
 
     Where a channel is missing, the node's own value.
@@ -176,13 +167,13 @@ def poses_at(
     return translations, rotations
 
 
-def same_rotations(a: NDArray[np.float64], b: NDArray[np.float64], noise: float = ROTATION_NOISE) -> NDArray[np.bool_]:
+def same_rotations(a: F64, b: F64, noise: float = ROTATION_NOISE) -> Bools:
     """Return whether rotations are equal up to sign and noise. (..., 4) each -> (...)."""
     near = np.minimum(np.abs(a - b).max(-1), np.abs(a + b).max(-1))
     return np.asarray(near <= noise)
 
 
-def collapsed(channel: Channel | None, stored: NDArray[np.float64]) -> float:
+def collapsed(channel: Channel | None, stored: F64) -> float:
     """Return the tolerance of a curve that Blender's exporter took for constant: all within 1e-4.
 
     It keeps the first and the last key of such a curve and drops what is between.
@@ -196,8 +187,6 @@ def collapsed(channel: Channel | None, stored: NDArray[np.float64]) -> float:
 
 #: A mesh that was edited, too, still has this ratio of its vertices.
 _MOST = 0.5
-#: How many objects a message names.
-_NAMED = 5
 
 
 def place_parts(identified: Identified, stored: Scene | None, moved: set[int]) -> None:
@@ -205,7 +194,6 @@ def place_parts(identified: Identified, stored: Scene | None, moved: set[int]) -
 
     Args:
         identified: the file's scene, its clip in place; its parts are changed.
-        stored: the sidecar's model, if there is one.
         moved: nodes whose poses changed; those of the others stay as they are stored.
 
     Raises:
@@ -422,12 +410,10 @@ class _Places:
 
 def _list(names: Sequence[str]) -> str:
     """The first names of several parts."""
-    shown = ", ".join(repr(name) for name in names[:_NAMED])
-    more = f" and {plural(len(names) - _NAMED, 'other')}" if len(names) > _NAMED else ""
-    return f"{'part' if len(names) == 1 else 'parts'} {shown}{more}"
+    return f"{'part' if len(names) == 1 else 'parts'} {few([repr(name) for name in names])}"
 
 
-def _first_pose(track: Track | None, node: Node | ImportedNode) -> tuple[NDArray[np.float32], F64]:
+def _first_pose(track: Track | None, node: Node | ImportedNode) -> tuple[F32, F64]:
     """The translation and rotation of a node or item at the first frame."""
     if track is None:
         return node.translation, node.rotation
@@ -443,7 +429,7 @@ def _matrices(scene: Scene) -> F64:
     return out
 
 
-def _points(scene: Scene, mesh: int) -> NDArray[np.float32]:
+def _points(scene: Scene, mesh: int) -> F32:
     """The distinct positions that a mesh uses. (n, 3)"""
     streams = scene.streams
     used = [

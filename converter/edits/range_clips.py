@@ -7,16 +7,15 @@ frames of the clip that it shows, unless the clip was edited there too, otherwis
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import plural, printable
+from ..numeric.arrays import F64, Bools
 from ..scene.controller import spliced
 from ..scene.scene import Channel, Clip, Track, evaluate
 from .frame_rate import Timing, in_frames
 from .nodes import POSE_NOISE, Identified
 from .poses import same_rotations
 
-F64 = NDArray[np.float64]
 #: A key this near to a whole frame is on it.
 _FRAME_NOISE = 2e-3
 
@@ -29,7 +28,6 @@ def with_ranges(identified: Identified, read: list[Track], stored: list[Track] |
         read: curves by item, times in frames: of the clip that is read.
         stored: those of the stored clip; ``None`` without a sidecar, when nobody can tell which of two was edited, or
             without a clip in the file.
-        fps: frames per second of the file.
     """
     imported = identified.imported
     whole = imported.clips[0].name if imported.clips else imported.name
@@ -147,7 +145,7 @@ class _Range:
         made = [*out.values()]
         return "the clip cannot show it" if set(self.changed(made)) & set(edited) else made
 
-    def _same(self, path: str, a: F64, b: F64) -> NDArray[np.bool_]:
+    def _same(self, path: str, a: F64, b: F64) -> Bools:
         if path == "rotation":
             return same_rotations(a, b, self.identified.turn_noise)
         return np.asarray((np.abs(a - b) <= POSE_NOISE * self.identified.size).all(axis=1))

@@ -11,13 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural, printable
 from ..findings import Report
 from ..formats.names import known_name, without_number
 from ..formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Grid, Terrain
-from ..numeric.arrays import join, row_ids
+from ..numeric.arrays import F32, I64, Bools, join, row_ids
 from ..numeric.quantize import decode_normals, encode_uv
 from ..scene.extras import MaterialExtras, NodeExtras
 from ..scene.landscape import MaterialPair, TerrainScene
@@ -26,7 +25,6 @@ from .materials import same_stored
 from .nodes import world_matrices
 from .triangles import Match, TriangleList, best_turns, canonical, concatenate, keep_normals, match, triangle_list
 
-I64 = NDArray[np.int64]
 #: Blender stores normals relative to those of the faces round them; on slopes it turns some by up
 #: to 0.56 degrees (measured), a little more than a stored step.
 TERRAIN_NORMAL_DEGREES = 1.0
@@ -48,7 +46,7 @@ class EditedLevel:
     """
 
     triangles: TriangleList
-    blend: NDArray[np.float32] | None
+    blend: F32 | None
     owner: I64
     has_normals: bool = True
 
@@ -67,9 +65,9 @@ class Pairs:
     old: I64
     new: I64
     turn: I64
-    exact: NDArray[np.bool_]
+    exact: Bools
 
-    def take(self, keep: NDArray[np.bool_]) -> Pairs:
+    def take(self, keep: Bools) -> Pairs:
         """Return some of the pairs. (P,) bool."""
         return Pairs(self.old[keep], self.new[keep], self.turn[keep], self.exact[keep])
 
@@ -94,9 +92,9 @@ class LevelPlan(Pairs):
     match: Match
     fresh: I64
     back: I64
-    material: NDArray[np.bool_]
-    normals: NDArray[np.bool_]
-    blend: NDArray[np.bool_]
+    material: Bools
+    normals: Bools
+    blend: Bools
 
     @property
     def unchanged(self) -> bool:
@@ -130,7 +128,6 @@ def compare_terrain(edited: ImportedScene, terrain: Terrain, scene: TerrainScene
 
     Args:
         terrain: the sidecar's terrain; valid.
-        scene: its decoded scene.
         wear: names by row of ``Land1.wea``: new material pairs are looked up there.
 
     Raises:
@@ -213,7 +210,7 @@ def _level(name: str, extras: NodeExtras) -> int:
     return COARSE if name.partition(".")[0] == LEVELS[COARSE] else FINE
 
 
-def _joined(parts: list[tuple[int, TriangleList]], blend: NDArray[np.float32] | None) -> EditedLevel:
+def _joined(parts: list[tuple[int, TriangleList]], blend: F32 | None) -> EditedLevel:
     lists = [triangles for _, triangles in parts]
     triangles = concatenate(lists)
     owner = np.repeat([i for i, _ in parts], [len(s) for s in lists])
@@ -378,7 +375,7 @@ def _plan_view(new: TriangleList, fresh: I64, old: TriangleList, lost: I64) -> t
     return key[: len(fresh)], key[len(fresh) :]
 
 
-def _consistent(old: TriangleList, new: TriangleList, pairs: Pairs) -> NDArray[np.bool_]:
+def _consistent(old: TriangleList, new: TriangleList, pairs: Pairs) -> Bools:
     """Whether each pair stays: under those that stay, every stored vertex has one new value.
 
     Equal pairs all stay.
@@ -425,7 +422,6 @@ def compare_terrain_objects(plan: TerrainPlan, edited: ImportedScene, terrain: T
     """Report the differences of objects, materials and clips, which are not applied.
 
     Args:
-        plan: of the same file.
         visible_only: whether the coarse level was not exported.
     """
     _report_levels(plan, terrain, visible_only)

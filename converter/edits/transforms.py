@@ -1,25 +1,35 @@
-"""Split transforms of a file into rigid ones, which a model's nodes have, and the rest; options that changed all.
+"""Split transforms of a file into rigid ones, which a model's nodes have, and the rest; transforms of textures.
 
 Scale, shear and mirrors go into the vertices below. A node's frame is split into a rotation (the
 polar decomposition's, a mirror being taken for -1 times a rotation) and the rest; what is animated
 below a scaled or mirrored node moves in the rigid frame as it moved in the other. Options of Blender's
 glTF exporter that damage a whole model are recognised, and refused or reported.
+
+A material that shows a rectangle of its texture's ``Page`` is exported with ``KHR_texture_transform``
+(docs/reference/gltf.md#what-gltf-demands). The game stores coordinates inside that rectangle: a transform that
+still shows it changes nothing, one that shows another rectangle of the ``Page`` is an edit of the material
+(``edits.looks``), and any other one is an edit of the coordinates.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, printable
+from ..formats.gltf import WHOLE, ShownPicture, Surface, TextureTransform, is_image, read_rectangle, same_picture
+from ..formats.library import TEXTURES, LibraryEntry, blank_texture, entry_key
 from ..formats.names import without_number
-from ..numeric.arrays import row_ids
+from ..formats.texture import read_texm
+from ..numeric.arrays import F32, F64, I64, row_ids
 from ..numeric.axes import game_to_gltf
 from ..numeric.pose import multiply, rotate, rotation_matrix
 from ..numeric.quantize import encode_uv, normalise
+from ..scene.appearance import Change, rectangle_transform, with_coordinates
 from ..scene.scene import Channel, ImportedNode, ImportedScene, Scene, Track, evaluate
 
-F64 = NDArray[np.float64]
 #: Rotation ``[w, x, y, z]`` and translation.
 Rigid = tuple[F64, F64]
 
@@ -27,11 +37,10 @@ Rigid = tuple[F64, F64]
 _EVEN = 1e-5
 
 
-def rigid_part(name: str, world: F64, above: Rigid | None) -> tuple[F64, NDArray[np.float32], F64 | None, Rigid]:
+def rigid_part(name: str, world: F64, above: Rigid | None) -> tuple[F64, F32, F64 | None, Rigid]:
     """Split the placement of a node into a rigid one and the rest, for its vertices.
 
     Args:
-        name: the node's, for messages.
         world: (4, 4), node to model, with scale, shear and mirrors.
         above: the rigid placement of the node above in the model.
 
@@ -79,10 +88,7 @@ def rigid_track(item: ImportedNode, track: Track, frame: F64, node: int) -> Trac
     below an uneven scale are possible where they leave its axes alone.
 
     Args:
-        item: the animated node.
-        track: its curves.
         frame: (4, 4), from the frame that the item stands in to that of the node above.
-        node: the node that the track is for.
 
     Raises:
         ConversionError: the vertices would be sheared in another way at every frame.
@@ -159,7 +165,6 @@ def _quaternion(matrix: F64) -> F64:
     return normalise(np.array(out), (1, 0, 0, 0))
 
 
-F32 = NDArray[np.float32]
 _NOISE = 1e-5
 
 
@@ -185,7 +190,6 @@ def report_left_out(imported: ImportedScene, stored: Scene) -> None:
 
     Args:
         imported: the file; what is reported is added to it.
-        stored: the sidecar's model.
     """
     if not len(imported.streams.positions):
         return
@@ -234,9 +238,6 @@ def refuse_turned(imported: ImportedScene, positions: F32, uv0: NDArray[np.int16
 def refuse_turned_model(imported: ImportedScene, stored: Scene) -> None:
     """Refuse a file that was exported with Z up; by its vertices, or where its nodes stand.
 
-    Args:
-        stored: the sidecar's model.
-
     Raises:
         ConversionError: as :func:`refuse_turned`, or nodes stand in the stored places turned.
     """
@@ -251,7 +252,7 @@ def refuse_turned_model(imported: ImportedScene, stored: Scene) -> None:
     now, before = (np.stack(side).astype(np.float64) for side in zip(*pairs, strict=True))
     noise = _NOISE * max(1.0, float(np.abs(before).max()))
 
-    def standing(here: NDArray[np.float64]) -> int:
+    def standing(here: F64) -> int:
         return int((np.abs(here - before).max(axis=1) <= noise).sum())
 
     turned = standing(game_to_gltf(now))
@@ -259,7 +260,7 @@ def refuse_turned_model(imported: ImportedScene, stored: Scene) -> None:
         raise _turned()
 
 
-def _rows(positions: F32, words: NDArray[np.int16] | None) -> NDArray[np.int64]:
+def _rows(positions: F32, words: NDArray[np.int16] | None) -> I64:
     """Vertices as rows of integers, (V, 3) or (V, 5)."""
     columns = [(np.ascontiguousarray(positions) + np.float32(0)).view(np.int32)]
     if words is not None:
@@ -272,3 +273,112 @@ def _turned() -> ConversionError:
         "is turned by 90 degrees about X against the model of its sidecar",
         hint="set +Y Up (Transform) in Blender's glTF exporter, and export again (an OBJ: --up)",
     )
+
+
+#: A material's cell is an int8.
+_MOST_CELLS = 128
+
+
+def settle_coordinates(
+    given: ImportedScene, shown: Sequence[Surface[ShownPicture]], entries: Sequence[LibraryEntry]
+) -> None:
+    """Make the texture coordinates of a file those that the game stores.
+
+    Args:
+        given: the file; its coordinates are changed in place, and its report says so.
+        shown: what the stored materials showed; empty: there is no sidecar.
+
+    Raises:
+        ConversionError: a transform makes coordinates that are not finite.
+    """
+    used = {p.material for mesh in given.meshes for p in mesh.primitives} & set(range(len(given.surfaces)))
+    stored = {i: _exported(given, i, shown) for i in sorted(used)}
+    lost = [i for i in stored if stored[i][0] != WHOLE]
+    if lost and all(given.surfaces[i].transform == WHOLE for i in stored):
+        if any(given.surfaces[i].picture for i in lost):
+            given.report.skipped(
+                "materials",
+                "show the whole of their textures, not the rectangles that the game shows",
+                "no texture transform (KHR_texture_transform) is in the file, as programs write it that lack it",
+                "nothing, if nobody took them away; else edit the texture coordinates",
+            )
+        return
+    for i, (before, picture) in stored.items():
+        surface = given.surfaces[i]
+        new = surface.picture
+        if new is None or surface.transform == before == WHOLE:
+            continue
+        same = picture is None or is_image(new.name, picture.name) or same_picture(new, picture)
+        if same and (surface.transform.near(before) or cell_of(surface.transform, picture, entries) is not None):
+            continue
+        _move(given, i, surface.transform, before if same else WHOLE)
+        if picture is not None or before != WHOLE:
+            text = "the texture transform of the file became part of the texture coordinates"
+            given.report.changed(f"material {printable(given.materials[i].name)!r}", text)
+
+
+def settle_rectangles(given: ImportedScene, shown: Mapping[str, Surface[ShownPicture]]) -> None:
+    """Make coordinates that show a rectangle of a texture, as an OBJ has them, those that the game stores.
+
+    Args:
+        given: the file; its surfaces have the transforms of the stored materials afterwards.
+        shown: what the stored materials showed, by name; of others the file may state the transform.
+    """
+    changes: dict[int, Change] = {}
+    for i, material in enumerate(given.materials):
+        surface = given.surfaces[i] if given.surfaces else None  # none: its .mtl is gone
+        known = shown.get(material.name)
+        stated = WHOLE if surface is None else surface.transform
+        transform, new = stated if known is None else known.transform, surface and surface.picture
+        old = None if known is None else known.picture
+        same = new is None or old is None or is_image(new.name, old.name) or same_picture(new, old)
+        if surface is not None:
+            given.surfaces[i] = surface._replace(transform=transform)
+        if transform != WHOLE and same:
+            changes[i] = transform.undo
+    given.streams, given.meshes = with_coordinates(given.streams, given.meshes, changes)
+
+
+def cell_of(transform: TextureTransform, picture: ShownPicture | None, entries: Iterable[LibraryEntry]) -> int | None:
+    """Return the rectangle of a texture's ``Page`` that a transform shows; ``None``: none of them.
+
+    Args:
+        picture: the texture that the stored material showed.
+        entries: what of the game's libraries the stored materials showed.
+    """
+    key = None if picture is None else entry_key(TEXTURES, picture.name)
+    entry = next((entry for entry in entries if entry.key == key), None)
+    if entry is None or transform == WHOLE:
+        return None
+    texm = read_texm(blank_texture(entry.data), entry.name)
+    size = texm.width, texm.height
+    cells = range(min(len(texm.rectangles), _MOST_CELLS))
+    return next((k for k in cells if rectangle_transform(texm.rectangles, size, k).near(transform)), None)
+
+
+def _exported(
+    given: ImportedScene, i: int, shown: Sequence[Surface[ShownPicture]]
+) -> tuple[TextureTransform, ShownPicture | None]:
+    """The transform and the texture that a material of a file had when it was exported, as far as is known."""
+    extras = given.material_extras[i] if i < len(given.material_extras) else {}
+    name = (extras.get("material") or without_number(given.materials[i].name)).casefold()
+    known = next((one for one in shown if one.definition and one.definition.casefold() == name), None)
+    if known is not None:
+        return known.transform, known.picture
+    return read_rectangle(extras.get("rectangle", "")), None
+
+
+def _move(given: ImportedScene, material: int, transform: TextureTransform, before: TextureTransform) -> None:
+    """Give the vertices of a material the coordinates that show in a rectangle what a transform shows."""
+    streams = given.streams
+    if streams.uv0 is None:
+        return
+    moved = np.zeros(len(streams.uv0), np.bool_)
+    for primitive in (p for mesh in given.meshes for p in mesh.primitives if p.material == material):
+        moved[primitive.vertex_start : primitive.vertex_start + primitive.vertex_count] = True
+    uv = before.undo(transform.apply(streams.uv0[moved]))
+    if not np.isfinite(uv).all():
+        title = f"texture transform of material {printable(given.materials[material].name)!r}"
+        raise ConversionError(f"{title} is not finite, or too large")
+    streams.uv0 = streams.uv0.astype(np.float32)
+    streams.uv0[moved] = uv

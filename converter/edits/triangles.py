@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
-from ..numeric.arrays import join, row_ids
+from ..numeric.arrays import F32, I64, U8, Bools, join, row_ids
 from ..numeric.quantize import encode_lightmap_uv, encode_normals, encode_shown, encode_uv, normalise
 from ..scene.scene import Part, Primitive, Scene, Streams, require_in_range
 
-I64 = NDArray[np.int64]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 #: Blender mostly turns normals by up to 0.03 degrees, in some fans by 0.36 (measured): the
@@ -48,22 +47,22 @@ class TriangleList:
         flags: (T,) flags of the triangles, -1 = unknown; ``None`` = all unknown.
     """
 
-    positions: NDArray[np.float32]
-    normals: NDArray[np.float32] | None
+    positions: F32
+    normals: F32 | None
     uv0: NDArray[np.int16] | None
-    extra: NDArray[np.uint8] | None
+    extra: U8 | None
     material: I64
     vertex: I64
     lightmap: bool
     clamped: int = 0
-    known: NDArray[np.bool_] | None = None
+    known: Bools | None = None
     flags: I64 | None = None
 
     def __len__(self) -> int:
         return len(self.material)
 
     @property
-    def colour_channels(self) -> NDArray[np.bool_]:
+    def colour_channels(self) -> Bools:
         """Which channels of a colour mean something, (T, 1, 4)."""
         if self.known is None:
             return np.ones((len(self), 1, 4), np.bool_)
@@ -98,10 +97,10 @@ class Match:
     old_turn: I64
     lost: I64
     dropped: I64
-    normals_differ: NDArray[np.bool_]
-    colours_differ: NDArray[np.bool_]
-    materials_differ: NDArray[np.bool_]
-    flags_differ: NDArray[np.bool_]
+    normals_differ: Bools
+    colours_differ: Bools
+    materials_differ: Bools
+    flags_differ: Bools
     old_material: I64 | None = None
     colours_kept: int = 0
 
@@ -169,7 +168,6 @@ def triangle_list(scene: Scene, part: Part, *, lightmap: bool) -> TriangleList:
     """Return the triangles of a part in its node's frame.
 
     Args:
-        scene: where the part is.
         part: its matrix is applied; a mirror turns the winding round.
         lightmap: whether Res18 holds lightmap coordinates, else colours.
 
@@ -251,7 +249,7 @@ def _stated_flags(part: Part, primitives: list[Primitive]) -> I64:
     )
 
 
-def _known_channels(colours: NDArray[np.uint8], counts: list[int]) -> NDArray[np.bool_]:
+def _known_channels(colours: U8, counts: list[int]) -> Bools:
     """Return the channels of each triangle's colours that the file knows. (T, 3, 4) -> (T, 4).
 
     Blender's exporter leaves out the alpha where no material uses it, and (since 5.2) writes white
@@ -263,7 +261,7 @@ def _known_channels(colours: NDArray[np.uint8], counts: list[int]) -> NDArray[np
         counts: triangles of each primitive.
     """
     ends = np.cumsum(counts)
-    full: NDArray[np.bool_] = np.array(
+    full: Bools = np.array(
         [(colours[end - count : end] == 255).all(axis=(0, 1)) for end, count in zip(ends, counts, strict=True)]
     ).reshape(-1, 4)
     white = np.asarray(full[:, :3].all(axis=1))
@@ -272,7 +270,7 @@ def _known_channels(colours: NDArray[np.uint8], counts: list[int]) -> NDArray[np
     return np.repeat(known, counts, axis=0)
 
 
-def _stored_extra(streams: Streams, vertex: I64, lightmap: bool) -> NDArray[np.uint8] | None:
+def _stored_extra(streams: Streams, vertex: I64, lightmap: bool) -> U8 | None:
     """Res18 of (T, 3) vertices as stored: lightmap words or BGRA bytes. (T, 3, 4) uint8."""
     if lightmap:
         if streams.uv1 is None:
@@ -288,7 +286,6 @@ def match(
     """Pair triangles that are equal in every stream both sides have.
 
     Args:
-        old: the stored part.
         same_material: per new material the old ones that it may be; empty: not needed.
         degrees: how far apart normals may be and still be the same.
     """
@@ -386,7 +383,7 @@ def _compare_corners(result: Match, new: TriangleList, old: TriangleList, degree
         result.colours_kept = int((blank & apart).sum())
 
 
-def normals_apart(a: NDArray[np.float32], b: NDArray[np.float32], degrees: float = NORMAL_DEGREES) -> NDArray[np.bool_]:
+def normals_apart(a: F32, b: F32, degrees: float = NORMAL_DEGREES) -> Bools:
     """Whether normals are further apart than editors round. (..., 3) each -> (...)."""
     if np.array_equal(a, b):
         return np.zeros(a.shape[:-1], np.bool_)
@@ -396,7 +393,7 @@ def normals_apart(a: NDArray[np.float32], b: NDArray[np.float32], degrees: float
     return np.asarray(~(np.einsum("...i,...i->...", x, y) >= cosine * length))
 
 
-def colours_apart(a: NDArray[np.uint8], b: NDArray[np.uint8], channels: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def colours_apart(a: U8, b: U8, channels: Bools) -> Bools:
     """Whether colours are further apart than editors round, in some channels.
 
     Args:
@@ -410,13 +407,13 @@ def colours_apart(a: NDArray[np.uint8], b: NDArray[np.uint8], channels: NDArray[
     return np.asarray(apart.max(axis=-1) > _COLOUR_STEPS)
 
 
-def is_degenerate(triangles: TriangleList) -> NDArray[np.bool_]:
+def is_degenerate(triangles: TriangleList) -> Bools:
     """Return which triangles use a vertex twice: Blender deletes them. (T,) bool."""
     a, b, c = triangles.vertex.T
     return np.asarray((a == b) | (b == c) | (a == c))
 
 
-def _would_be_dropped(old: TriangleList, missing: I64, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _would_be_dropped(old: TriangleList, missing: I64, gone: Bools) -> Bools:
     """Whether Blender explains that a triangle is missing: it is degenerate, or has the
     three vertices of one that came back, in any order."""
     if not missing.size:
@@ -443,12 +440,7 @@ def _corner_ids(new: TriangleList, old: TriangleList) -> tuple[I64, I64]:
 
 
 def best_turns(
-    new: TriangleList,
-    rows: I64,
-    positions: NDArray[np.float32],
-    uv0: NDArray[np.int16] | None,
-    *,
-    plan_view: bool = False,
+    new: TriangleList, rows: I64, positions: F32, uv0: NDArray[np.int16] | None, *, plan_view: bool = False
 ) -> I64:
     """Return the corner rotation of triangles in which most corners are the old ones. (n, 3).
 
@@ -481,7 +473,7 @@ def canonical(identity: I64, size: int) -> tuple[I64, I64]:
     return value[np.arange(len(value)), best], _TURNS[best]
 
 
-def _material_table(new: TriangleList, old: TriangleList, same_material: Sequence[set[int]]) -> NDArray[np.bool_]:
+def _material_table(new: TriangleList, old: TriangleList, same_material: Sequence[set[int]]) -> Bools:
     """Whether a new and an old material are the same; none, the last row, is as good as any."""
     rows = max(len(same_material), int(new.material.max(initial=-1)) + 1)
     table = np.zeros((rows + 1, int(old.material.max(initial=0)) + 1), np.bool_)

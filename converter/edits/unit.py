@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from ..formats.registry import REGISTRY
 from ..formats.unit import CHASSIS, CLASSES, COMPONENT_DTYPE, GUN, INTERNAL, TURRET, Unit
 from ..scene.assembly import Pose
 from ..scene.extras import NodeExtras
-from ..scene.scene import ImportedNode, ImportedScene
+from ..scene.scene import ImportedNode, ImportedScene, nodes_above
 from .materials import listed
 from .nodes import world_matrices
 from .placed_nodes import encoded, row_of, same_linear, same_position, take_typed, unit_extras
@@ -46,7 +47,6 @@ def edit_unit(imported: ImportedScene, stored: Unit, known: Mapping[str, str] | 
     """Return a unit with the edits of a file.
 
     Args:
-        stored: the unit of the sidecar.
         known: object keys of the game by lower case; ``None``: there is no game to ask.
 
     Raises:
@@ -125,19 +125,12 @@ class _Parts:
 
     def _parent(self, item: int) -> int | None:
         """The component that a node is below."""
-        above = self.nodes[item].parent
-        while above >= 0 and not self._is_part(self.nodes[above]):
-            above = self.nodes[above].parent
-        return above if above >= 0 else None
+        return next((k for k in nodes_above(self.nodes, item) if self._is_part(self.nodes[k])), None)
 
     def _socket(self, item: int) -> int | None:
         """The node of its parent's model that a part is mounted on, as a node of the file."""
-        above = self.nodes[item].parent
-        while above >= 0 and above != self.parent[item]:
-            if "node" in self.nodes[above].extras:
-                return above
-            above = self.nodes[above].parent
-        return None
+        between = takewhile(lambda k: k != self.parent[item], nodes_above(self.nodes, item))
+        return next((k for k in between if "node" in self.nodes[k].extras), None)
 
     def _choose(self) -> dict[int, int]:
         """The node of each stored row: of several the one that is where it was."""

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ConversionError, plural
 from ..findings import Rule
-from ..numeric.arrays import Floats, Ints, field_offset, ranges
+from ..numeric.arrays import F32, F64, I64, U16, U32, Records, field_offset, ranges
 from .kinds import AREAL_MAP_TYPE
 from .nres import Archive, Entry, write_nres
 from .nres_edits import replace_entry
@@ -125,17 +125,17 @@ class ArealMap:
     """
 
     archive: Archive
-    records: NDArray[np.void]
-    vertices: NDArray[np.float32]
-    vertex_start: Ints
-    links: NDArray[np.void]
-    extra_links: NDArray[np.void]
-    extra_start: Ints
+    records: Records
+    vertices: F32
+    vertex_start: I64
+    links: Records
+    extra_links: Records
+    extra_start: I64
     polys: list[bytes]
     cells_x: int
     cells_y: int
-    cell_start: Ints
-    cell_ids: NDArray[np.uint16]
+    cell_start: I64
+    cell_ids: U16
 
     @property
     def entry(self) -> Entry:
@@ -143,12 +143,12 @@ class ArealMap:
         return areal_entry(self.archive)
 
     @cached_property
-    def owner(self) -> Ints:
+    def owner(self) -> I64:
         """(V,) the areal of every vertex, edge and link."""
         return np.repeat(np.arange(len(self.records)), np.diff(self.vertex_start))
 
     @cached_property
-    def following(self) -> Ints:
+    def following(self) -> I64:
         """(V,) the vertex at the other end of every edge: the next one of the polygon."""
         after = np.arange(len(self.vertices)) + 1
         some = np.diff(self.vertex_start) > 0
@@ -156,18 +156,18 @@ class ArealMap:
         return after
 
     @cached_property
-    def record_offsets(self) -> Ints:
+    def record_offsets(self) -> I64:
         """(N + 1,) where each record starts in the entry, bytes; last: where the grid starts."""
         polys = np.cumsum([0, *map(len, self.polys)])
         rows = np.arange(len(self.records) + 1) * AREAL_DTYPE.itemsize
         per_vertex = AREAL_VERTEX_DTYPE.itemsize + AREAL_LINK_DTYPE.itemsize
         per_extra = AREAL_LINK_DTYPE.itemsize
-        links: Ints = per_vertex * self.vertex_start + per_extra * self.extra_start
-        offsets: Ints = rows + links + polys
+        links: I64 = per_vertex * self.vertex_start + per_extra * self.extra_start
+        offsets: I64 = rows + links + polys
         return offsets
 
     @cached_property
-    def extent(self) -> tuple[Floats, Floats]:
+    def extent(self) -> tuple[F64, F64]:
         """Lowest and highest x, y of all vertices, (2,) float64 each: what the grid spans.
 
         NaN where there are no vertices, or where one is not finite.
@@ -197,7 +197,7 @@ def areal_entry(archive: Archive) -> Entry:
     return entry
 
 
-def game_xy(points: NDArray[np.float32]) -> Floats:
+def game_xy(points: F32) -> F64:
     """Return x and y of points in float64. (n, 3) -> (n, 2)."""
     with np.errstate(invalid="ignore"):  # a signalling NaN in the file
         return points[:, :2].astype(np.float64)
@@ -219,7 +219,7 @@ def require_areal(areals: ArealMap, index: int) -> None:
         )
 
 
-def pack_cells(counts: ArrayLike, starts: ArrayLike) -> NDArray[np.uint32]:
+def pack_cells(counts: ArrayLike, starts: ArrayLike) -> U32:
     """The words which the runtime keeps per cell (docs/reference/areal_map.md).
 
     Args:
@@ -248,13 +248,13 @@ def pack_cells(counts: ArrayLike, starts: ArrayLike) -> NDArray[np.uint32]:
     return (count << AREAL_CELL_START_BITS | start).astype(np.uint32)
 
 
-def unpack_cells(words: ArrayLike) -> tuple[Ints, Ints]:
+def unpack_cells(words: ArrayLike) -> tuple[I64, I64]:
     """Counts and one-based starts, (n,) int64 each, of runtime cell words (:func:`pack_cells`)."""
     word = np.asarray(words, np.uint32).astype(np.int64)
     return word >> AREAL_CELL_START_BITS, word & _START_LIMIT
 
 
-def cell_words(areals: ArealMap) -> NDArray[np.uint32]:
+def cell_words(areals: ArealMap) -> U32:
     """(cells_x * cells_y,) uint32: the runtime's word of every cell.
 
     A cell without ids gets the start that a first id of it would have; the source does not say
@@ -335,7 +335,7 @@ class _Data:
             )
 
 
-def _find_areals(data: _Data, count: int) -> tuple[Ints, list[bytes], int]:
+def _find_areals(data: _Data, count: int) -> tuple[I64, list[bytes], int]:
     """Where each areal starts, what polys each has, and where the grid starts, in bytes."""
     given, starts, polys, at = data.bytes, [], [], 0
     for row in range(count):
@@ -355,7 +355,7 @@ def _find_areals(data: _Data, count: int) -> tuple[Ints, list[bytes], int]:
     return np.array(starts, np.int64), polys, at
 
 
-def _read_grid(data: _Data, at: int) -> tuple[tuple[int, int], Ints, NDArray[np.uint16]]:
+def _read_grid(data: _Data, at: int) -> tuple[tuple[int, int], I64, U16]:
     """The grid at an offset: its size, where each cell's ids start, and the ids."""
     data.require(8, at, 0, "the grid's size", CELLS)
     across, down = np.frombuffer(data.bytes[at : at + 8], "<u4").tolist()
@@ -386,7 +386,7 @@ def _read_grid(data: _Data, at: int) -> tuple[tuple[int, int], Ints, NDArray[np.
     return (across, down), heads - np.arange(len(heads)), words[listed]
 
 
-def _cell_heads(words: NDArray[np.uint16], cells: int) -> Ints:
+def _cell_heads(words: U16, cells: int) -> I64:
     """Where each of a chain of ``count, id, id, ...`` lists starts, and where the last ends.
 
     The start of a list follows from the one before it, which would be a loop over all cells.
@@ -394,7 +394,6 @@ def _cell_heads(words: NDArray[np.uint16], cells: int) -> Ints:
 
     Args:
         words: (W,) uint16.
-        cells: how many lists.
 
     Returns:
         (cells + 1,) int64; ``W + 1`` from where the words do not suffice.
@@ -409,7 +408,7 @@ def _cell_heads(words: NDArray[np.uint16], cells: int) -> Ints:
     return heads[: cells + 1]
 
 
-def _joined(data: _Data, start: Ints, count: Ints, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _joined(data: _Data, start: I64, count: I64, dtype: np.dtype[Any]) -> NDArray[Any]:
     """The rows that lie in several places of the entry, read-only.
 
     Args:

@@ -233,7 +233,6 @@ def read_build_dat(data: bytes, label: str, *, strict: bool = False) -> tuple[Bu
     """Any bytes as the lines of the file; corrupted lines are kept and reported.
 
     Args:
-        label: what errors call it.
         strict: stop at the first error, as the game does.
 
     Returns:

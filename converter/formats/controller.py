@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError
 from ..findings import Rule
-from ..numeric.arrays import Bools, Ints, Records
+from ..numeric.arrays import F32, I64, Bools, Records
 from .names import Cursor, field_text
 
 CONTROLLER_DTYPE = np.dtype(
@@ -177,7 +177,7 @@ class Controller:
     header: Records
     states: Records
     contacts: Records
-    costs: NDArray[np.float32]
+    costs: F32
     channels: Records
     parts: Records
     part_channels: tuple[NDArray[np.int32], ...]
@@ -278,7 +278,7 @@ def write_controller(controller: Controller) -> bytes:
     return b"".join(out)
 
 
-def state_offsets(controller: Controller) -> Ints:
+def state_offsets(controller: Controller) -> I64:
     """Return where each state lies in the file, bytes. (A,)."""
     size = STATE_DTYPE.itemsize + CONTACT_DTYPE.itemsize * controller.contacts.shape[1]
     return np.asarray(CONTROLLER_DTYPE.itemsize + size * np.arange(len(controller.states)), np.int64)

@@ -10,6 +10,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..numeric.arrays import F64, U8
+
 #: An object of a document.
 Json = dict[str, Any]
 
@@ -94,13 +96,13 @@ class TextureTransform(NamedTuple):
         """Return whether both show the same rectangle; editors store single floats."""
         return all(abs(a - b) <= _SAME_RECTANGLE for a, b in zip(self, other, strict=True))
 
-    def apply(self, uv: NDArray[Any]) -> NDArray[np.float64]:
+    def apply(self, uv: NDArray[Any]) -> F64:
         """Return texture coordinates as they are shown. (n, 2)."""
         u, v = (uv.astype(np.float64) * (self.wide, self.high)).T
         sine, cosine = np.sin(self.turn), np.cos(self.turn)
         return np.stack([cosine * u + sine * v + self.u, cosine * v - sine * u + self.v], axis=1)
 
-    def undo(self, uv: NDArray[np.float64]) -> NDArray[np.float64]:
+    def undo(self, uv: F64) -> F64:
         """Return the coordinates that a rectangle, which is not turned, shows as these. (n, 2)."""
         return (uv - (self.u, self.v)) / (self.wide, self.high)
 
@@ -165,7 +167,7 @@ class FilePicture(NamedTuple):
     uri: str
     digest: Callable[[], str]
     pixels: Callable[[], str]
-    rgba: Callable[[], NDArray[np.uint8]]
+    rgba: Callable[[], U8]
     lossy: Callable[[], bool]
 
 
@@ -212,10 +214,8 @@ def surface_of(
     """Return what a material of a document shows (glTF 2.0, 3.9).
 
     Args:
-        textures: the document's.
         picture_of: makes a picture of the index of an image, also of one that an extension
             brings; -1 = there is none.
-        samplers: the document's.
 
     Raises:
         LookupError, TypeError, ValueError: the document is malformed.
@@ -304,7 +304,7 @@ def is_image(name: str, stored: str) -> bool:
     return name.lower() in (stored.lower(), stored.lower().rpartition(".")[0])
 
 
-def pixel_digest(rgba: NDArray[np.uint8]) -> str:
+def pixel_digest(rgba: U8) -> str:
     """Return the digest of the size and the pixels of a picture. (H, W, 4) uint8."""
     return short_digest(f"{rgba.shape[1]}x{rgba.shape[0]}:".encode(), np.ascontiguousarray(rgba).data)
 

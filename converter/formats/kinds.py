@@ -97,7 +97,6 @@ def kind_by_name(types: Set[int], name: str) -> Kind:
 
     Args:
         types: the type ids of its entries.
-        name: of the file or entry.
     """
     kind = kind_of_types(types)
     ending = name[-4:].lower()
@@ -110,9 +109,6 @@ def kind_by_name(types: Set[int], name: str) -> Kind:
 
 def content_kind(data: memoryview | bytes, label: str = "") -> Kind:
     """Tell by its content what an NRes file is; ``UNKNOWN`` where it is not one.
-
-    Args:
-        data: a whole file or an entry's payload.
 
     Raises:
         ConversionError: it is an NRes file with a broken directory.
@@ -132,9 +128,6 @@ def file_kind(archive: Archive) -> Kind:
 
 def entry_kind(entry: Entry, label: str) -> Kind:
     """Tell what an entry is, of which no more than the directory of a container is read.
-
-    Args:
-        label: what messages call its file.
 
     Returns:
         ``UNKNOWN`` where it is not a container. A container that is called a model, and is nothing

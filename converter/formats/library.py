@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural
-from ..numeric.arrays import field_offset
+from ..numeric.arrays import U8, U32, Bools, field_offset
 from .material import MATERIAL_HEADER_DTYPE, PHASE_DTYPE
 from .texture import FORMATS, INDEXED, PALETTE_SIZE, TEXM_HEADER_DTYPE, Pixels, Texm, level_shapes, packed
 
@@ -85,7 +85,7 @@ class NewPicture:
 
     name: str
     digest: str
-    rgba: NDArray[np.uint8] = field(compare=False, repr=False)
+    rgba: U8 = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class LibraryEdit:
     where: str
     what: str
     values: Mapping[str, bytes]
-    rgba: NDArray[np.uint8] | None = field(default=None, compare=False, repr=False)
+    rgba: U8 | None = field(default=None, compare=False, repr=False)
     picture: NewPicture | None = None
 
     @property
@@ -180,7 +180,7 @@ def _pixel_range(data: bytes | memoryview) -> tuple[int, int]:
 _CHUNK = 1 << 14
 
 
-def repainted(old: Texm, rgba: NDArray[np.uint8]) -> Texm:
+def repainted(old: Texm, rgba: U8) -> Texm:
     """Return a texture that shows other pixels.
 
     Pixels that show what they showed keep their stored words. Texels of the smaller levels that
@@ -217,7 +217,7 @@ def _starts(full: int, side: int) -> NDArray[np.intp]:
     return -(-np.arange(side) * full // side)
 
 
-def _mean(rgba: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray[np.uint8]:
+def _mean(rgba: U8, shape: tuple[int, ...]) -> U8:
     rows, columns = _starts(rgba.shape[0], shape[0]), _starts(rgba.shape[1], shape[1])
     sums = np.add.reduceat(np.add.reduceat(rgba.astype(np.uint64), rows, 0), columns, 1)
     counts = np.diff(rows, append=rgba.shape[0])[:, None] * np.diff(columns, append=rgba.shape[1])
@@ -225,12 +225,12 @@ def _mean(rgba: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray[np.uint8]:
     return ((sums + pixels // 2) // pixels).astype(np.uint8)
 
 
-def _touched(painted: NDArray[np.bool_], shape: tuple[int, ...]) -> NDArray[np.bool_]:
+def _touched(painted: Bools, shape: tuple[int, ...]) -> Bools:
     rows, columns = _starts(painted.shape[0], shape[0]), _starts(painted.shape[1], shape[1])
     return np.logical_or.reduceat(np.logical_or.reduceat(painted, rows, 0), columns, 1)
 
 
-def _indexed(old: Texm, means: list[NDArray[np.uint8]], masks: list[NDArray[np.bool_]]) -> Texm:
+def _indexed(old: Texm, means: list[U8], masks: list[Bools]) -> Texm:
     assert old.palette is not None
     palette = old.palette.copy()
     kept = [level[~mask] for level, mask in zip(old.levels, masks, strict=True)]
@@ -254,13 +254,13 @@ def _indexed(old: Texm, means: list[NDArray[np.uint8]], masks: list[NDArray[np.b
     return replace(old, palette=palette, levels=levels)
 
 
-def _colours(rgba: NDArray[np.uint8]) -> NDArray[np.uint32]:
+def _colours(rgba: U8) -> U32:
     """Colours as a palette has them, without the highest byte."""
     wide = rgba.astype(np.uint32)
     return (wide[..., 0] << 16 | wide[..., 1] << 8 | wide[..., 2]).astype(np.uint32)
 
 
-def _fewer(rgba: NDArray[np.uint8], count: int) -> NDArray[np.uint32]:
+def _fewer(rgba: U8, count: int) -> U32:
     """At most ``count`` colours that stand for some pixels, (n, 4)."""
     if not count:
         return np.zeros(0, np.uint32)
@@ -271,7 +271,7 @@ def _fewer(rgba: NDArray[np.uint8], count: int) -> NDArray[np.uint32]:
     return np.unique(_colours(colours))
 
 
-def _nearest(rgba: NDArray[np.uint8], palette: NDArray[np.uint32]) -> NDArray[np.uint8]:
+def _nearest(rgba: U8, palette: U32) -> U8:
     """The palette's nearest colour of each pixel, (n, 4); the first of equal ones."""
     shades = np.stack([palette >> 16 & 255, palette >> 8 & 255, palette & 255], 1).astype(np.int32)
     colours, inverse = np.unique(rgba[:, :3], axis=0, return_inverse=True)

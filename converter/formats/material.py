@@ -290,7 +290,6 @@ def find_material(archive: Archive, name: str | bytes) -> FoundMaterial | None:
     entry 0 (docs/reference/material.md); ``None``: the archive is empty.
 
     Args:
-        archive: ``Material.lib``.
         name: a name from a WEAR; case does not matter.
     """
     found = archive.find(name)
@@ -304,10 +303,6 @@ def find_material(archive: Archive, name: str | bytes) -> FoundMaterial | None:
 
 def read_material(entry: Entry, label: str) -> Material:
     """Read a material; its records are views of the entry's payload.
-
-    Args:
-        entry: an entry of ``Material.lib``.
-        label: what messages call the archive.
 
     Raises:
         ConversionError: not a material, a version that is not 6, no phase, or counts that do not

@@ -13,11 +13,10 @@ from functools import cache, partial
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural
 from ..findings import Rule
-from ..numeric.arrays import Records
+from ..numeric.arrays import F32, Records
 from .names import Cursor, field_text
 
 CLAN_DTYPE = np.dtype(  # after the name
@@ -128,7 +127,7 @@ class Route:
     """
 
     id: int
-    points: NDArray[np.float32]
+    points: F32
 
 
 @dataclass

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError, printable
 from ..findings import Rule
-from ..numeric.arrays import Records, ranges
+from ..numeric.arrays import F32, I64, U8, U16, Records, ranges
 from .nres import Archive, Entry, read_nres, write_nres
 from .nres_edits import new_archive
 from .tables import (
@@ -234,15 +234,15 @@ class MshModel(TableFile):
         return self.nodes.dtype != NODE_DTYPE
 
     #: Res3, (V, 3) float32, node-local, game axes.
-    positions = Stored[NDArray[np.float32]](StreamType.POSITIONS)
+    positions = Stored[F32](StreamType.POSITIONS)
     #: Res4, (V, 4) int8, or ``None``.
     normals = Stored[NDArray[np.int8] | None](StreamType.NORMALS, None)
     #: Res5, (V, 2) int16, or ``None``.
     uv0 = Stored[NDArray[np.int16] | None](StreamType.UV0, None)
     #: Res18, (V, 4) uint8, or ``None``: lightmap UV or colour, by dialect.
-    vertex_extra = Stored[NDArray[np.uint8] | None](StreamType.VERTEX_EXTRA, None)
+    vertex_extra = Stored[U8 | None](StreamType.VERTEX_EXTRA, None)
     #: Res6, (I,) uint16, relative to each batch's ``base_vertex``.
-    indices = Stored[NDArray[np.uint16]](StreamType.INDICES)
+    indices = Stored[U16](StreamType.INDICES)
     #: Res7, ``TRIANGLE_DTYPE``, or ``None``.
     triangles = Stored[Records | None](StreamType.TRIANGLES, None)
     #: Res13, ``BATCH_DTYPE``.
@@ -250,7 +250,7 @@ class MshModel(TableFile):
     #: Res8, ``KEY_DTYPE``, or ``None``.
     keys = Stored[Records | None](StreamType.KEYS, None)
     #: Res19, (W,) uint16; empty where the model has none.
-    frame_map = Stored[NDArray[np.uint16]](StreamType.FRAME_MAP, np.empty(0, "<u2"))
+    frame_map = Stored[U16](StreamType.FRAME_MAP, np.empty(0, "<u2"))
     #: Res9, ``NAME_DTYPE``, or ``None``.
     names = Stored[Records | None](StreamType.NAMES, None)
 
@@ -281,7 +281,7 @@ class MshModel(TableFile):
         return parents
 
 
-def largest_indices(model: MshModel) -> NDArray[np.int64]:
+def largest_indices(model: MshModel) -> I64:
     """Largest relative index of every batch, 0 where a batch is empty. (B,) int64.
 
     The ranges must be inside Res6.
@@ -304,7 +304,7 @@ def largest_indices(model: MshModel) -> NDArray[np.int64]:
     return largest
 
 
-def drawn_triangles(model: MshModel) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def drawn_triangles(model: MshModel) -> tuple[I64, I64]:
     """Return the vertices of the triangles of whole batches, (n, 3), and the rows of their descriptors, (n,)."""
     batches = model.batches
     whole = (batches["index_count"] % 3 == 0) & (batches["index_start"] % 3 == 0)
@@ -341,8 +341,6 @@ def read_model(archive: Archive, name: str, *, cut: bool = False) -> MshModel:
     """The tables of a model's container; unknown entries stay in the container.
 
     Args:
-        archive: the model's own NRes container.
-        name: the model's file or entry name.
         cut: tables that end inside a record are read up to it, and ``MshModel.cut`` says so.
 
     Raises:

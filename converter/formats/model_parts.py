@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural
 from ..findings import Finding, Rule
-from ..numeric.arrays import Records
+from ..numeric.arrays import F32, Records
 
 _rule = partial(Rule, "footings, node properties", source="docs/reference/model_parts.md")
 
@@ -71,10 +71,10 @@ class Footing:
     """
 
     words: tuple[int, int]
-    inner: NDArray[np.float32]
+    inner: F32
     triangles: NDArray[np.int32]
     corners: NDArray[np.int32]
-    outer: NDArray[np.float32]
+    outer: F32
 
 
 def other_count(records: Records, nodes: int) -> Finding:
@@ -107,7 +107,7 @@ def read_footing(data: memoryview | bytes, label: str) -> Footing:
     return Footing((first, second), inner, triangles, corners, outer)
 
 
-def _ring(view: memoryview, at: int, label: str) -> tuple[int, NDArray[np.float32], int]:
+def _ring(view: memoryview, at: int, label: str) -> tuple[int, F32, int]:
     """A word, a closed ring of points, and where it ends."""
     if len(view) - at < 8:
         raise _bad(label, at, plural(len(view) - at, "byte"), "a ring")
@@ -160,7 +160,7 @@ def write_footing(footing: Footing) -> bytes:
     return _ring_bytes(first, footing.inner) + places + _ring_bytes(second, footing.outer)
 
 
-def _ring_bytes(word: int, points: NDArray[np.float32]) -> bytes:
+def _ring_bytes(word: int, points: F32) -> bytes:
     return np.array([word, len(points) - 1], "<i4").tobytes() + points.tobytes()
 
 

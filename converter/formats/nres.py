@@ -355,7 +355,6 @@ def entry_types(entry: Entry, label: str) -> set[int]:
 
     Args:
         entry: one whose payload starts like an NRes file.
-        label: what messages call its file.
 
     Raises:
         ConversionError: the header or a directory entry cannot be true.

@@ -156,7 +156,6 @@ def replace_entry(
 
     Args:
         archive: what to change; it is not modified.
-        index: directory index of the entry.
         attr1, attr2: their new values, where they change too.
     """
     edits = ArchiveEdits(archive)
@@ -173,7 +172,6 @@ def add_entry(
         archive: what to change; it is not modified.
         name: at most 35 bytes.
         type_id: a FourCC as a number.
-        attributes: the directory's attr1, attr2 and attr3.
 
     Raises:
         ConversionError: the name does not fit, or is there already.
@@ -277,7 +275,6 @@ def remove_entries(archive: Archive, away: Collection[int]) -> Archive:
 
     Args:
         archive: what to change; it is not modified.
-        away: directory indices of the entries.
     """
     edits, gone = ArchiveEdits(archive), sorted(away)
     for index in gone:

@@ -1,13 +1,15 @@
 """RsLi libraries (``gamefont.rlb``, ``sprites.lib``): the game's other container.
 
 The table of entries is enciphered, the entries are packed in one of several ways
-(docs/reference/rsli.md). What is not replaced keeps its bytes.
+(docs/reference/rsli.md). What is not replaced keeps its bytes. The Huffman codes are those of Haruyasu Yoshizaki's
+LZHUF, which LHarc calls ``-lh1-``: for a byte or the length of a copy, whose tree follows what was met, and after a
+length for a place of 12 bits, the upper six with a fixed code.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,9 +19,136 @@ from ..errors import ConversionError, plural, printable
 from ..files import inflate
 from ..findings import Finding, Rule
 from ..numeric.arrays import Records
-from .huffman import LEAST_COPIED, MOST_COPIED, decoded, encoded
 from .kinds import is_rsli
 from .names import encode_name, field_text, fold_upper
+
+#: The longest copy, and the shortest.
+MOST_COPIED, LEAST_COPIED = 60, 3
+_LEAVES = 256 + MOST_COPIED - LEAST_COPIED + 1
+_NODES = 2 * _LEAVES - 1
+_ROOT = _NODES - 1
+#: Above it all frequencies are halved.
+_MOST = 0x8000
+#: Length of the code of each upper half of a place; the codes themselves follow one another.
+_PLACE_LENGTHS = [3] + [4] * 3 + [5] * 8 + [6] * 12 + [7] * 24 + [8] * 16
+#: By the first eight bits of a place: its upper half.
+_PLACES = [upper for upper, length in enumerate(_PLACE_LENGTHS) for _ in range(1 << 8 - length)]
+_PLACE_CODES = [_PLACES.index(upper) >> 8 - length for upper, length in enumerate(_PLACE_LENGTHS)]
+
+
+class _Tree:
+    """The tree of codes: nodes in the order of their frequencies, pairs of children side by side.
+
+    Attributes:
+        child: the first of the two children of a node; of a leaf ``_NODES`` + its symbol.
+        parent: the node above a node, and above ``_NODES`` + a symbol the leaf itself.
+    """
+
+    def __init__(self) -> None:
+        self.weight = [1] * _LEAVES + [0] * (_NODES - _LEAVES) + [0xFFFF]
+        self.child = [_NODES + symbol for symbol in range(_LEAVES)] + [0] * (_NODES - _LEAVES)
+        self.parent = [0] * (_NODES + _LEAVES)
+        for node in range(_LEAVES, _NODES):
+            first = 2 * (node - _LEAVES)
+            self.weight[node] = self.weight[first] + self.weight[first + 1]
+            self.child[node] = first
+        self._link()
+
+    def _link(self) -> None:
+        for node, child in enumerate(self.child):
+            self.parent[child] = node
+            if child < _NODES:
+                self.parent[child + 1] = node
+        self.parent[_ROOT] = 0
+
+    def count(self, symbol: int) -> None:
+        """Count a symbol once more; nodes that outgrow their neighbours change places."""
+        if self.weight[_ROOT] == _MOST:
+            self._halve()
+        weight, child, parent = self.weight, self.child, self.parent
+        node = parent[_NODES + symbol]
+        while True:
+            weight[node] += 1
+            now, place = weight[node], node + 1
+            if now > weight[place]:
+                while now > weight[place + 1]:
+                    place += 1
+                weight[node], weight[place] = weight[place], now
+                child[node], child[place] = child[place], child[node]
+                for moved in (node, place):
+                    below = child[moved]
+                    parent[below] = moved
+                    if below < _NODES:
+                        parent[below + 1] = moved
+                node = place
+            node = parent[node]
+            if not node:
+                return
+
+    def _halve(self) -> None:
+        """Halve the frequencies of the leaves, and make the tree of them again."""
+        leaves = [(self.weight[node] + 1 >> 1, child) for node, child in enumerate(self.child) if child >= _NODES]
+        weight, children = [one for one, _ in leaves], [child for _, child in leaves]
+        for first in range(0, 2 * (_NODES - _LEAVES), 2):
+            total, place = weight[first] + weight[first + 1], len(weight)
+            while total < weight[place - 1]:
+                place -= 1
+            weight.insert(place, total)
+            children.insert(place, first)
+        self.weight, self.child = [*weight, 0xFFFF], children
+        self._link()
+
+
+def decoded(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield what a stream says: a byte and 0, or the distance of a copy and its length; ends with the stream."""
+    tree, value = _Tree(), int.from_bytes(data, "big")
+    bits, at = f"{value:0{8 * len(data)}b}" if data else "", 0
+    while True:
+        node = tree.child[_ROOT]
+        try:
+            while node < _NODES:
+                node = tree.child[node + (bits[at] == "1")]
+                at += 1
+        except IndexError:
+            return
+        symbol = node - _NODES
+        tree.count(symbol)
+        if symbol < 256:
+            yield symbol, 0
+            continue
+        if at + 8 > len(bits):
+            return
+        upper = _PLACES[int(bits[at : at + 8], 2)]
+        end = at + _PLACE_LENGTHS[upper] + 6
+        if end > len(bits):
+            return
+        yield (upper << 6 | int(bits[end - 6 : end], 2)) + 1, symbol - 256 + LEAST_COPIED
+        at = end
+
+
+def encoded(steps: Iterable[tuple[int, int]]) -> bytes:
+    """Return the stream of what :func:`decoded` yields.
+
+    Args:
+        steps: a byte and 0, or a distance (1 to 4,096) and a length (3 to 60).
+    """
+    tree, out = _Tree(), list[str]()
+    for value, length in steps:
+        symbol = 256 - LEAST_COPIED + length if length else value
+        node, code = tree.parent[_NODES + symbol], ""
+        while node != _ROOT:
+            above = tree.parent[node]
+            code = "01"[node != tree.child[above]] + code
+            node = above
+        tree.count(symbol)
+        out.append(code)
+        if length:
+            upper, lower = divmod(value - 1, 64)
+            out.append(f"{_PLACE_CODES[upper]:0{_PLACE_LENGTHS[upper]}b}{lower:06b}")
+    bits = "".join(out)
+    count = -(-len(bits) // 8)
+    return int(bits.ljust(8 * count, "0") or "0", 2).to_bytes(count, "big")
+
 
 _rule = partial(Rule, "RsLi", source="docs/reference/rsli.md")
 
@@ -37,6 +166,7 @@ METHODS = {
     XOR_HUFFMAN: "XOR, LZSS with adaptive Huffman codes",
     DEFLATE: "Deflate",
 }
+_KNOWN = "stored, XOR, LZSS, Huffman or Deflate"
 #: The largest entry that is unpacked, bytes.
 MOST_UNPACKED = 1 << 24
 
@@ -145,26 +275,14 @@ def read_rsli(data: memoryview | bytes, label: str) -> RsliLibrary:
         ConversionError: not such a library, or its table is cut off.
     """
     view = memoryview(data)
+    refuse = partial(ConversionError, file=label, code=RSLI_HEADER_RULE.code)
     if not is_rsli(view) or len(view) < _HEADER:
-        raise ConversionError(
-            "is not an RsLi library",
-            file=label,
-            value=plural(len(view), "byte"),
-            expected=f"{_HEADER} bytes that start with NL, 0, 1",
-            code=RSLI_HEADER_RULE.code,
-        )
+        expected = f"{_HEADER} bytes that start with NL, 0, 1"
+        raise refuse("is not an RsLi library", value=plural(len(view), "byte"), expected=expected)
     header = np.frombuffer(view[:_HEADER], RSLI_HEADER_DTYPE)[0]
-    count = int(header["entry_count"])
-    if not 0 <= count <= (len(view) - _HEADER) // _ROW:
-        raise ConversionError(
-            "table is cut off",
-            file=label,
-            table=ENTRIES,
-            offset=4,
-            value=count,
-            expected=f"0..{(len(view) - _HEADER) // _ROW}",
-            code=RSLI_HEADER_RULE.code,
-        )
+    count, most = int(header["entry_count"]), (len(view) - _HEADER) // _ROW
+    if not 0 <= count <= most:
+        raise refuse("table is cut off", table=ENTRIES, offset=4, value=count, expected=f"0..{most}")
     table = decipher(view[_HEADER : _HEADER + count * _ROW], int(header["seed"]))
     trailer = bytes(view[-6:])
     overlay = int.from_bytes(trailer[2:], "little") if trailer[:2] == b"AO" else 0
@@ -196,8 +314,7 @@ def unpack(library: RsliLibrary, row: int) -> bytes:
     entry, method = library.rows[row], library.method(row)
     size, packed_size = int(entry["unpacked_size"]), int(entry["packed_size"])
     if method not in METHODS:
-        problem, known = "entry cannot be unpacked", "stored, XOR, LZSS, Huffman or Deflate"
-        raise _error(library, row, problem, library.method_name(row), known, RSLI_METHOD.code)
+        raise _error(library, row, "entry cannot be unpacked", library.method_name(row), _KNOWN, RSLI_METHOD.code)
     start = int(entry["data_offset"]) + library.overlay
     end = start + packed_size
     if method == DEFLATE and end == len(library.data) + 1:
@@ -256,8 +373,7 @@ def _packed(library: RsliLibrary, row: int, content: bytes) -> bytes:
     method = library.method(row)
     if method not in METHODS or len(content) > MOST_UNPACKED:
         problem = "entry is too large" if len(content) > MOST_UNPACKED else "entry cannot be packed"
-        known = "stored, XOR, LZSS, Huffman or Deflate"
-        raise _error(library, row, problem, library.method_name(row), known, RSLI_METHOD.code)
+        raise _error(library, row, problem, library.method_name(row), _KNOWN, RSLI_METHOD.code)
     if method == DEFLATE:
         deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
         return deflate.compress(content) + deflate.flush()

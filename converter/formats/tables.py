@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural
 from ..findings import Finding, Rule
-from ..numeric.arrays import Records
+from ..numeric.arrays import F32, Records
 from ..numeric.quantize import UNIT_SCALE, decode_unit
 from .kinds import archive_kind
 from .nres import Archive, write_nres
@@ -307,7 +307,6 @@ def write_tables(
     """The bytes of a container with these tables; all that did not change keeps its bytes.
 
     Args:
-        content: whose container it is.
         payloads: the tables, by type id.
         counts: ``attr1`` of each (docs/reference/model.md): how many records it has.
         hint: what to do where the container lacks a table.
@@ -351,9 +350,9 @@ class Keys(NamedTuple):
         quaternion: (K, 4) float32, ``[w, x, y, z]``.
     """
 
-    position: NDArray[np.float32]
-    time: NDArray[np.float32]
-    quaternion: NDArray[np.float32]
+    position: F32
+    time: F32
+    quaternion: F32
 
 
 def decode_keys(pool: Records, order: Sequence[int]) -> Keys:
@@ -366,9 +365,7 @@ def decode_keys(pool: Records, order: Sequence[int]) -> Keys:
     return Keys(pool["position"], pool["time"], decode_unit(pool["quaternion"])[:, order])
 
 
-def encode_keys(
-    position: NDArray[np.float32], time: NDArray[np.integer], words: NDArray[np.int16], order: Sequence[int]
-) -> Records:
+def encode_keys(position: F32, time: NDArray[np.integer], words: NDArray[np.int16], order: Sequence[int]) -> Records:
     """Encode keys.
 
     Args:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError
 from ..findings import Rule
-from ..numeric.arrays import NONE16, Records, covered, ranges
+from ..numeric.arrays import F32, F64, I64, NONE16, Bools, Records, covered, ranges
 from .nres import Archive
 from .tables import (
     HEADER_DTYPE,
@@ -140,36 +140,36 @@ class Grid:
         x_first: whether square 1 is the second along x, not along y.
     """
 
-    low: NDArray[np.float64]
-    size: NDArray[np.float64]
+    low: F64
+    size: F64
     across: int
     down: int
     x_first: bool = True
 
-    def number(self, column: NDArray[np.int64], row: NDArray[np.int64]) -> NDArray[np.int64]:
+    def number(self, column: I64, row: I64) -> I64:
         """Square numbers of columns (along x) and rows (along y)."""
         return row * self.across + column if self.x_first else column * self.down + row
 
-    def place(self, square: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def place(self, square: I64) -> tuple[I64, I64]:
         """Columns and rows of square numbers."""
         if self.x_first:
             return square % self.across, square // self.across
         return square // self.down, square % self.down
 
-    def squares_at(self, points: NDArray[np.floating]) -> NDArray[np.int64]:
+    def squares_at(self, points: NDArray[np.floating]) -> I64:
         """Square of each point, ``floor((p - low) / size)`` inside the grid. (..., 2+) -> (...)."""
         cell = np.floor((points[..., :2].astype(np.float64) - self.low) / self.size)
         column = np.clip(cell[..., 0], 0, self.across - 1).astype(np.int64)
         row = np.clip(cell[..., 1], 0, self.down - 1).astype(np.int64)
         return self.number(column, row)
 
-    def box(self, square: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def box(self, square: I64) -> tuple[F64, F64]:
         """Low and high corners of squares, (..., 2) each."""
         column, row = self.place(square)
         corner = self.low + np.stack([column, row], axis=-1) * self.size
         return corner, corner + self.size
 
-    def outside(self, points: NDArray[np.float64], square: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def outside(self, points: F64, square: I64) -> Bools:
         """Which coordinates of faces lie beyond the border of a square: (n, corners, 2), (n,) -> (n, corners, 2)."""
         low, high = self.box(square)
         room = BORDER * self.size
@@ -187,10 +187,10 @@ class Terrain(TableFile):
 
     SPECS: ClassVar[Mapping[int, TableSpec]] = TERRAIN_TABLES
 
-    left_out: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    left_out: I64 = field(default_factory=lambda: np.empty(0, np.int64))
 
     #: Res3, (V, 3) float32, game axes.
-    positions = Stored[NDArray[np.float32]](_T.POSITIONS)
+    positions = Stored[F32](_T.POSITIONS)
     #: Res4, (V, 4) int8.
     normals = Stored[NDArray[np.int8]](_T.NORMALS)
     #: Res5, (V, 2) int16 / 1024, of the material's texture.
@@ -198,7 +198,7 @@ class Terrain(TableFile):
     #: Res18, (V, 2) int16 / 1024, of the microtexture; the words wrap.
     micro_uv = Stored[NDArray[np.int16]](_T.MICRO_UV)
     #: Res14, (V,) float32 0..1, alpha of the second material over the first.
-    blend = Stored[NDArray[np.float32] | None](_T.BLEND, None)
+    blend = Stored[F32 | None](_T.BLEND, None)
     #: Res21, ``FACE_DTYPE``.
     faces = Stored[Records](_T.FACES)
     #: Res1, ``NODE_DTYPE``: ``slot_index[0, 0]`` fine, ``[0, 1]`` coarse.
@@ -226,12 +226,12 @@ class Terrain(TableFile):
         made = self.with_table(TerrainStream.SQUARES, np.concatenate([squares, empty]))
         return replace(made, cut=[])
 
-    def square_slots(self, level: int) -> NDArray[np.int64]:
+    def square_slots(self, level: int) -> I64:
         """Slot of every square on a level, -1 = none. (S,)."""
         words = self.squares["slot_index"][:, 0, level].astype(np.int64)
         return np.where(words == NONE16, -1, words)
 
-    def faces_of(self, level: int) -> NDArray[np.int64]:
+    def faces_of(self, level: int) -> I64:
         """Rows of the faces that a level's squares show, in table order."""
         slots = self.square_slots(level)
         shown = self.slots[slots[slots >= 0]]
@@ -240,7 +240,7 @@ class Terrain(TableFile):
         return np.flatnonzero(is_shown)
 
     @cached_property
-    def square_of_face(self) -> NDArray[np.int64]:
+    def square_of_face(self) -> I64:
         """Square of every face, by the slot that has it; -1 = none. (F,)."""
         out = np.full(len(self.faces), -1, np.int64)
         for level in (COARSE, FINE):
@@ -282,7 +282,6 @@ def read_terrain(archive: Archive, name: str, *, cut: bool = False) -> Terrain:
     """The tables of a terrain's container; unknown entries stay in the container.
 
     Args:
-        archive: the terrain's NRes container.
         cut: tables that end inside a record are read up to it, and ``Terrain.cut`` says so.
 
     Raises:

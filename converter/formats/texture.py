@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural, printable
 from ..findings import Rule
-from ..numeric.arrays import Records, field_offset
+from ..numeric.arrays import U8, U32, Records, field_offset
 from .names import decode_text
 
 TEXM_HEADER_DTYPE = np.dtype(
@@ -138,7 +138,7 @@ class Texm:
 
     label: str
     header: Records
-    palette: NDArray[np.uint32] | None
+    palette: U32 | None
     levels: list[Pixels]
     rects: Records | None = None
     trailing: bytes = b""
@@ -173,7 +173,7 @@ class Texm:
         """Left, top, width and height of each of ``pages`` in pixels."""
         return [(int(r["x"]), int(r["y"]), int(r["width"]), int(r["height"])) for r in self.pages]
 
-    def rgba(self, level: int = 0) -> NDArray[np.uint8]:
+    def rgba(self, level: int = 0) -> U8:
         """The pixels of a level, (height, width, 4) uint8: red, green, blue, alpha, top row first.
 
         A channel of fewer bits is ``value * 255 / largest``, rounded.
@@ -191,7 +191,7 @@ class Texm:
         return known[words].view(np.uint8).reshape(*words.shape, 4)
 
 
-def _expanded(words: Pixels, format: int) -> NDArray[np.uint8]:
+def _expanded(words: Pixels, format: int) -> U8:
     """Pixels of stored words, or of a palette's: (..., 4) uint8; see :meth:`Texm.rgba`."""
     out = np.full((*words.shape, 4), 255, np.uint8)
     for i, channel in enumerate(FORMATS[format][1]):
@@ -204,7 +204,7 @@ def _expanded(words: Pixels, format: int) -> NDArray[np.uint8]:
 
 
 @lru_cache
-def _every_word(format: int) -> NDArray[np.uint32]:
+def _every_word(format: int) -> U32:
     """The pixels of all words of 16 bits, each as one number: (65536,)."""
     return _expanded(np.arange(1 << 16, dtype=np.uint16), format).view(np.uint32)[:, 0]
 
@@ -222,7 +222,7 @@ def texture_name(stem: str) -> str:
     return stem if re.search(r"\.[0-9]+$", stem) else f"{stem}.0"
 
 
-def exact_format(rgba: NDArray[np.uint8]) -> int:
+def exact_format(rgba: U8) -> int:
     """The format that loses nothing of a picture: 888, or 8888 where it has alpha."""
     return 888 if (rgba[..., 3] == 255).all() else 8888
 
@@ -247,12 +247,12 @@ def with_pages_of(texm: Texm, old: Texm) -> Texm | None:
     return replace(texm, rects=rects)
 
 
-def lost_alpha(rgba: NDArray[np.uint8], old: Texm) -> bool:
+def lost_alpha(rgba: U8, old: Texm) -> bool:
     """Return whether pixels are solid throughout, and those of the texture they replace are not."""
     return bool((rgba[..., 3] == 255).all()) and bool((old.rgba()[..., 3] != 255).any())
 
 
-def with_alpha_of(rgba: NDArray[np.uint8], old: Texm) -> NDArray[np.uint8]:
+def with_alpha_of(rgba: U8, old: Texm) -> U8:
     """Return pixels with the alpha of the texture they replace where they lost it; of another size, the nearest."""
     if not lost_alpha(rgba, old):
         return rgba
@@ -267,7 +267,7 @@ def are_sides(width: int, height: int) -> bool:
     return width.bit_count() == height.bit_count() == 1
 
 
-def new_texm(rgba: NDArray[np.uint8], format: int, levels: int | None = None, *, label: str = "new texture") -> Texm:
+def new_texm(rgba: U8, format: int, levels: int | None = None, *, label: str = "new texture") -> Texm:
     """A texture of a picture, with a header as the game's files have it and no ``Page``.
 
     Smaller levels are means of blocks of the full size, channel by channel and rounded, down to
@@ -321,7 +321,7 @@ def _require_writable(header: Records, levels: int | None, label: str) -> int:
     return count
 
 
-def packed(rgba: NDArray[np.uint8], format: int) -> Pixels:
+def packed(rgba: U8, format: int) -> Pixels:
     """Return the stored words of pixels: the nearest value of each channel.
 
     Args:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import ConversionError, plural
 from ..findings import Rule
-from ..numeric.arrays import Ints, Records, field_offset
+from ..numeric.arrays import I64, Records, field_offset
 from .names import field_text
 
 UNIT_HEADER_DTYPE = np.dtype(
@@ -89,7 +89,7 @@ class Unit:
 
     type: int
     records: Records
-    parents: Ints = field(init=False)
+    parents: I64 = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parents", tree_parents(self.records["child_count"]))
@@ -133,11 +133,8 @@ def offset_of(row: int, name: str = "archive") -> int:
     return size + row * COMPONENT_DTYPE.itemsize + field_offset(COMPONENT_DTYPE, name)
 
 
-def tree_parents(counts: Ints) -> Ints:
+def tree_parents(counts: I64) -> I64:
     """Return the parent of each component of a tree that is written depth first. (n,) -> (n,).
-
-    Args:
-        counts: how many children each component has.
 
     Raises:
         ConversionError: no root, a negative count, components left over or missing.

@@ -1,4 +1,4 @@
-"""Archives as folders of files, and back: ``msh2gltf ARCHIVE --unpack DIR``, ``gltf2msh DIR --pack ARCHIVE``.
+"""Archives and RsLi libraries as folders of files, and back: ``msh2gltf --unpack DIR``, ``gltf2msh DIR --pack``.
 
 Every entry is a file of its own bytes, a sound a WAV as the game stores it. The layouts are those
 that other tools read (docs/games.md); ``archive.json`` beside the files holds what these leave
@@ -7,35 +7,135 @@ out, so that packing gives back the same bytes.
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import struct
-from collections.abc import Callable, Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import ConversionError, printable
-from ..files import read_file
+from ..files import inflate, read_file
 from ..findings import NotApplied
 from ..formats.kinds import is_rsli
 from ..formats.names import Names, decode_text, escape, stem
 from ..formats.nres import Archive, Entry, read_nres, write_nres
 from ..formats.nres_edits import ArchiveEdits, name_field, new_archive
-from ..formats.rsli import read_rsli, unpack, with_contents
+from ..formats.rsli import RSLI_METHOD, read_rsli, unpack, with_contents
 from ..formats.sidecar import sha256
 from ..formats.texture import TEXM_TYPE, read_texm
-from ..kinds.unpacked import ENTRIES, LIST_INDEX, MANIFEST_INDEX, NO_ENDING, OWN_INDEX, Row, layout_of, rows_of
-from .library_folder import (
-    changed_since_unpacked,
-    deflated,
-    edited_entries,
-    inflated,
-    json_bytes,
-    library_of,
-    no_place,
-    unpacked_library,
+from ..kinds.open_files import (
+    ENTRIES,
+    LIST_INDEX,
+    MANIFEST_INDEX,
+    NO_ENDING,
+    OWN_INDEX,
+    Row,
+    folder_stamp,
+    layout_of,
+    rows_of,
 )
+from ..storage import cannot_read
+from .packing import most_bytes
+
+
+def _unpacked_library(data: bytes, label: str) -> dict[str, bytes]:
+    """Return the files that a library becomes: its entries unpacked, and an index that holds it as it is.
+
+    An entry that cannot be unpacked (an unknown method) has no file; packing keeps it.
+    """
+    library, taken = read_rsli(data, label), Names(OWN_INDEX)
+    found, entries = dict[str, bytes](), []
+    for row in range(len(library.rows)):
+        name = library.name(row)
+        try:
+            content = unpack(library, row)
+        except ConversionError as error:
+            if error.code != RSLI_METHOD.code:
+                raise
+            continue
+        file = taken.take(escape(name) or "~", row)
+        found[file] = content
+        entries.append({"file": file, "name": name, "row": row, "sha256": sha256(content)})
+    index = {"format": 1, "container": "RsLi", "entries": entries, "library": deflated(data, found.values())}
+    return {**found, OWN_INDEX: _json_bytes(index)}
+
+
+def library_of(folder: Path) -> bytes | None:
+    """Return the library that a folder was unpacked from; ``None``: it was another container, or none."""
+    text = _index(folder).get("library")
+    return None if text is None else _inflated(text, folder)
+
+
+def _inflated(text: object, folder: Path) -> bytes:
+    """Return bytes that an index keeps as text, no more than the files of its folder, itself one, explain."""
+    try:
+        inside = [folder, *(below for below in [folder / ENTRIES] if below.is_dir())]
+        stored = sum(size for one in inside for _, _, size, _ in folder_stamp(one)[1:])
+        data, whole = inflate(base64.b64decode(str(text), validate=True), most_bytes(stored))
+    except OSError as error:
+        raise cannot_read(folder, error) from error
+    except ValueError:
+        data, whole = b"", False
+    if not whole:
+        raise _damaged(folder)
+    return data
+
+
+def deflated(data: bytes, beside: Iterable[bytes | memoryview]) -> str:
+    """Return bytes as an index keeps them; ``beside``: what the other files of its folder hold."""
+    best = zlib.compress(data, 9)
+    if len(data) > most_bytes(len(best) + sum(map(len, beside))):  # nobody would unpack that: stored as it is
+        best = zlib.compress(data, 0)
+    return base64.b64encode(best).decode()
+
+
+def _json_bytes(value: object) -> bytes:
+    """Return the bytes of an index."""
+    return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _edited_entries(folder: Path) -> dict[str, tuple[str, int, str]]:
+    """Return the files of an unpacked library that are there: file -> name, row, SHA-256 when it was unpacked."""
+    index = _index(folder)
+    try:
+        rows = {str(one["file"]): (str(one["name"]), int(one["row"]), str(one["sha256"])) for one in index["entries"]}
+    except (KeyError, TypeError, ValueError):
+        raise _damaged(folder) from None
+    return {file: row for file, row in rows.items() if row[1] >= 0 and (folder / file).is_file()}
+
+
+def _no_place(folder: Path, known: dict[str, tuple[str, int, str]]) -> list[NotApplied]:
+    """Return what a folder has and a library cannot get: files that are no entries, and entries without a file."""
+    new = sorted(path.name for path in folder.iterdir() if path.is_file() and path.name not in (*known, OWN_INDEX))
+    gone = [one["name"] for one in _index(folder)["entries"] if one["file"] not in known]
+    why, instead = "entries of an RsLi library are replaced, not added", "replace one that is there"
+    out = [NotApplied(where=f"file {name!r}", what="is new", why=why, instead=instead) for name in new]
+    what, why = "has no file any more", "packing deletes nothing"
+    left = (f"entry {printable(str(name))!r}" for name in gone)
+    return [*out, *(NotApplied(where=where, what=what, why=why, instead="it stays") for where in left)]
+
+
+def _changed_since_unpacked(label: str, name: str) -> ConversionError:
+    """Return the error for an entry that another program, or another folder, changed."""
+    hint = "unpack it again, or let --force replace it"
+    return ConversionError("has changed since it was unpacked", file=label, entry=printable(name), hint=hint)
+
+
+def _index(folder: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(bytes(read_file(folder / OWN_INDEX)))
+    except (ConversionError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _damaged(folder: Path) -> ConversionError:
+    return ConversionError("is damaged", file=str(folder / OWN_INDEX), hint="unpack the archive again")
+
 
 _RIFF = b"RIFF"
 
@@ -75,23 +175,20 @@ LAYOUTS: Mapping[str, Callable[[int, Entry], str]] = {
 def unpacked_files(data: bytes, label: str, layout: str) -> dict[str, bytes]:
     """Return the files that an archive becomes: their paths from its folder, with ``/``, and bytes.
 
-    Args:
-        layout: a key of ``LAYOUTS``.
-
     Raises:
         ConversionError: it is not an archive.
     """
     if is_rsli(data):
-        return unpacked_library(data, label)
+        return _unpacked_library(data, label)
     archive = read_nres(data, label)
     name, taken = LAYOUTS[layout], Names(OWN_INDEX, LIST_INDEX, MANIFEST_INDEX)
     files = [taken.take(name(row, entry) or "~", row) for row, entry in enumerate(archive.entries)]
     found = {file: bytes(entry.payload) for file, entry in zip(files, archive.entries, strict=True)}
-    found[OWN_INDEX] = json_bytes(_own_index(archive, data, files))
+    found[OWN_INDEX] = _json_bytes(_own_index(archive, data, files))
     if layout == "fparkan":
-        found[LIST_INDEX] = json_bytes([_list_row(entry) for entry in archive.entries])
+        found[LIST_INDEX] = _json_bytes([_list_row(entry) for entry in archive.entries])
     elif layout == "fparkan-validator":
-        found[MANIFEST_INDEX] = json_bytes(_manifest(archive, files))
+        found[MANIFEST_INDEX] = _json_bytes(_manifest(archive, files))
     return found
 
 
@@ -221,17 +318,22 @@ def pack_folder(folder: Path, archive: Path, now: bytes | None, *, force: bool =
     gone = [row.file for row in rows if row.file not in there]
     if gone:
         raise ConversionError("is gone", file=str(folder / gone[0]), hint="a new archive needs every file of its index")
-    frame = _frame(folder)
+    # the archive as it was, without its payloads
+    frame = None if _digests(folder) is None else _index(folder).get("frame")
     if frame is None:
-        entries = [_entry(one.row, bytes(read_file(one.path))) for one in files if one.row is not None]
+        entries = [
+            Entry(row.type_id, *row.attributes, name_field(row.name), 0, 0, bytes(read_file(one.path)))
+            for one in files
+            if (row := one.row) is not None
+        ]
         return _put(new_archive(entries, str(archive)), files, rows, force)
-    whole = read_nres(_filled(frame, files), str(archive))
+    whole = read_nres(_filled(_inflated(frame, folder), files), str(archive))
     return _put(whole, files, rows, force=True)
 
 
 def _put_into_library(folder: Path, now: bytes, label: str, *, as_new: bool) -> Packed:
     """Put what differs into an RsLi library."""
-    library, found = read_rsli(now, label), edited_entries(folder)
+    library, found = read_rsli(now, label), _edited_entries(folder)
     out, contents = Packed(b""), dict[int, bytes]()
     for file, (name, row, before) in found.items():
         data = bytes(read_file(folder / file))
@@ -242,17 +344,17 @@ def _put_into_library(folder: Path, now: bytes, label: str, *, as_new: bool) -> 
             or library.name(row) != name
             or (not as_new and sha256(unpack(library, row)) not in (before, sha256(data)))
         ):
-            raise changed_since_unpacked(label, name)
+            raise _changed_since_unpacked(label, name)
         contents[row] = data
         out.changed.append(name)
-    out.not_applied += no_place(folder, found)
+    out.not_applied += _no_place(folder, found)
     out.data = with_contents(library, contents)
     return out
 
 
 def _files(folder: Path, rows: list[Row] | None) -> Iterator[_File]:
     """The files of a folder, in the order of its index; what the index does not name comes last."""
-    known = _own(folder).get("digests", {})
+    known = _digests(folder) or {}
     indexed = {row.file: row for row in rows or []}
     for row in indexed.values():
         if (path := folder / row.file).is_file():
@@ -263,18 +365,12 @@ def _files(folder: Path, rows: list[Row] | None) -> Iterator[_File]:
             yield _File(folder / below / file, name.encode("cp1251", "replace"), None)
 
 
-def _own(folder: Path) -> dict[str, Any]:
+def _digests(folder: Path) -> dict[str, str] | None:
+    """SHA-256 of the entries when they were unpacked, by file; ``None``: no index says so."""
     try:
-        found = json.loads(bytes(read_file(folder / OWN_INDEX)))
-        return {**found, "digests": {str(one["file"]): str(one["sha256"]) for one in found["entries"]}}
-    except (ConversionError, ValueError, TypeError, KeyError, RecursionError):
-        return {}
-
-
-def _frame(folder: Path) -> bytes | None:
-    """The archive as it was, without its payloads."""
-    text = _own(folder).get("frame")
-    return None if text is None else inflated(text, folder)
+        return {str(one["file"]): str(one["sha256"]) for one in _index(folder)["entries"]}
+    except (TypeError, KeyError):
+        return None
 
 
 def _filled(frame: bytes, files: list[_File]) -> bytes:
@@ -286,10 +382,6 @@ def _filled(frame: bytes, files: list[_File]) -> bytes:
         if len(payload) == entry.size:
             data[entry.data_offset : entry.data_offset + entry.size] = payload
     return bytes(data)
-
-
-def _entry(row: Row, payload: bytes) -> Entry:
-    return Entry(row.type_id, *row.attributes, name_field(row.name), 0, 0, payload)
 
 
 def _put(archive: Archive, files: list[_File], rows: list[Row], force: bool) -> Packed:
@@ -312,7 +404,7 @@ def _put(archive: Archive, files: list[_File], rows: list[Row], force: bool) -> 
             if entry.payload == data:
                 continue
             if not force and one.before is not None and sha256(entry.payload) != one.before:
-                raise changed_since_unpacked(archive.label, entry.name)
+                raise _changed_since_unpacked(archive.label, entry.name)
             _compare_sounds(entry, data, one.path, out)
             width, height = _size(entry, data, one.path)
             edits.replace(index, data, attr1=width, attr2=height)

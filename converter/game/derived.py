@@ -20,12 +20,12 @@ from ..errors import ConversionError
 from ..formats.model import MshModel, StreamType, drawn_triangles, read_model
 from ..formats.nres import read_nres
 from ..formats.terrain import COARSE, FINE, Terrain, TerrainStream, read_terrain
-from ..numeric.arrays import Ints, Records, ranges
+from ..numeric.arrays import F32, I64, U32, Records, ranges
 from ..numeric.surfaces import hull, slot_bounds
 from ..rebuild.geometry import posed_header, triangle_normals
 from ..rebuild.terrain_tables import Layout, boxes
 from ..scene.dialect import Dialect, decide, header_vertices
-from .rows import U32, row_checks, row_hashes
+from .rows import row_checks, row_hashes
 from .split import header_key, table_key
 
 #: Table key -> what the derived bytes of each row, and what they follow from, were.
@@ -60,11 +60,7 @@ def states(content: str, data: bytes) -> States:
 
 
 def dialect_of(content: str, data: bytes) -> str:
-    """Return how a model's keys are read, for its header; empty where nothing tells.
-
-    Args:
-        content: of the entry.
-    """
+    """Return how a model's keys are read, for its header; empty where nothing tells."""
     file = _read(content, data)
     if not isinstance(file, MshModel):
         return ""
@@ -77,7 +73,7 @@ def dialect_of(content: str, data: bytes) -> str:
     return fits[0] if len(fits) == 1 else ""
 
 
-def compute_again(content: str, data: bytes, dialect: str, rows: Mapping[str, Ints]) -> dict[str, bytes]:
+def compute_again(content: str, data: bytes, dialect: str, rows: Mapping[str, I64]) -> dict[str, bytes]:
     """Return tables with derived bytes of some rows computed from the others.
 
     Args:
@@ -116,7 +112,7 @@ def _read(content: str, data: bytes) -> MshModel | Terrain | None:
     return None if any(finding.severity == "error" for finding in findings) else file
 
 
-def _combined(corners: NDArray[np.float32], starts: Ints, counts: Ints) -> NDArray[np.uint64]:
+def _combined(corners: F32, starts: I64, counts: I64) -> NDArray[np.uint64]:
     """A number for each run of points. (n, 3), (k,), (k,) -> (k,)."""
     order = np.arange(len(corners)) - np.repeat(starts, counts)
     hashes = row_hashes(np.ascontiguousarray(corners).view(np.uint8).reshape(len(corners), 12))
@@ -156,14 +152,14 @@ def _model_states(model: MshModel) -> States:
     return out
 
 
-def _described_triangles(model: MshModel) -> tuple[Ints, Ints]:
+def _described_triangles(model: MshModel) -> tuple[I64, I64]:
     """Those of ``drawn_triangles`` that have a descriptor."""
     corners, rows = drawn_triangles(model)
     known = rows < (0 if model.triangles is None else len(model.triangles))
     return corners[known], rows[known]
 
 
-def _model_tables(model: MshModel, readings: list[Dialect], rows: Mapping[str, Ints]) -> dict[str, bytes]:
+def _model_tables(model: MshModel, readings: list[Dialect], rows: Mapping[str, I64]) -> dict[str, bytes]:
     out: dict[str, bytes] = {}
     if len(slot_rows := rows.get(_SLOTS, _NONE)):
         slots = model.slots.copy()
@@ -193,9 +189,7 @@ def _model_tables(model: MshModel, readings: list[Dialect], rows: Mapping[str, I
     return out
 
 
-def _with_normals(
-    table: NDArray[np.void], rows: Ints, positions: NDArray[np.float32], normals: NDArray[np.int8] | None, corners: Ints
-) -> bytes:
+def _with_normals(table: Records, rows: I64, positions: F32, normals: NDArray[np.int8] | None, corners: I64) -> bytes:
     """A table with the normals of some rows computed from their corners, (n, 3) vertices."""
     around = np.zeros((len(corners), 3, 4), np.int8) if normals is None else normals[corners]
     table = table.copy()
@@ -226,7 +220,7 @@ def _terrain_states(terrain: Terrain) -> States:
     }
 
 
-def _terrain_tables(terrain: Terrain, rows: Mapping[str, Ints]) -> dict[str, bytes]:
+def _terrain_tables(terrain: Terrain, rows: Mapping[str, I64]) -> dict[str, bytes]:
     out: dict[str, bytes] = {}
     named = terrain.faces["vertex"]
     if len(face_rows := rows.get(_FACES, _NONE)):

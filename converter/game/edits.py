@@ -358,7 +358,6 @@ class GameEdits:
         Args:
             kind: what kind of transaction it is.
             beside: another game that is written with this one, or not at all.
-            facts: what else the history says of it.
 
         Returns:
             The files that were written or removed.

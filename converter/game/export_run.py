@@ -90,10 +90,6 @@ def run_options(sources: Sequence[Path], options: ExportOptions) -> ExportOption
 
     Pictures beside the glTF are one set for the whole run, so no other folder is searched.
 
-    Args:
-        sources: what the run converts.
-        options: as the user gave them.
-
     Raises:
         ConversionError: the sources have no common directory.
     """
@@ -118,10 +114,7 @@ def export_run(
 
     Args:
         items, found: from :func:`found_in`.
-        engine: where the work is done.
         progress: called after every item.
-        sidecar: whether sidecars are written.
-        force: convert and replace, whatever is there.
 
     Raises:
         ConversionError: the output directory cannot be used.

@@ -139,9 +139,7 @@ def write_files(files: Sequence[tuple[Path, bytes]], force: bool, command: str) 
     """Write outputs; one that replaces a file of a game is a transaction on that game.
 
     Args:
-        files: each path and its bytes.
         force: as of :func:`~converter.storage.write_outputs`.
-        command: what the user called, for the history.
 
     Returns:
         What was written.

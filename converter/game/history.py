@@ -82,7 +82,6 @@ class History:
 
         Args:
             base: SHA-256 of the file without our changes.
-            layers: our changes.
         """
         return self._kept.get((file, base, layers))
 

@@ -17,7 +17,7 @@ from ..formats.nres import Archive, Entry, read_nres
 from ..formats.sidecar import sha256
 from ..kinds.dispatch import import_gltf
 from ..kinds.import_result import Companion
-from ..kinds.unpacked import entry_file
+from ..kinds.open_files import entry_file
 from ..options import ImportOptions
 from ..scene.dialect import Dialect
 from .edits import GameEdits
@@ -105,7 +105,6 @@ class Brought:
         """Return an archive, or the folder that it was unpacked into, without what was brought; it is made once.
 
         Args:
-            path: where it is.
             source: what messages and reports call it.
 
         Raises:

@@ -58,14 +58,10 @@ def import_run(
     """Write what changed into the game's archives.
 
     Args:
-        places: where to read and write.
-        options: how glTF becomes a model.
-        engine: where the work is done.
         progress: makes a progress display from a verb and a number of items.
         add: make entries of new glTF files in archives' folders.
         tag: what they are in the object registry, a key of ``TAGS``, which gets keys for them.
         require_all: write nothing where a difference cannot be applied.
-        force: replace what is in the way.
         saved: paths below the glTF directory: only these are looked at, and what is in force in the game. What
             ``msh-mod undo`` took back stays so until its file is saved again.
 

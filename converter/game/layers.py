@@ -157,7 +157,6 @@ def compose(base: bytes | None, layers: Iterable[Layer], read: Read, label: str)
         base: the file without our changes; ``None``: there is none.
         layers: the changes in force, in any order.
         read: reads stored differences.
-        label: what messages call the file.
 
     Raises:
         Conflict: a layer does not fit what is below it.
@@ -327,9 +326,7 @@ def taken_out(now: bytes, base: bytes | None, layers: Sequence[Layer], read: Rea
     it is, and our layers of it are lost.
 
     Args:
-        now: the file as it is.
         base: what our layers were applied to.
-        layers: what was in force.
         read: reads stored differences.
     """
     groups = by_slot(layers)

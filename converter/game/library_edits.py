@@ -22,8 +22,7 @@ from ..formats.wear import WEAR_ENDING, edited_wear, read_wear, write_wear
 from ..kinds.import_result import ImportResult
 from ..kinds.library_edits import edited_entry, merged
 from ..kinds.new_entries import NewEntries, NewEntry, meant_message, no_library
-from ..kinds.open_files import find_library
-from ..kinds.unpacked import entry_file
+from ..kinds.open_files import entry_file, find_library
 from ..storage import not_there
 from .games import Games
 from .import_item import Brought, Edited
@@ -43,8 +42,6 @@ def add_library_edits(
 
     Args:
         run: its outcomes; textures are added, and ``not_applied`` grows.
-        out: the directory that ``msh2gltf`` wrote.
-        manifest: what is in it.
         brought: what earlier runs brought into the game.
         like: the material that new ones are made like; empty: ``DEFAULT``.
         force: replace entries that are not the ones that were converted.
@@ -131,8 +128,6 @@ def _told_apart(
     """Return new materials of one name by what they show; those of the second and further have new names.
 
     Args:
-        group: the materials and the models that show them.
-        entries: the game's libraries.
         taken: names that others have, in lower case; grows.
     """
     first, name = group[0]
@@ -355,8 +350,6 @@ def plan_libraries(games: Games, folders: Sequence[Path], result: ImportResult, 
 
     Args:
         games: the transaction; what is its owner's is taken back first.
-        folders: where they are looked for, in this order.
-        result: what the import of the model changes.
         like: the material that new ones are made like; empty: ``DEFAULT``.
 
     Raises:

@@ -30,11 +30,10 @@ from ..formats.texture import TEXM_MAGIC, read_texm
 from ..kinds.check import finding_of, findings_in
 from ..kinds.check_assembly import check_mission_file, check_unit_file
 from ..storage import not_there
-from .differences import digests, overlap, touched
+from .differences import conflict, digests, overlap, touched
 from .edits import GameEdits
 from .history import History
 from .layers import Attributes, Layer, Slot, by_slot, changes, compose, is_archive, slots_of
-from .merge import conflict
 from .transaction import file_bytes
 from .vault import Vault, inside
 
@@ -112,8 +111,6 @@ def make_mod(
     """Return what differs from a game's originals as a mod; what other mods brought is left out.
 
     Args:
-        root: the folder with the vault.
-        name, author, version, licence: of the mod.
         only: patterns of ``file::entry`` or ``file``; none: everything.
 
     Raises:
@@ -402,9 +399,6 @@ def _brought_by(layer: Layer) -> str:
 def remove(edits: GameEdits, name: str) -> None:
     """Take a mod out of a game; nothing is written before the commit.
 
-    Args:
-        edits: a transaction of its own.
-
     Raises:
         ConversionError: it is not installed, or a later change needs it.
     """
@@ -428,9 +422,6 @@ def remove(edits: GameEdits, name: str) -> None:
 
 def installed(root: Path) -> list[dict[str, Any]]:
     """Return the mods in force in a game: name, author, version, when, how many entries.
-
-    Args:
-        root: the folder with the vault.
 
     Raises:
         ConversionError: the vault is damaged.

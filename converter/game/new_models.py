@@ -92,7 +92,6 @@ def add_model(plan: LibraryPlan, to: Destination, result: ImportResult, *, force
 
     Args:
         plan: what the model changes in the libraries; the archive and the registry are added.
-        to: where it goes.
         force: replace an entry of its name that is another model.
         hint: what the user can do about such a one.
 
@@ -158,7 +157,6 @@ class NewKeys:
         Args:
             files: the files in it, from there.
             tag: what new models are, a key of ``TAGS``; ``None``: they get no keys.
-            brought: what earlier runs brought into the game.
 
         Raises:
             ConversionError: a tag is given, and there is no registry.

@@ -215,8 +215,6 @@ def progress_bar(verb: str, total: int, quiet: bool) -> Iterator[Progress]:
 
     Args:
         verb: what is being done, e.g. ``converting``.
-        total: number of items.
-        quiet: show nothing.
     """
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield lambda outcome, done, total: log(outcome)

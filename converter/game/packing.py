@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural
 from ..files import read_json
+from ..numeric.arrays import I64, U8
 
 MAGIC = b"MSHDIFF\x1a"
 VERSION = 1
@@ -160,7 +161,7 @@ _ROWS = 1 << 12
 #: What must not be repeated: this many bytes with more than so many different values.
 WINDOW, FEW_VALUES = 64, 8
 
-Bytes = NDArray[np.uint8]
+Bytes = U8
 
 
 def encode_delta(before: bytes, after: bytes, shortest: int = SHORTEST[0]) -> bytes:
@@ -257,7 +258,7 @@ class _Finder:
         self.windows = _windows(target, shortest)
         step = 1 if len(base) <= _DENSE else 8
         self._step = step
-        self._index: tuple[NDArray[np.unsignedinteger], NDArray[np.int64]] | None = None
+        self._index: tuple[NDArray[np.unsignedinteger], I64] | None = None
         self._from = self._until = 0
         self._chunk = _FIRST_CHUNK
         self._hits = self._first = np.zeros(0, np.int64)
@@ -266,7 +267,6 @@ class _Finder:
         """Return where the next match is in the target and the base, and its length.
 
         Args:
-            at: where to look from.
             done: up to where the target is written: a match may not begin before it.
         """
         here = self._on_diagonal(at)
@@ -317,7 +317,7 @@ class _Finder:
         self._hits = np.flatnonzero(found)
         self._first = low[self._hits]
 
-    def _words(self) -> tuple[NDArray[np.unsignedinteger], NDArray[np.int64]]:
+    def _words(self) -> tuple[NDArray[np.unsignedinteger], I64]:
         if self._index is None:
             words = np.array(_windows(self.base, self.shortest)[:: self._step])
             order = np.argsort(words, kind="stable")

@@ -30,7 +30,6 @@ def changed_since(file: str, entry: str | None, hint: str, companion: Companion 
 
     Args:
         file, entry: what messages call it.
-        hint: what the user can do.
         companion: what should replace it, if it is one.
     """
     problem = "has changed since it was converted"
@@ -52,13 +51,11 @@ def entry_to_replace(
     """Find the entry that an edited one replaces, by its name; it may have moved.
 
     Args:
-        archive: where it is.
         raw_name: the entry's name, as its bytes.
         index: its directory index when it was converted; entries may share a name.
         known: SHA-256 of what may be replaced.
         is_new: whether an entry holds the new bytes already.
         hint: what the user can do about another one.
-        force: replace another one.
 
     Returns:
         A directory index; ``None`` where the archive holds the new bytes already.
@@ -96,8 +93,6 @@ def put_new_entry(
     """Put a new entry into an archive; one that is there stays.
 
     Args:
-        archive: where it goes.
-        name, type_id, data, attributes: of the entry.
         force: replace an entry of this name that is another one.
         hint: what the user can do about such a one.
 
@@ -137,13 +132,11 @@ def put_companions(
     """Put the entries that change with a model into an archive.
 
     Args:
-        archive: where the model is.
         model: its entry's name.
         companions: what changes with it; one whose ``data`` is ``before`` only takes the place of
             one of the known.
         hint: what the user can do about an entry that is another one.
         known: SHA-256 of what may be replaced, besides what was converted.
-        force: replace whatever is there.
 
     Raises:
         ConversionError: an entry is not the one that was converted.
@@ -196,7 +189,6 @@ def replace_model(
 
     Args:
         games: the transaction; what is its owner's is taken back first.
-        origin: where the model came from.
         known: SHA-256 of what may be replaced: the model that was converted, and what versions
             before the vault put there.
         companions: files of the model's name that change with it, or that did not: these come back
@@ -225,9 +217,6 @@ def replace_model(
 
 def replace_placed(games: Games, result: ImportResult) -> list[NotApplied]:
     """Plan the models that a unit or mission shows and that were edited there, each in its own file.
-
-    Args:
-        result: the import of the unit or mission.
 
     Returns:
         What has no place.

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..numeric.arrays import I64, U8, U16, U32, Bools
 from .packing import damaged, decode_delta, encode_delta, most_bytes, repeats_base
-from .split import Bools, Table
+from .split import Table
 
-I64 = NDArray[np.int64]
-U32 = NDArray[np.uint32]
 #: A table that grows by more rows than this is another table.
 _MOST_NEW = 64
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -45,9 +44,9 @@ class RowChange:
     stride: int
     rows: I64
     was: U32
-    rest: NDArray[np.uint16]
+    rest: U16
     mask: Bools
-    values: NDArray[np.uint8]
+    values: U8
 
     @property
     def copied(self) -> I64:
@@ -127,7 +126,7 @@ class LineChange:
     becomes: U32
     sizes: I64
     lengths: I64
-    deltas: NDArray[np.uint8]
+    deltas: U8
     stride: int = 0
 
     @property
@@ -147,7 +146,6 @@ class LineChange:
         """Return what a row becomes.
 
         Args:
-            at: which of the changed rows.
             lines: the rows before.
 
         Raises:
@@ -238,12 +236,12 @@ def _most_like(line: bytes, lines: Sequence[bytes]) -> int:
     return max(range(len(lines)), key=lambda row: common(lines[row]))
 
 
-def row_checks(rows: NDArray[np.uint8]) -> U32:
+def row_checks(rows: U8) -> U32:
     """Return a number for every row that tells it from others. (n, k) -> (n,)."""
     return (row_hashes(rows) >> np.uint64(32)).astype(np.uint32)
 
 
-def row_hashes(rows: NDArray[np.uint8]) -> NDArray[np.uint64]:
+def row_hashes(rows: U8) -> NDArray[np.uint64]:
     """Return the same in 64 bits."""
     count, size = rows.shape
     padded = np.zeros((count, -(-size // 8) * 8), np.uint8)

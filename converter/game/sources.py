@@ -39,11 +39,7 @@ _KEPT = 16
 
 
 def archive_of(item: Item, now: Stamp) -> Archive:
-    """The NRes file that an item is in, or is; of a unit or mission its bytes, without entries.
-
-    Args:
-        now: its file's stamp.
-    """
+    """The NRes file that an item is in, or is; of a unit or mission its bytes, without entries."""
     if item.kind in ASSEMBLY_KINDS:
         return Archive(item.source, read_from=read_file(Path(item.path)))
     if item.index is None:
@@ -57,7 +53,6 @@ def open_archive(path: str, label: str, now: Stamp) -> Archive:
 
     Args:
         path: the file, or the folder that it was unpacked into.
-        now: its stamp; another one means another file.
     """
     where = Path(path)
     return open_unpacked(where, label) if where.is_dir() else open_nres(where, label, longer=True)
@@ -136,10 +131,6 @@ def picture_items(items: Sequence[Item], options: ExportOptions) -> list[Item]:
 
     Names that lead nowhere and textures that cannot be read are left out: the models that use
     them report it.
-
-    Args:
-        items: the models and terrains.
-        options: where the libraries are.
     """
     if not items or not options.find_textures or options.embed or not options.textures:
         return []
@@ -191,8 +182,6 @@ def stray_pictures(out: Path, manifest: Manifest, files: Iterable[Path]) -> list
     """Find pictures beside those of a run that nothing reads, each with the name that counts.
 
     Args:
-        out: the directory that ``msh2gltf`` wrote.
-        manifest: what is in it.
         files: all files of it, from there.
     """
     known = {o.path for record in manifest.records.values() for o in record.outputs}
@@ -203,7 +192,7 @@ def stray_pictures(out: Path, manifest: Manifest, files: Iterable[Path]) -> list
         if path.parts[0] != PICTURES or path.suffix.lower() not in _ENDINGS:
             continue
         same = by_fold.get(str(path).casefold())
-        if str(path) in known or (same and _is_same(out / file, out / same)):
+        if str(path) in known or (same and (out / same).is_file() and (out / file).samefile(out / same)):
             continue
         meant = _meant(path, by_fold)
         do = (
@@ -213,11 +202,6 @@ def stray_pictures(out: Path, manifest: Manifest, files: Iterable[Path]) -> list
         )
         found.append(Skipped(str(path), f"not a texture of this run; {do}"))
     return found
-
-
-def _is_same(path: Path, other: Path) -> bool:
-    """Whether two names are one file, where case does not count."""
-    return other.is_file() and path.samefile(other)
 
 
 def _meant(path: PurePosixPath, known: Mapping[str, str]) -> str | None:

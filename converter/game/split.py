@@ -9,7 +9,6 @@ from hashlib import sha256
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import ConversionError
 from ..formats.areal_map import AREALS, CELLS, read_areal_map
@@ -25,8 +24,7 @@ from ..formats.tables import HEADER_DTYPE, NAME_DTYPE, SLOT_DTYPE, TableSpec
 from ..formats.terrain import FACE_DTYPE, TERRAIN_TABLES, TerrainStream
 from ..formats.unit import COMPONENT_DTYPE, COMPONENTS, UNIT_HEADER_DTYPE, is_unit
 from ..formats.wear import WEAR_TYPE
-
-Bools = NDArray[np.bool_]
+from ..numeric.arrays import U8, Bools
 
 _SPECS: dict[str, Mapping[int, TableSpec]] = {"model": TABLES, "terrain": TERRAIN_TABLES, "areal map": {}}
 _CONTAINERS = {Kind.MODEL: "model", Kind.TERRAIN: "terrain", Kind.AREAL_MAP: "areal map"}
@@ -104,7 +102,7 @@ class Table:
         return [data[start:end] for start, end in pairwise(ends)]
 
     @property
-    def matrix(self) -> NDArray[np.uint8]:
+    def matrix(self) -> U8:
         """Rows of fixed size. (count, stride)."""
         assert self.stride
         return np.frombuffer(self.data, np.uint8).reshape(-1, self.stride)
@@ -176,11 +174,7 @@ def label_of(content: str, key: str) -> str:
 
 
 def split(content: str, data: bytes) -> Split | None:
-    """Return the tables of an entry; ``None`` where it is not what it should be.
-
-    Args:
-        content: one of ``Split.content``.
-    """
+    """Return the tables of an entry; ``None`` where it is not what it should be."""
     if content in _SPECS:
         if not is_nres(data):
             return None
@@ -194,11 +188,7 @@ def split(content: str, data: bytes) -> Split | None:
 
 
 def content_of(data: bytes, type_id: int | None) -> str | None:
-    """Return what an entry is split as, or ``None``: it has no tables.
-
-    Args:
-        type_id: the type of its directory entry.
-    """
+    """Return what an entry is split as, or ``None``: it has no tables."""
     if is_nres(data):
         try:
             return _CONTAINERS.get(archive_kind(read_nres(data, "")))

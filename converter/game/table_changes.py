@@ -8,15 +8,15 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..formats.model import StreamType
 from ..formats.terrain import TerrainStream
+from ..numeric.arrays import I64, U32, Bools
 from ..scene.dialect import Dialect
 from .derived import States, dialect_of, states
 from .packing import SHORTEST, damaged, decode_delta, encode_delta, repeats_base
-from .rows import U32, LineChange, Reader, RowChange, changed_rows, pack_rows, unpack_rows, whole_number
-from .split import CONTENTS, DERIVED, Bools, Split, Table, content_of, split, table_key
+from .rows import LineChange, Reader, RowChange, changed_rows, pack_rows, unpack_rows, whole_number
+from .split import CONTENTS, DERIVED, Split, Table, content_of, split, table_key
 
 #: Above this size, bytes, it is not measured whether literals repeat the base.
 MEASURED = 1 << 22
@@ -80,7 +80,7 @@ class Unit:
     """
 
     size: int
-    rows: NDArray[np.int64]
+    rows: I64
     was: U32
 
 
@@ -225,7 +225,6 @@ def make_exactly(changes: TableChanges, before: bytes, size: int) -> bytes:
     """Return what changes make of the very entry that they were found in.
 
     Args:
-        changes: what changes.
         size: of the result, bytes.
 
     Raises:

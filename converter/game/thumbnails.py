@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import ConversionError
+from ..numeric.arrays import F64, U8
 from .outcome import Outcome, guarded
 
 #: Width and height of a picture in pixels.
@@ -54,7 +54,6 @@ def draw_png(glb: bytes, digest: str) -> bytes | None:
     """A picture of a ``.glb``'s default scene at rest.
 
     Args:
-        glb: a file with all its buffers and images inside.
         digest: of what it was made from; kept as text in the PNG, for the gallery to compare.
 
     Returns:
@@ -77,7 +76,7 @@ def draw_png(glb: bytes, digest: str) -> bytes | None:
     return out.getvalue()
 
 
-def draw(glb: bytes) -> NDArray[np.uint8] | None:
+def draw(glb: bytes) -> U8 | None:
     """The default scene of a ``.glb`` as VTK draws it.
 
     Returns:
@@ -180,7 +179,7 @@ def _light(renderer: Any) -> None:
         renderer.AddLight(light)
 
 
-def camera_axes() -> NDArray[np.float64]:
+def camera_axes() -> F64:
     """(3, 3) right, up and backward of the camera, in glTF axes."""
     heading, pitch = np.radians((HEADING, PITCH))
     back = np.array([np.sin(heading) * np.cos(pitch), np.sin(pitch), np.cos(heading) * np.cos(pitch)])
@@ -189,7 +188,7 @@ def camera_axes() -> NDArray[np.float64]:
     return np.array([right, np.cross(back, right), back])
 
 
-def camera_place(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def camera_place(points: F64) -> tuple[F64, F64]:
     """What the camera looks at, and where it stands to see all points; ``points``: (n, 3) in glTF axes.
 
     Returns:
@@ -205,7 +204,7 @@ def camera_place(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDAr
     return middle @ axes, (middle + np.array([0.0, 0.0, distance])) @ axes
 
 
-def _points(renderer: Any) -> NDArray[np.float64]:
+def _points(renderer: Any) -> F64:
     """(n, 3) every point that a triangle or a line uses, in the scene's axes."""
     from vtkmodules.util.numpy_support import vtk_to_numpy
 
@@ -226,7 +225,7 @@ def _points(renderer: Any) -> NDArray[np.float64]:
     return np.concatenate(out)
 
 
-def _aim(renderer: Any, points: NDArray[np.float64]) -> None:
+def _aim(renderer: Any, points: F64) -> None:
     focus, position = camera_place(points)
     camera = renderer.GetActiveCamera()
     camera.SetViewAngle(VIEW_ANGLE)

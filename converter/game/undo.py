@@ -130,7 +130,6 @@ def undo(edits: GameEdits, number: int | None = None) -> int:
     """Take a transaction back; nothing is written before the commit.
 
     Args:
-        edits: a transaction of its own.
         number: which one; ``None``: the last one that is not taken back.
 
     Returns:
@@ -241,7 +240,6 @@ def restore(edits: GameEdits, files: Sequence[str] | None = None, *, to: str | N
     """Take our changes out of files; nothing is written before the commit.
 
     Args:
-        edits: a transaction of its own.
         files: paths from the game's folder; ``None``: every file.
         to: SHA-256, or its first letters, of a kept state that one file gets.
 

@@ -20,7 +20,7 @@ from ..formats.material import MATERIAL_TYPE, read_material
 from ..formats.mission import read_mission
 from ..formats.names import decode_text, readable
 from ..formats.nres import Archive, is_nres
-from ..formats.registry import Member, is_registry, read_registry
+from ..formats.registry import is_registry, read_registry
 from ..formats.unit import is_unit, read_unit
 from ..formats.wear import read_wear
 from ..kinds.open_files import open_nres
@@ -109,7 +109,7 @@ class Uses:
             for member in registry.members(row):
                 if member.is_parent:
                     self._use(self._take("object key", member.name), user)
-                elif (kind := _kind(member)) is not None:
+                elif kind := {".msh": "model", ".wea": "material list"}.get(member.ending):
                     self._use(self._take(kind, str(member)), user)
 
     def _archive(self, archive: Archive, source: str) -> None:
@@ -148,10 +148,6 @@ class Uses:
         for placed in mission.objects:
             kind = "unit" if placed.is_assembly else "object key"
             self._use(self._take(kind, placed.reference), user)
-
-
-def _kind(member: Member) -> str | None:
-    return {".msh": "model", ".wea": "material list"}.get(member.ending)
 
 
 def _names(thing: Thing) -> Iterator[str]:

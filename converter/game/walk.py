@@ -21,8 +21,7 @@ from ..formats.kinds import MODEL_TYPE, Kind, assembly_kind, entry_kind, file_ki
 from ..formats.names import Names, escape, file_stem, readable, stem
 from ..formats.nres import Archive, is_nres
 from ..formats.sidecar import SUFFIX
-from ..kinds.open_files import open_nres
-from ..kinds.unpacked import entry_name
+from ..kinds.open_files import entry_name, open_nres
 from ..scene.appearance import PICTURES
 from ..storage import TEMPORARY, not_there, walk_files
 
@@ -136,7 +135,6 @@ def tree(root: Path, *, leave_out: Path | None = None) -> Tree:
     """Everything below a directory.
 
     Args:
-        root: where to look.
         leave_out: a directory that is not looked into.
     """
     out = Tree()
@@ -182,7 +180,6 @@ def files_below(inputs: Sequence[Path], leave_out: Path | None = None) -> Files:
     """Every file that is named, or below a directory that is.
 
     Args:
-        inputs: what the user named.
         leave_out: a directory that is not looked into: the output's.
 
     Raises:
@@ -221,7 +218,6 @@ def walk(
     """Look through files, archives and directories.
 
     Args:
-        inputs: what the user named.
         leave_out: a directory that is not looked into: the output's.
         in_game: whether units and missions have a game wherever they are: the user named it.
         longer: whether files with bytes after their directory are looked into.

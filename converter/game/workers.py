@@ -46,7 +46,6 @@ def run_here(
     Args:
         function: importable by name; takes a task, returns its result, raises nothing.
         tasks: what to hand out; pickled.
-        jobs: number of processes.
 
     Yields:
         Position of a task and its result, or what became of its worker, as they are done.
@@ -422,10 +421,7 @@ class Engine:
 
         Args:
             function: takes a task, raises nothing.
-            tasks: what to do.
             progress: called after every task.
-            ids: what reports call each.
-            sizes: bytes of each.
             each: called with every outcome, before that.
             known: the outcome of a task that needs no work, else ``None``. Asked first, in this
                 process: where nothing is left to do, no other is started.

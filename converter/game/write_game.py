@@ -16,7 +16,7 @@ from ..formats.nres import read_nres, write_nres
 from ..formats.nres_edits import ArchiveEdits
 from ..formats.wear import WEAR_ENDING
 from ..kinds.import_result import put_wear, shows_same_points
-from ..kinds.unpacked import named_like
+from ..kinds.open_files import named_like
 from ..storage import copy_output, require_inside, write_outputs
 from .edits import GameEdits
 from .import_item import JOIN, Brought, Edited

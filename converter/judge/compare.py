@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from ..edits.new_materials import LIGHT_FOLLOWS
 from ..errors import plural, printable
 from ..findings import Kind
-from ..scene.part_names import cell_title
+from ..numeric.arrays import F64, I64, Bools
+from ..scene.dialect import cell_title
 from .difference import COLOURS_LOST, LACKS, MOST, NO_MATERIALS, TOO_FAR, Difference
 from .match import is_flat, looseness, nearest, pairs, steps
-from .shown import F64, I64, Bools, Shown, Thing, Triangles, some_of, ways
+from .shown import Shown, Thing, Triangles, some_of, ways
 
 #: Texture coordinates: more than half a step of a stored word.
 _UV = 0.6 / 1024

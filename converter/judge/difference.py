@@ -1,12 +1,13 @@
-"""What two sides show differently, and why the game cannot show it, where that is known."""
+"""What two sides show differently, why the game cannot show it, and lines for what no line of a report explains."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..errors import printable
-from ..findings import Kind
+from ..errors import plural, printable
+from ..findings import Explained, Explains, Kind, NotApplied, Report
 from .shown import ways
 
 #: What a result may have no table for (``Shown.lacks``): why, and what to do.
@@ -70,3 +71,73 @@ def still_elsewhere(name: str, how: Sequence[str]) -> Difference:
     what = f"is {' and '.join(how)}, but its animation is not"
     names = frozenset(one.casefold() for one in (name, *ways(name)) if one)
     return Difference(f"node {printable(name)!r}", "place", what, names, reason=_KEYS_ALONE)
+
+
+#: Lines that a report gets at most.
+MOST_LINES = 20
+#: The reason of each line of the judge.
+JUDGED = "no line of this report says why"
+_INSTEAD = "make the edit in another way; what is not meant, undo"
+_LOOKS: tuple[Kind, ...] = ("materials", "flags of materials", "look")
+_MOTION: tuple[Kind, ...] = ("clip", "place", "turn", "triangles")
+_MESH: tuple[Kind, ...] = ("normals", "texture coordinates", "lightmap coordinates", "vertex colours")
+#: What a line is about that begins so, unless it says it; others are about all of their object.
+_FIRST_WORDS: dict[str, tuple[Kind, ...]] = {
+    "animation": _MOTION,
+    "animations": _MOTION,
+    "material": _LOOKS,
+    "materials": _LOOKS,
+    "node": ("node", "name", "fact", "place", "turn", "triangles"),
+    "part": ("place", "turn", "triangles", *_MESH, "materials", "flags of materials"),
+    "picture": _LOOKS,
+    "pictures": _LOOKS,
+}
+_CELL = re.compile(r"lod \d+ group \d+|stage \d+ (view|level \d+)")
+
+
+def explanation(difference: Difference, report: Report) -> str | None:
+    """Return what explains a difference: a line of the report that is about its thing, kind and amount."""
+    for one in report.concerned:
+        if one.name.casefold() in difference.names and _fits(one, one.kinds, difference):
+            return f"a warning about {printable(one.name)!r}"
+    for line in report.not_applied:
+        kinds = line.explains.kinds or _FIRST_WORDS.get(line.where.partition(" ")[0])
+        if _fits(line.explains, kinds, difference) and _is_about(line, difference):
+            return str(line)
+    return None
+
+
+def _fits(one: Explains, kinds: Sequence[Kind] | None, difference: Difference) -> bool:
+    return (not kinds or difference.kind in kinds) and difference.amount <= one.most
+
+
+def _is_about(line: NotApplied, difference: Difference) -> bool:
+    if line.where.startswith("animation") and difference.moving:
+        return True
+    cell = _CELL.search(line.where)
+    if cell is not None and difference.cell not in ("", cell.group()):
+        return False
+    names = {text for name in difference.names for text in (printable(name), repr(printable(name))[1:-1])}
+    text = f"{line.where} {line.what} {line.why}"  # not what to do instead: that names other things, too
+    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\.?\w)", text, re.IGNORECASE) for name in names)
+
+
+def tell(report: Report, differences: Sequence[Difference]) -> None:
+    """Add a line for each difference that nothing explains, the largest first; note what explains the others."""
+    why = [explanation(one, report) for one in differences]
+    report.judged = [Explained(f"{d.where} {d.what}", line or "") for d, line in zip(differences, why, strict=True)]
+    report.judged += [Explained("", str(one)) for one in report.not_applied if str(one) not in why]
+    left = [one for one, line in zip(differences, why, strict=True) if line is None]
+    left.sort(key=lambda one: -one.amount)
+    lines: dict[tuple[str, tuple[str, str]], list[Difference]] = {}
+    for one in left:
+        lines.setdefault((one.where, one.reason or (JUDGED, _INSTEAD)), []).append(one)
+    shown = [*lines.items()]
+    if len(shown) > MOST_LINES:
+        shown = shown[: MOST_LINES - 1]
+    for (where, reason), found in shown:
+        what = ", ".join(dict.fromkeys(one.what for one in found))
+        report.skipped(where, what, *reason)
+    if len(lines) > len(shown):
+        rest = plural(len(lines) - len(shown), "other place")
+        report.skipped(rest, "show something else in the game than in the file", JUDGED, _INSTEAD)

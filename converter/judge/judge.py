@@ -9,23 +9,206 @@ import numpy as np
 
 from ..checks.recover import checked_model
 from ..edits.frame_rate import Timing
-from ..edits.nodes import POSE_NOISE, ROTATION_NOISE, model_size
+from ..edits.nodes import POSE_NOISE, ROTATION_NOISE, model_size, world_matrices
 from ..edits.poses import placed_elsewhere
 from ..errors import plural, printable
-from ..findings import Mode, Report
+from ..findings import Kind, Mode, Report
+from ..formats.control_points import ControlPoint
 from ..formats.model import MshModel, read_model
 from ..formats.nres import read_nres
-from ..scene.decode import decode, points_in
+from ..numeric.arrays import F64, I64, row_ids
+from ..numeric.distance import surface_distance
+from ..scene.decode import decode, is_point, name_of, points_in
 from ..scene.dialect import Dialect
-from ..scene.scene import GeneratedLevel, ImportedScene, Scene
+from ..scene.scene import GeneratedLevel, ImportedNode, ImportedScene, Scene, nodes_above
 from .compare import Comparison
-from .difference import Difference, still_elsewhere
-from .explain import tell
-from .levels import take_levels
+from .difference import Difference, still_elsewhere, tell
 from .looks import WrittenLooks, looks_of_file
+from .match import nearest, steps
 from .models import FileOfModel, frames_of, shown_by_scene
-from .points import differences_of_points
-from .shown import world_poses
+from .shown import Names, Shown, Thing, Triangles, shown_at_once, ways, world_poses
+
+#: How far a direction may be turned or lengthened, of its length.
+_TURN = 1e-4
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A control point in the frame of its node; ``direction``: of length 1 where the length is not stated."""
+
+    name: str
+    node: int
+    place: F64
+    direction: F64
+    length: float | None
+    facts: Mapping[str, object]
+    names: tuple[str, ...] = ()
+
+    def as_thing(self) -> Thing:
+        """The same, for pairing."""
+        world = np.eye(4)
+        world[:3, 3] = self.place
+        return Thing(self.name, self.node, world[None], {"node": self.node})
+
+
+def differences_of_points(
+    items: Sequence[ImportedNode], node_of: Mapping[int, int], written: Scene, points: Sequence[ControlPoint]
+) -> list[Difference]:
+    """Return what control points of a result are otherwise than in the file.
+
+    Args:
+        items: nodes of the file.
+        node_of: node of the file -> of the result.
+        written: the result, decoded from its bytes.
+        points: its points, read from their bytes.
+    """
+    mine = _of_file(items, node_of, {node.name for node in written.nodes})
+    theirs = [
+        _Point(
+            p.name.rpartition(".point")[0],
+            p.node,
+            np.array(p.position),
+            *_unit(p.direction),
+            {"flags": p.flags},
+            (p.name,),
+        )
+        for p in points
+    ]
+    reach = max((float(np.abs(p.place).max()) for p in theirs), default=0.0)
+    loose = 2 * POSE_NOISE * max(model_size(written), reach)
+    found: list[Difference] = []
+
+    def add(point: _Point, kind: Kind, what: str, amount: float = 0.0) -> None:
+        names = frozenset(n.casefold() for n in (*ways(point.name), *point.names, "control points") if n)
+        found.append(Difference(f"control point {printable(point.name)!r}", kind, what, names, amount))
+
+    left, free = dict(enumerate(mine)), dict(enumerate(theirs))
+    for i, k in _pairs(mine, theirs):
+        a, b = left.pop(i), free.pop(k)
+        if a.node not in (-1, b.node):
+            add(a, "node", f"is on node {printable(written.nodes[b.node].name)!r} in the game")
+        elif a.node >= 0 and (away := float(np.abs(a.place - b.place).max())) > loose:
+            add(a, "place", f"is {away:.3g} away in the game", away)
+        elif a.node >= 0 and b.length and (turned := float(np.abs(a.direction - b.direction).max())) > _TURN:
+            add(a, "turn", "is turned in the game", turned)
+        if a.length is not None and b.length is not None and abs(a.length - b.length) > _TURN * max(a.length, b.length):
+            add(a, "turn", f"has length {a.length:.3g} in the file, and {b.length:.3g} in the game")
+        if not ways(a.name) & ways(b.name):
+            add(a, "name", f"is called {printable(b.name)!r} in the game")
+        for fact, stated in a.facts.items():
+            if stated is not None and stated != b.facts[fact]:
+                add(a, "fact", f"has {fact} {stated!r} in the file, and {b.facts[fact]!r} in the game")
+    for point in left.values():
+        add(point, "node", "is in the file, and not in the game")
+    for point in free.values():
+        add(point, "node", "is in the game, and not in the file")
+    return found
+
+
+def _pairs(mine: Sequence[_Point], theirs: Sequence[_Point]) -> list[tuple[int, int]]:
+    """Points of one name, the nearest first, then what is left."""
+    out: list[tuple[int, int]] = []
+    groups: dict[str, tuple[list[int], list[int]]] = {}
+    for side, points in enumerate((mine, theirs)):
+        for row, point in enumerate(points):
+            groups.setdefault(min(ways(point.name)), ([], []))[side].append(row)
+    had: tuple[set[int], set[int]] = (set(), set())
+    rest = [*range(len(mine))], [*range(len(theirs))]
+    for a, b in [*groups.values(), rest]:
+        a, b = ([row for row in rows if row not in used] for rows, used in zip((a, b), had, strict=True))
+        for i, k in nearest([mine[row].as_thing() for row in a], [theirs[row].as_thing() for row in b]):
+            out.append((a[i], b[k]))
+            had[0].add(a[i])
+            had[1].add(b[k])
+    return out
+
+
+def _of_file(items: Sequence[ImportedNode], node_of: Mapping[int, int], names: set[str]) -> list[_Point]:
+    world = world_poses(items, [], np.zeros(1))[:, 0]
+    out = []
+    for i, item in enumerate(items):
+        if not is_point(item, names):
+            continue
+        above, of = next((k for k in nodes_above(items, i) if k in node_of), -1), [item.name]
+        matrix = world[i]
+        if above >= 0:
+            left, _, right = np.linalg.svd(world[above, :3, :3])  # a node of the game is not scaled
+            matrix = np.eye(4)
+            matrix[:3, :3] = (left @ right).T @ world[i, :3, :3]
+            matrix[:3, 3] = (left @ right).T @ (world[i, :3, 3] - world[above, :3, 3])
+            of.append(items[above].name)
+        direction, scale = _unit(matrix[:3, 2])
+        length = item.extras.get("length")
+        facts = {"flags": item.extras.get("flags")}
+        stated = None if length is None else scale * float(length)
+        out.append(_Point(name_of(item), node_of.get(above, -1), matrix[:3, 3], direction, stated, facts, tuple(of)))
+    return out
+
+
+def _unit(direction: Sequence[float] | F64) -> tuple[F64, float]:
+    """A direction of length 1, and its length."""
+    vector = np.array(direction, np.float64)
+    length = float(np.linalg.norm(vector))
+    return vector / length if length > 0 else np.array([0.0, 0.0, 1.0]), length
+
+
+def take_levels(result: Shown, levels: Sequence[GeneratedLevel]) -> list[Difference]:
+    """Take the levels that the import made out of what a model shows: the file does not have them.
+
+    Args:
+        result: the model, as it was decoded from its bytes; changed.
+        levels: what is stated of each, by node of the model.
+
+    Returns:
+        A difference for each that is farther from its part than is stated, or has corners that its part does not
+        have. No line of a report explains it.
+    """
+    found = [one for level in levels if (one := _judged(result, level)) is not None]
+    for level in levels:
+        if (cell := result.cells.get((level.lod, level.group))) is not None:
+            result.cells[level.lod, level.group] = cell.select(~_is_of(result, cell, level.node))
+    return found
+
+
+def _is_of(result: Shown, cell: Triangles, node: int) -> np.ndarray:
+    """Which triangles of a cell are of a node."""
+    return np.isin(cell.owner, [i for i, thing in enumerate(result.things) if thing.above == node])
+
+
+def _judged(result: Shown, level: GeneratedLevel) -> Difference | None:
+    """What is wrong with a level."""
+    cells = (result.cells.get(level.whole), result.cells.get((level.lod, level.group)))
+    whole, made = (None if cell is None else cell.select(_is_of(result, cell, level.node)) for cell in cells)
+    name, what = result.things[level.node].name, ""
+    if made is None or not len(made):
+        what = "is not there"
+    elif whole is None or not len(whole):
+        what = "is of a part that is not there"
+    else:
+        away = _away(whole, made)
+        name = result.things[int(made.owner[0])].name
+        if away > level.error + float(steps(whole.local, whole.local).max()):
+            what = f"is {away:.3g} away from its part, and not {level.error:.3g} at most"
+        elif strange := int(np.count_nonzero(~np.isin(*_corners(made, whole)))):
+            what = f"has {strange:,} corners that its part does not have"
+    return Difference(f"generated level {printable(name)!r}", "level", what, frozenset()) if what else None
+
+
+def _away(whole: Triangles, made: Triangles) -> float:
+    """How far the surfaces of each material are from each other at most, in the frame of their node."""
+    return max(
+        surface_distance(whole.local[whole.material == material], made.local[made.material == material])
+        for material in np.union1d(whole.material, made.material)
+    )
+
+
+def _corners(made: Triangles, whole: Triangles) -> tuple[I64, I64]:
+    """Numbers of the corners of both: equal where a viewer shows the same there."""
+    names = [name for name in ("local", "normals", "uv0", "uv1", "colours") if getattr(made, name) is not None]
+    rows = [np.concatenate([getattr(side, n) for n in names], axis=2, dtype=np.float64) for side in (made, whole)]
+    ids = row_ids((np.concatenate(rows).reshape(-1, rows[0].shape[2]) + 0.0).view(np.uint64))
+    return ids[: 3 * len(made)], ids[3 * len(made) :]
+
 
 #: How far a node may be away between frames, of the model's size.
 _BETWEEN = 1e-3
@@ -190,3 +373,38 @@ def judge_motion(
 def judge_model(report: Report, *args: object, **more: object) -> None:
     """Add lines to a report for what nothing in it explains; arguments as of :func:`differences_of_model`."""
     tell(report, differences_of_model(*args, **more))  # type: ignore[arg-type]
+
+
+def differences_of_obj(
+    seen: ImportedScene,
+    written: Scene,
+    poses: F64,
+    *,
+    cell: tuple[int, int],
+    loose: float,
+    looks: WrittenLooks | None = None,
+) -> list[Difference]:
+    """Return what a written model shows otherwise than an OBJ, or another file without nodes of its own.
+
+    Args:
+        seen: the file as it was read, in model space.
+        written: the result, decoded from its bytes.
+        poses: (N, 4, 4) where its nodes are at the frame of the file.
+        cell: what of the model the file shows.
+        loose: how far the decimals of the file may move a corner.
+        looks: what the materials of the result look like; ``None``: not known.
+    """
+    names: list[Names] = [(item.name, "" if item.mesh < 0 else seen.meshes[item.mesh].name) for item in seen.nodes]
+    file = shown_at_once(seen, world_matrices(seen.nodes), [cell] * len(seen.nodes), names)
+    result = shown_by_scene(written)
+    node_of = [k if k < len(written.nodes) else thing.above for k, thing in enumerate(result.things)]
+    for node, thing in zip(node_of, result.things, strict=True):
+        thing.world, thing.move, thing.turn = poses[node][None], loose, 0.0  # an OBJ has no poses to round
+    if (found := result.cells.get(cell)) is not None:  # what a cockpit shows is in a scene of its own
+        cockpit = np.array([written.nodes[node].cockpit for node in node_of], np.bool_)
+        result.cells = {cell: found.select(~cockpit[found.owner])}
+    if looks is not None:
+        file.looks, result.looks = looks_of_file(seen.surfaces, of_obj=True), looks.of(written.materials)
+    comparison = Comparison(file, result)
+    comparison.cell(cell)
+    return comparison.found

@@ -8,8 +8,8 @@ from itertools import product
 
 import numpy as np
 
-from ..numeric.arrays import cross_products, ranges, row_ids
-from .shown import F64, I64, Bools, Thing, Triangles
+from ..numeric.arrays import F64, I64, Bools, cross_products, ranges, row_ids
+from .shown import Thing, Triangles
 
 #: A triangle of less area than this, of its longest edge squared, shows nothing.
 _FLAT = 1e-6

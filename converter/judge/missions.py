@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..edits.placed_nodes import row_of
 from ..errors import printable
 from ..formats.mission import Mission, PlacedObject
+from ..numeric.arrays import F32, F64
 from ..scene.assembly import Marker, Pose, markers, object_extras, stored_pose
 from ..scene.extras import NodeExtras
-from ..scene.scene import ImportedNode, ImportedScene
+from ..scene.scene import ImportedNode, ImportedScene, nodes_above
 from .assemblies import PLACE, Placed, PlacedModel, matrix, places_apart
 from .difference import Difference
 from .looks import WrittenLooks
-from .shown import F32, F64, ways
+from .shown import ways
 
 #: What markers state besides their place.
 _FACTS_OF_MARKERS = {"route": ("route",), "zone": ("clan", "inner"), "lode": ("amount", "type", "found")}
@@ -101,10 +101,7 @@ def _is_asset(node: ImportedNode, one: PlacedObject) -> bool:
 
 
 def _is_below_object(seen: ImportedScene, i: int) -> bool:
-    above = seen.nodes[i].parent
-    while above >= 0 and seen.nodes[above].extras.get("kind") != "object":
-        above = seen.nodes[above].parent
-    return above >= 0
+    return any(seen.nodes[k].extras.get("kind") == "object" for k in nodes_above(seen.nodes, i))
 
 
 def _match_objects(
@@ -121,7 +118,7 @@ def _match_objects(
     free = np.ones(len(ids), np.bool_)
 
     def pair(of_path: bool) -> None:
-        ranked: list[NDArray[np.float64]] = []
+        ranked: list[F64] = []
         for i in items:
             if i in out:
                 continue

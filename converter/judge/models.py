@@ -13,14 +13,24 @@ from ..edits.node_roles import NodeRoles, Role, owner_items
 from ..edits.nodes import POSE_NOISE, hidden_items, item_of, model_size
 from ..findings import Report
 from ..formats.model import BATCH_PORTAL
+from ..numeric.arrays import F64, I64
 from ..numeric.pose import parents_first
 from ..scene.controller import spliced
-from ..scene.dialect import Dialect
-from ..scene.part_names import part_key, part_name
-from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Material, Node, Scene, Track, channels_of, moves
+from ..scene.dialect import Dialect, part_key, part_name
+from ..scene.scene import (
+    Channel,
+    Clip,
+    ImportedNode,
+    ImportedScene,
+    Material,
+    Node,
+    Scene,
+    Track,
+    channels_of,
+    moves,
+    nodes_above,
+)
 from .shown import (
-    F64,
-    I64,
     MOST_FRAMES,
     MOST_POSES,
     MOVE,
@@ -358,9 +368,7 @@ class FileOfModel:
         for i in parents_first([item.parent for item in self.items], root=-1):
             if not self._is_node(i):
                 continue
-            above = self.items[i].parent
-            while above >= 0 and above not in place:
-                above = self.items[above].parent
+            above = next((k for k in nodes_above(self.items, i) if k in place), -1)
             extras = self.items[i].extras
             facts: dict[str, object] = {"flags": extras.get("flags"), "label": extras.get("label")}
             place[i] = len(out.things)

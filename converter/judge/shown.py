@@ -17,15 +17,12 @@ from numpy.typing import NDArray
 
 from ..findings import Kind
 from ..formats.names import without_number
+from ..numeric.arrays import F32, F64, I64, U8, Bools
 from ..numeric.pose import parents_first, rotation_matrix
 from ..scene.dialect import Dialect
 from ..scene.scene import ImportedNode, ImportedScene, Mesh, Node, Streams, Track, evaluate
 from .looks import Look
 
-F32 = NDArray[np.float32]
-F64 = NDArray[np.float64]
-I64 = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 Names = tuple[str, ...]
 
 #: Frames at which triangles are compared: the first, the last, and eight between.
@@ -116,7 +113,7 @@ class Triangles:
     normals: F64 | None = None
     uv0: F32 | None = None
     uv1: F32 | None = None
-    colours: NDArray[np.uint8] | None = None
+    colours: U8 | None = None
     known: Bools | None = None
     flags: I64 | None = None
 
@@ -280,7 +277,7 @@ def triangles_of(streams: Streams, mesh: Mesh, owner: int, linear: F64 | None = 
     )
 
 
-def _known_channels(colours: NDArray[np.uint8], counts: list[int]) -> Bools:
+def _known_channels(colours: U8, counts: list[int]) -> Bools:
     """Return which channels of colours mean something. (N, 3, 4) -> (N, 4).
 
     Blender leaves out the alpha where no material uses it, and writes white on some primitives

@@ -92,7 +92,7 @@ def missing_materials(appearance: Appearance | None) -> list[Finding]:
 def in_folder(
     appearance: Appearance | None, target: Path, options: ExportOptions, root: Path | None
 ) -> Appearance | None:
-    """Return the appearance with the folder of its pictures; arguments as of ``output_files``."""
+    """Return the appearance with the folder of its pictures; arguments as of ``Loaded.files``."""
     embed = root is None and target.suffix.lower() != ".gltf" if options.embed is None else options.embed
     if appearance is None or embed:
         return appearance
@@ -219,7 +219,6 @@ class Libraries:
         """A texture or a lightmap with its directory index; ``None`` where there is none.
 
         Args:
-            library: ``TEXTURES`` or ``LIGHTMAPS``.
             name: the entry's name; case does not matter.
         """
         found = self._read(library, name)

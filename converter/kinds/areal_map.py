@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -20,13 +19,13 @@ from ..formats.kinds import Kind
 from ..formats.names import readable, stem
 from ..formats.nres import read_nres
 from ..formats.sidecar import Description
-from ..judge.areal_maps import differences_of_areal_map
-from ..judge.explain import tell
+from ..judge.difference import tell
+from ..judge.landscape import differences_of_areal_map
 from ..options import ExportOptions
 from ..scene.appearance import Appearance
 from ..scene.extras import SourceExtras
 from ..scene.scene import ImportedScene, require_in_range
-from .base import EditedFile, Files, Json, LoadedContainer, Source, output_files
+from .base import EditedFile, Exported, Json, LoadedContainer, Source
 from .import_result import ImportResult
 
 
@@ -55,17 +54,15 @@ class LoadedArealMap(LoadedContainer):
         areals, findings = checked_areals(read_areal_map(own), options.mode)
         return LoadedArealMap(name=readable(name), archive=own, findings=findings, areals=areals)
 
-    def files(self, target: Path, options: ExportOptions, *, sidecar: bool = True, root: Path | None = None) -> Files:
-        """Make the files of its glTF."""
+    def exported(self, options: ExportOptions) -> Exported:
+        """Return what goes into its glTF."""
         require_in_range("a position", self.areals.vertices, self.name)  # the import refuses it
         about = Description.without_dialect(self.name, self.kind, tolerant=self.tolerant)
 
         def document(extras: SourceExtras, appearance: Appearance | None) -> Document:
             return export_areal_map(self.areals, stem(self.name), extras)
 
-        return output_files(
-            self, about, SourceExtras(), document, target=target, options=options, sidecar=sidecar, root=root
-        )
+        return Exported(about, SourceExtras(), document)
 
     @staticmethod
     def import_edited(edited: EditedFile) -> ImportResult:

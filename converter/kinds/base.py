@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -127,7 +127,6 @@ class Loaded(ABC):
         """Read it.
 
         Args:
-            source: where it is.
             options: how it becomes glTF; ``mode`` says which findings are refused.
 
         Raises:
@@ -140,13 +139,28 @@ class Loaded(ABC):
 
         Args:
             target: the ``.glb`` or ``.gltf``; the ``.png`` of a texture.
-            options: what to show and how.
-            sidecar: whether to write one beside the glTF.
             root: the directory of a run over many models, which writes their pictures itself.
 
         Raises:
             ConversionError: a coordinate that the import would refuse.
         """
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What a kind puts into its glTF and its sidecar.
+
+    Attributes:
+        about: the sidecar's description, without the digest.
+        extras: of scene 0, without source, digest and sidecar.
+        document: makes the document of its extras and the appearance of its materials.
+        attached: makes the sidecars that are attached to its own.
+    """
+
+    about: Description
+    extras: SourceExtras
+    document: Callable[[SourceExtras, Appearance | None], Document]
+    attached: Callable[[], list[Sidecar]] = list
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,6 +177,46 @@ class LoadedScene(Loaded):
     @abstractmethod
     def stored(self) -> memoryview | bytes:
         """The bytes of the file or entry, which the sidecar keeps."""
+
+    @abstractmethod
+    def exported(self, options: ExportOptions) -> Exported:
+        """Return what goes into its glTF.
+
+        Raises:
+            ConversionError: a coordinate that the import would refuse.
+        """
+
+    def files(self, target: Path, options: ExportOptions, *, sidecar: bool = True, root: Path | None = None) -> Files:
+        """Make the files of its glTF."""
+        exported, data = self.exported(options), self.stored
+        appearance = in_folder(self.appearance, target, options, root)
+        about = replace(exported.about, source_sha256=sha256(data))
+        extras: SourceExtras = {
+            **exported.extras,
+            "source": about.source,
+            "digest": about.source_sha256,
+            "pair": about.pair,
+        }
+        files = [] if root is not None else picture_files(appearance, target)
+        beside = sidecar_path(target)
+        if sidecar:
+            extras["sidecar"] = readable(beside.name)
+        made = exported.document(extras, appearance)
+        if sidecar:
+            entries = [] if appearance is None else appearance.entries
+            about = replace(about, shown=made.surfaces(), library=entries)
+            if about.kind in ASSEMBLY_KINDS:
+                from ..scene.assembly import material_texts  # models and maps do without
+
+                names = [material["name"] for material in made.json.get("materials", [])]
+                about = replace(about, inside=about.inside | material_texts(names))
+            files.append((beside, write_sidecar(Sidecar(about, data, exported.attached()))))
+        if target.suffix.lower() == ".gltf":
+            buffer = buffer_path(target)
+            if made.buffer:
+                files.append((buffer, made.buffer))
+            return [*files, (target, gltf_bytes(made, buffer.name))]
+        return [*files, (target, glb_bytes(made))]
 
     @staticmethod
     @abstractmethod
@@ -219,58 +273,6 @@ def list_entries(archive: Archive) -> list[Json]:
     ]
 
 
-def output_files(
-    loaded: LoadedScene,
-    about: Description,
-    extras: SourceExtras,
-    document: Callable[[SourceExtras, Appearance | None], Document],
-    *,
-    target: Path,
-    options: ExportOptions,
-    sidecar: bool,
-    root: Path | None,
-    attached: Sequence[Sidecar] = (),
-) -> Files:
-    """Make the files of a glTF document and its sidecar; the glTF is the last.
-
-    Args:
-        loaded: the source, as it was read.
-        about: the sidecar's description; its digest is filled in here.
-        extras: of scene 0; source, digest and sidecar are added.
-        document: makes the document of its extras and the appearance of its materials.
-        target: the ``.glb`` or ``.gltf``.
-        options: whether pictures go into the glTF.
-        sidecar: whether to write one.
-        root: the directory of a run over many models, which writes their pictures itself.
-        attached: sidecars that are attached to its own.
-    """
-    appearance = in_folder(loaded.appearance, target, options, root)
-    data = loaded.stored
-    digest = sha256(data)
-    about = replace(about, source_sha256=digest)
-    extras = {**extras, "source": about.source, "digest": digest, "pair": about.pair}
-    files = [] if root is not None else picture_files(appearance, target)
-    if sidecar:
-        beside = sidecar_path(target)
-        extras["sidecar"] = readable(beside.name)
-    made = document(extras, appearance)
-    if sidecar:
-        entries = [] if appearance is None else appearance.entries
-        about = replace(about, shown=made.surfaces(), library=entries)
-        if about.kind in ASSEMBLY_KINDS:
-            from ..scene.assembly import material_texts  # models and maps do without
-
-            names = [material["name"] for material in made.json.get("materials", [])]
-            about = replace(about, inside=about.inside | material_texts(names))
-        files.append((beside, write_sidecar(Sidecar(about, data, [*attached]))))
-    if target.suffix.lower() == ".gltf":
-        buffer = buffer_path(target)
-        if made.buffer:
-            files.append((buffer, made.buffer))
-        return [*files, (target, gltf_bytes(made, buffer.name))]
-    return [*files, (target, glb_bytes(made))]
-
-
 def buffer_path(target: Path) -> Path:
     """Return where the buffer of a ``.gltf`` lies."""
     return target.with_suffix(".bin")
@@ -304,8 +306,6 @@ def find_sidecar(
     """Find the sidecar: as given, as the glTF names it, or by its stem.
 
     Args:
-        gltf: the glTF or OBJ file.
-        given: the sidecar, or its bytes.
         info: what the file says of its source.
         alone: the document is in memory, and nothing lies beside it.
 
@@ -350,7 +350,6 @@ def open_sidecar(
     """Read a sidecar, and refuse one that belongs to another file.
 
     Args:
-        gltf: the glTF or OBJ file.
         info: what that file says of its source (``extras.msh`` of the scene).
         options: its dialect must be the sidecar's.
         data: the sidecar, where it is in memory.

@@ -128,7 +128,6 @@ def check_file(path: Path, source: str, folders: Sequence[Path] = (), *, known: 
     """Everything about a file and its entries; empty where it is no file of a kind known here.
 
     Args:
-        source: what findings call it.
         folders: where the game's libraries are looked for, before the file's own folder.
         known: the user says that it is such a file: an unknown one is a finding.
     """
@@ -227,7 +226,6 @@ def findings_in(archive: Archive, path: Path, index: int | None, kind: Kind) -> 
 
     Args:
         archive: the file that it is, or is in.
-        path: that file's path.
         index: directory index of its entry; ``None``: the file itself.
         kind: one of ``SCENE_KINDS``.
     """

@@ -17,7 +17,7 @@ from ..formats.model import TABLES, MshModel, StreamType
 from ..formats.names import decode_text
 from ..formats.registry import Registry
 from ..formats.unit import COMPONENTS, Unit
-from ..numeric.arrays import Records
+from ..numeric.arrays import U8, Records
 from .controllers import controller_at
 from .open_files import read_assembly
 
@@ -131,7 +131,7 @@ def _diff_rows(title: str, a: NDArray[Any], b: NDArray[Any]) -> list[Json]:
     return out
 
 
-def _equal_rows(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> int:
+def _equal_rows(a: U8, b: U8) -> int:
     """How many rows two tables have in common at the start."""
     count = min(len(a), len(b))
     if not count or a.shape[1] != b.shape[1]:

@@ -86,10 +86,6 @@ def class_of(kind: Kind) -> type[Loaded]:
 def load(kind: Kind, source: Source, options: ExportOptions) -> Loaded:
     """Load a file or an entry of a known kind.
 
-    Args:
-        kind: what it is.
-        source: where it is.
-
     Raises:
         ConversionError: unreadable, or an error finding.
     """
@@ -146,7 +142,6 @@ def import_gltf(
     Args:
         gltf: the file; what messages call a document in memory.
         sidecar: its sidecar, or the bytes of it; found by the name in the file, then by stem, if not given.
-        options: how to read and rebuild.
         in_memory: the document, where it is not a file.
 
     Raises:
@@ -176,13 +171,12 @@ def import_scene(
 
     Args:
         gltf: what messages call it; files that it needs lie beside it.
-        sidecar: its sidecar, or the bytes of it.
         alone: nothing lies beside it.
 
     Raises:
         ConversionError: as of :func:`import_gltf`.
     """
-    from ..edits.coordinates import settle_coordinates
+    from ..edits.transforms import settle_coordinates
     from ..judge.models import snapshot
     from .base import find_sidecar, open_sidecar
     from .import_model import import_new, judge_new

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..edits.controller import (
     NamedController,
@@ -27,7 +26,6 @@ from ..edits.nodes import Identified
 from ..edits.points import PointEdit, PointPlan, compare_points, new_points
 from ..errors import ConversionError, plural, printable
 from ..files import read_file
-from ..findings import Finding
 from ..formats.control_points import POINT_DTYPE, POINTS_ENDING, POINTS_TYPE, ControlPoints, read_points, write_points
 from ..formats.controller import CONTROLLER_ENDING, CONTROLLER_TYPE, write_controller
 from ..formats.model import MshModel, model_at
@@ -46,7 +44,7 @@ from ..formats.names import stem
 from ..formats.sidecar import Description
 from ..formats.tables import NAME_DTYPE
 from ..formats.wear import LEVEL_ENDINGS, WEAR_ENDING, WEAR_TYPE, edited_wear, new_wear, read_wear, write_wear
-from ..numeric.arrays import Records
+from ..numeric.arrays import F32, Records
 from ..options import ImportOptions
 from ..queries.model import owner_slot
 from ..scene.decode import decode, is_point, points_in, shown_points
@@ -54,11 +52,8 @@ from ..scene.dialect import decide
 from ..scene.scene import Scene
 from .controllers import controller_in
 from .import_result import NUMBERED, Companion, ImportResult
-from .open_files import points_of
+from .open_files import file_beside, points_of
 from .registry import files_that_name, game_of
-from .unpacked import file_beside
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -199,8 +194,6 @@ def import_nodes(
 
     Args:
         out: the result; its warnings, changes and companions grow.
-        files: where the numbers are.
-        stored: the sidecar's scene.
         rows: node of the file -> row in Res1.
     """
     row_of = {k: rows[i] for i, k in identified.stored_of.items()}
@@ -241,8 +234,6 @@ def import_triangles(
 
     Args:
         out: the result; its warnings, changes and companions grow.
-        files: where the numbers are.
-        before, after: the model.
         row_of: stored node -> row now.
     """
     what, data = files.get(FOOTING_ENDING)
@@ -274,7 +265,7 @@ def import_triangles(
     _take(out, FOOTING_ENDING, FOOTING_TYPE, made, data, "triangles")
 
 
-def _corners(model: MshModel) -> NDArray[np.float32]:
+def _corners(model: MshModel) -> F32:
     """The corners of every row of Res7. (T, 3, 3)."""
     base = np.zeros(len(model.indices), np.int64)
     for batch in model.batches:
@@ -293,8 +284,8 @@ def _cells(model: MshModel) -> dict[int, tuple[int, int, int]]:
 
 
 def _same_triangle(
-    corners: NDArray[np.float32],
-    new: NDArray[np.float32],
+    corners: F32,
+    new: F32,
     model: MshModel,
     cells: Mapping[int, tuple[int, int, int]],
     cell: tuple[int, int, int] | None,
@@ -338,7 +329,7 @@ def why_locked(about: Description, ending: str = WEAR_ENDING) -> str:
         return (
             "version 0.1, which made the sidecar, did not keep the .wea (convert the model again, and repeat the edit)"
         )
-    if before and _errors(before, about.source):
+    if before and any(finding.severity == "error" for finding in read_wear(before, about.source)[1]):
         return "its .wea has errors, which msh-inspect --check names"
     return ""
 
@@ -356,7 +347,6 @@ def import_wear(out: ImportResult, edit: WearEdit, about: Description) -> None:
 
     Args:
         out: the result; its changes, companions (or kept ones) grow.
-        edit: what changes.
     """
     out.differences.add(edit.report)
     _write(out, about, WEAR_ENDING, edit.names)
@@ -385,10 +375,6 @@ def _write(out: ImportResult, about: Description, ending: str, names: Mapping[in
     out.companions.append(Companion(ending, WEAR_TYPE, data, before))
 
 
-def _errors(data: bytes, label: str) -> list[Finding]:
-    return [finding for finding in read_wear(data, label)[1] if finding.severity == "error"]
-
-
 # ------------------------------------------------------------------ control points
 
 
@@ -398,8 +384,6 @@ def edited_points(
     """Return the points of a plan; what it does not change keeps its stored bytes.
 
     Args:
-        plan: what becomes of each.
-        stored: the points that there were.
         row_of: node of the file -> row in Res1.
         row_of_stored: stored row in Res1 -> new row.
     """
@@ -452,10 +436,8 @@ def import_points(
 
     Args:
         out: the result; its differences and companions grow.
-        scene: the sidecar's model.
         rows: node of the file -> row in Res1.
         options: whether all of them are deleted, where none is left in the file.
-        controllers: what names them by row.
     """
     before = about.companions.get(POINTS_ENDING, b"")
     old = bool(about.points) and not before

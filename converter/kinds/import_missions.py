@@ -1,10 +1,13 @@
-"""Import a mission or a unit that was edited. No printing."""
+"""Import a mission or a unit that was edited, and tell at which height a moved building will likely stand."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 from ..edits.looks import UNRECORDED, compare_surfaces
 from ..edits.materials import names_of_rows, same_stored
@@ -15,31 +18,86 @@ from ..edits.placed_nodes import Asset
 from ..edits.placements import Placements
 from ..edits.transforms import refuse_draco, refuse_turned
 from ..edits.unit import edit_unit
-from ..errors import ConversionError
+from ..errors import ConversionError, printable
 from ..findings import Report
-from ..formats.mission import BUILDING, UNIT, VEGETATION, Mission, kind_of_unit, read_mission, write_mission
+from ..formats.mission import (
+    BUILDING,
+    NO_ID,
+    UNIT,
+    VEGETATION,
+    Mission,
+    PlacedObject,
+    kind_of_unit,
+    read_mission,
+    write_mission,
+)
+from ..formats.model_parts import FOOTING_ENDING, read_footing
 from ..formats.names import readable, stem, without_number
 from ..formats.nres import read_nres
 from ..formats.sidecar import Description, Sidecar
-from ..formats.terrain import read_terrain
+from ..formats.terrain import Terrain, read_terrain
 from ..formats.unit import UNIT_ENDING, UNITS, read_unit, write_unit
-from ..judge.assemblies import PlacedModel
-from ..judge.difference import Difference
-from ..judge.explain import tell
+from ..judge.assemblies import PlacedModel, differences_of_unit
+from ..judge.difference import Difference, tell
 from ..judge.looks import WrittenLooks, named
 from ..judge.missions import differences_of_mission
-from ..judge.units import differences_of_unit
 from ..options import ImportOptions
-from ..scene.assembly import TERRAIN, hosted_places, material_names
+from ..queries.landscape import TerrainQueries
+from ..scene.assembly import TERRAIN, hosted_places, material_names, object_label, stored_pose
 from ..scene.scene import ImportedScene, Placed
 from ..storage import walk_files
-from .building_heights import height_warnings
 from .import_model import stored_model, written_model
 from .import_placed import ShownFiles, import_ground, import_placed
 from .import_result import ImportResult, written_looks
 from .library_edits import add_surface_edits
 from .registry import Game, find_game
 from .terrain import differences_of as differences_of_terrain
+
+
+def height_warnings(stored: Mission, edited: Mission, ground: Terrain, game: Game) -> Iterator[str]:
+    """Yield the height of every building that is new or stands elsewhere, and has no start flag.
+
+    The engine likely sets it at the mean height of the ground below its outline, the inner ring of its ``.bas``,
+    whatever height the mission gives it. Buildings without an outline are left out.
+
+    Args:
+        stored, edited: the mission before and after.
+        ground: its level.
+    """
+    before = {_place(placed) for placed in stored.objects}
+    queries = None
+    for placed in edited.objects:
+        free = placed.kind == BUILDING and not placed.record["start"] and placed.record["host"] == NO_ID
+        if not free or _place(placed) in before:
+            continue
+        outline = _outline(placed, game)
+        if outline is None:
+            continue
+        queries = queries or TerrainQueries(ground)
+        pose = stored_pose(placed)
+        heights, _ = queries.height_at(pose.apply(outline)[:, :2])
+        if np.isfinite(heights).any():
+            seat, shown = float(np.nanmean(heights)), float(placed.record["position"][2])
+            yield (
+                f"object {printable(object_label(placed))!r}: stands likely at z {seat:.2f} in the game, not at "
+                f"{shown:.2f}: without its start flag a building is set at the mean height of its outline"
+            )
+
+
+def _place(placed: PlacedObject) -> tuple[bytes, bytes, bytes]:
+    record = placed.record
+    return placed.path.lower(), record["position"].tobytes(), record["turns"].tobytes()
+
+
+def _outline(placed: PlacedObject, game: Game) -> np.ndarray[tuple[int, int], np.dtype[np.float64]] | None:
+    """The corners of a building's outline in its own frame, (n, 3); ``None``: it has none that can be read."""
+    with suppress(ConversionError):  # the mission's own check says what is missing
+        unit = game.unit(placed.reference)
+        resolved = game.registry.resolve(unit.key(0))
+        member = None if resolved is None else resolved.members.get(FOOTING_ENDING)
+        if member is not None:
+            return read_footing(game.open(member).entry.payload, str(member)).inner[:-1].astype(np.float64)
+    return None
 
 
 def import_mission(kept: Sidecar, imported: ImportedScene, options: ImportOptions, gltf: Path) -> ImportResult:

@@ -7,27 +7,28 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..checks.model import require_valid
 from ..checks.model_tables import batch_window, triangle_mutual
 from ..checks.recover import checked_model, put_back, refuse_edit
 from ..edits.clips import choose_clip
 from ..edits.controller import by_row
-from ..edits.looks import UNRECORDED, SurfaceEdits, compare_surfaces
+from ..edits.looks import UNRECORDED, SurfaceEdits, compare_surfaces, own_materials, own_name
 from ..edits.material_rows import WearEdit, settle_materials
-from ..edits.model import compare_model, lost_without_sidecar, refuse_legacy
+from ..edits.model import Plan, compare_model
 from ..edits.new_materials import (
+    HARMLESS,
     materials_in_use,
     materials_of_model,
     report_looks_without_a_name,
     report_one_name_two_looks,
 )
 from ..edits.nodes import Identified, identify, item_of, leave_out_hidden
-from ..edits.own_materials import own_materials, own_name
-from ..edits.plan import Plan
 from ..edits.poses import compare_poses, place_parts
 from ..edits.transforms import refuse_draco, refuse_turned_model, report_left_out
 from ..errors import ConversionError, printable, with_article
-from ..findings import Finding, Mode
+from ..findings import Finding, Mode, NotApplied
 from ..formats.control_points import POINTS_ENDING
 from ..formats.kinds import Kind
 from ..formats.model import MshModel, read_model, write_model
@@ -37,6 +38,7 @@ from ..formats.sidecar import SUFFIX, Description, Sidecar
 from ..formats.tables import LOD_COUNT
 from ..formats.wear import WEAR_ENDING, read_wear_names
 from ..judge.judge import WrittenModel, judge_model
+from ..numeric.quantize import colour_of_row
 from ..options import ImportOptions
 from ..scene.decode import decode
 from ..scene.dialect import Dialect
@@ -58,6 +60,10 @@ from .library_edits import add_surface_edits
 
 if TYPE_CHECKING:
     from ..rebuild.workspace import Rebuilt
+
+#: Of a colour that a file shows: Blender rounds it by far less.
+_COLOUR_NOISE = 1e-3
+_KEEP_SIDECAR = "keep the .msh-sidecar beside the file, or give it with --sidecar PATH"
 
 
 @dataclass(frozen=True)
@@ -88,8 +94,6 @@ def stored_model(kept: Sidecar, path: Path, *, of_obj: bool = False) -> StoredMo
     """Read and decode the model of a sidecar.
 
     Args:
-        kept: the sidecar; of a model.
-        path: where it is.
         of_obj: an OBJ is imported: what materials of a glTF showed does not count, nor vice versa.
 
     Raises:
@@ -114,8 +118,6 @@ def import_edited(
 
     Args:
         gltf: the glTF or OBJ file, for messages and files beside it.
-        imported: what it holds.
-        stored: the sidecar's model.
         only_shown: the file never had more than what the default scene shows.
 
     Raises:
@@ -158,7 +160,8 @@ def import_edited(
         rows = built.rows
     import_clip(out, controllers, scene, by_row(identified.scene, rows), poses.frames)
     import_nodes(out, controllers, identified, numbered, scene, rows)
-    if edited and _moves_triangles(plan):
+    gone = plan.deleted_parts or plan.replaced_parts
+    if edited and (gone or not all(part.unchanged for part in plan.parts)):
         import_triangles(out, numbered, model, built.model, rows_now(identified, rows, scene))
     out.levels = [one._replace(node=rows[one.node]) for one in levels]
     import_wear(out, wear, about)
@@ -220,11 +223,6 @@ def _compare_surfaces(
     return surfaces
 
 
-def _moves_triangles(plan: Plan) -> bool:
-    gone = plan.deleted_parts or plan.replaced_parts
-    return any(not part.unchanged for part in plan.parts) or bool(gone)
-
-
 def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> ImportResult:
     """Rebuild a model from nothing but a file; arguments as of :func:`import_edited`.
 
@@ -237,10 +235,11 @@ def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> I
 
     if (kind := imported.info.get("kind", "model")) != Kind.MODEL.in_extras:
         raise ConversionError(
-            f"is {with_article(kind.replace('_', ' '))}, which needs its sidecar to be rebuilt",
-            hint="keep the .msh-sidecar beside it, or give it with --sidecar PATH",
+            f"is {with_article(kind.replace('_', ' '))}, which needs its sidecar to be rebuilt", hint=_KEEP_SIDECAR
         )
-    refuse_legacy(imported)
+    if imported.info.get("legacy"):
+        needs = "is a model with legacy nodes (stride 24), which needs its sidecar to be rebuilt"
+        raise ConversionError(needs, hint=_KEEP_SIDECAR)
     stated = imported.info.get("dialect", "spec")
     dialect = Dialect(stated if options.dialect == "auto" else options.dialect)
     name = imported.info.get("source") or f"{stem(readable(gltf.name))}.msh"
@@ -266,7 +265,7 @@ def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> I
             "has no nodes to make a model of",
             hint="export at least one object (in Blender: check Limit to in its glTF exporter)",
         )
-    lost = lost_without_sidecar(imported)
+    lost = _lost_without_sidecar(imported)
     built = new_model(identified, name, dialect, RebuildOptions(options.reduce))
     out = ImportResult(name, b"", dialect.value, imported.report, rebuilt=True, timing=timing)
     _write(out, built, options)
@@ -345,7 +344,6 @@ def judge_edited(out: ImportResult, seen: ImportedScene, stored: StoredModel, op
 
     Args:
         seen: the file as it was read.
-        stored: the sidecar's model.
     """
     about = stored.about
     made = {one.name for one in out.new_materials} if options.own_materials else set()
@@ -397,3 +395,46 @@ def written_model(out: ImportResult, about: Description) -> WrittenModel:
         levels=out.levels,
         points=None if about.points and not before else points,  # version 0.1 did not keep it
     )
+
+
+def _lost_without_sidecar(given: ImportedScene) -> list[NotApplied]:
+    """Return what a file shows of its model's tables that cannot be rebuilt; warn of the rest.
+
+    Args:
+        given: the file; its warnings get a line where an exporter of this project made it.
+    """
+    if "digest" in given.info or "source" in given.info:
+        given.report.warnings.append(
+            "rebuilt without the sidecar: unknown tables and words (Res15, Res17, Res20, the last "
+            "words of slots) are empty or zero now, whatever the model had"
+        )
+    paths = [node for node in given.nodes if node.extras.get("kind") == "paths"]
+    return _recoloured(given) + [
+        NotApplied(
+            where=f"interior path graph {printable(node.name)!r}",
+            what="is shown, and not in the model",
+            why="the file has its lines, not its tables (Res17)",
+            instead=_KEEP_SIDECAR,
+        )
+        for node in paths
+    ]
+
+
+def _recoloured(given: ImportedScene) -> list[NotApplied]:
+    """Materials that were exported in the colour of their row, and look otherwise now."""
+    out = []
+    for material, extras, surface in zip(given.materials, given.material_extras, given.surfaces, strict=False):
+        if material.row < 0 or "material" in extras:  # foreign, or coloured by a game's library
+            continue
+        shown = (*colour_of_row(material.row), 1.0)
+        there = surface.picture is not None or surface.light is not None or {*surface.others} - {*HARMLESS}
+        more = there or any(surface.emission) or surface.alpha_mode != "OPAQUE"
+        if more or np.abs(np.array(surface.colour) - shown).max() > _COLOUR_NOISE:
+            edit = NotApplied(
+                where=f"material {printable(material.name)!r}",
+                what="has another colour, or a picture, light, alpha or extensions",
+                why="a model has but the names of its materials, and no game was at hand",
+                instead="keep the .msh-sidecar beside the file, and export with the game at hand",
+            )
+            out.append(edit)
+    return out

@@ -132,20 +132,15 @@ def import_placed(
     Args:
         out: the result of the unit or mission; what is placed, its report and its materials grow.
         files: what the file showed when it was exported.
-        placements: its nodes.
         game: where the models' files are; ``None``: not known.
     """
     options = replace(options, lod_ratios=(), own_materials=False, clip=None, ignore_scale=True)
     alike: dict[tuple[str, str], list[_Edit]] = {}
     for copies in placements.copies(options.fps):
-        source = files.source(copies.model)
-        alike.setdefault(_file(source.kept.description), []).append(_imported(copies, files, options))
+        about = files.source(copies.model).kept.description
+        alike.setdefault((about.source, about.source_sha256), []).append(_imported(copies, files, options))
     for edits in alike.values():
         _choose(out, edits, files, placements, game)
-
-
-def _file(about: Description) -> tuple[str, str]:
-    return about.source, about.source_sha256
 
 
 @dataclass

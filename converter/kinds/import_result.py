@@ -23,7 +23,7 @@ from ..formats.sidecar import Description
 from ..formats.wear import WEAR_TYPE, agrees, new_wear, read_wear_names, write_wear
 from ..judge.looks import WrittenLooks
 from ..scene.scene import GeneratedLevel, Material
-from .unpacked import named_like
+from .open_files import named_like
 
 #: Files that name parts of a model by number: a new model without changes of them uses its origin's.
 NUMBERED = (CONTROLLER_ENDING, FOOTING_ENDING, NODE_PROPERTIES_ENDING)
@@ -176,7 +176,6 @@ def wear_beside(
 
     Args:
         names: material names by row.
-        force: replace what is in the way.
         hint: what the user can do about another one.
     """
     path = named_like(target, ".wea")
@@ -219,9 +218,6 @@ def shows_same_points(companion: Companion, now: memoryview | bytes) -> bool:
 
     Then it stays: it also has what glTF does not show, leftovers in names and points without a
     place.
-
-    Args:
-        now: what is there in its place.
     """
     if companion.nodes is None:
         return False
@@ -252,7 +248,6 @@ def placed_beside(target: Path, result: ImportResult) -> list[tuple[Path, bytes]
     What has the name of another one is reported.
 
     Args:
-        target: the file of the unit or mission.
         result: its import; its messages grow.
     """
     files: dict[Path, bytes] = {}

@@ -229,7 +229,6 @@ def describe_unit(unit: Unit, name: str, game: Game | None, findings: list[Findi
     Args:
         name: its file's.
         game: the game that it is in; ``None``: keys are not looked up.
-        findings: what a check found.
     """
     return {
         "kind": Kind.UNIT,

@@ -40,8 +40,6 @@ def add_surface_edits(out: ImportResult, found: SurfaceEdits, options: ImportOpt
 
     Args:
         out: the result; its differences, ``library`` and ``new_materials`` grow.
-        found: what materials show otherwise.
-        options: whether edits are wanted.
     """
     report = out.differences
     report.add(found.report)
@@ -144,10 +142,6 @@ def _conflict(edit: LibraryEdit, group: Sequence[LibraryEdit]) -> NotApplied:
 def edited_entry(edit: LibraryEdit, entry: Entry, label: str) -> Replacement | None:
     """Return what an edit makes of an entry; ``None``: the entry shows it already.
 
-    Args:
-        entry: the entry of the game's library.
-        label: what messages call the library.
-
     Raises:
         ConversionError: the entry is broken, or the pixels do not fit.
     """
@@ -193,7 +187,6 @@ def files_beside(target: Path, result: ImportResult, game: NewEntries | None = N
     """Make the files of edited and new entries beside a model.
 
     Args:
-        result: what its import changes.
         game: the game's libraries; ``None``: not at hand, and materials that may be the game's get
             no file.
     """

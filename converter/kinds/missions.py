@@ -18,7 +18,7 @@ from ..formats.mission import BUILDING, OBJECT_KINDS, UNIT, Mission, PlacedObjec
 from ..formats.names import escape, readable, stem
 from ..formats.nres import read_nres
 from ..formats.unit import UNIT_ENDING, UNITS, Unit, read_unit
-from ..numeric.arrays import Floats
+from ..numeric.arrays import F64
 from ..options import ExportOptions
 from ..scene.assembly import Assembly, Placement, Pose, markers, object_extras, object_label, stored_pose
 from ..scene.decode import rest_pose
@@ -26,9 +26,9 @@ from ..scene.extras import NodeExtras, SceneExtras
 from ..scene.scene import in_range
 from ..storage import walk_files
 from .appearance import missing_materials
-from .base import EditedFile, Files, Source
+from .base import EditedFile, Exported, Source
 from .check_assembly import check_mission_file, check_unit_file
-from .placed_models import LoadedAssembly, PlacedModels, assembly_files, own_sidecar, require_game, shared_appearance
+from .placed_models import LoadedAssembly, PlacedModels, own_sidecar, require_game, shared_appearance
 from .registry import Game
 from .terrain import LoadedTerrain, terrain_description
 
@@ -80,10 +80,9 @@ class LoadedUnit(LoadedAssembly):
             unit=unit,
         )
 
-    def files(self, target: Path, options: ExportOptions, *, sidecar: bool = True, root: Path | None = None) -> Files:
-        """Make the files of its glTF."""
-        extras = SceneExtras(kind="unit")
-        return assembly_files(self, target, options, extras, clips=True, sidecar=sidecar, root=root)
+    def exported(self, options: ExportOptions) -> Exported:
+        """Return what goes into its glTF."""
+        return self.assembled(options, SceneExtras(kind="unit"), clips=True)
 
     @staticmethod
     def import_edited(edited: EditedFile) -> ImportResult:
@@ -198,15 +197,13 @@ class LoadedMission(LoadedAssembly):
             terrain=terrain,
         )
 
-    def files(self, target: Path, options: ExportOptions, *, sidecar: bool = True, root: Path | None = None) -> Files:
-        """Make the files of its glTF."""
+    def exported(self, options: ExportOptions) -> Exported:
+        """Return what goes into its glTF."""
         clans = "\n".join(clan.title for clan in self.mission.clans)
         extras = SceneExtras(kind="mission", map=self.mission.map, clans=clans)
         level = self.terrain
         more = [] if level is None else [own_sidecar(terrain_description(level, options), level)]
-        return assembly_files(
-            self, target, options, extras, clips=bool(options.clips), sidecar=sidecar, root=root, more=more
-        )
+        return self.assembled(options, extras, clips=bool(options.clips), more=more)
 
     @staticmethod
     def import_edited(edited: EditedFile) -> ImportResult:
@@ -298,7 +295,7 @@ class _Placing:
                 return Pose(found), True
         return stored_pose(placed), False
 
-    def _vertex(self, id: int, vertex: int) -> Floats | None:
+    def _vertex(self, id: int, vertex: int) -> F64 | None:
         """A point of the path graph of the building of an id, in the world."""
         host = self.mission.hosts().get(id)
         unit = None if host is None or host.kind != BUILDING else self._unit(host)

@@ -28,7 +28,7 @@ from ..scene.dialect import Decision, batch_materials, decide, node_labels, read
 from ..scene.extras import SourceExtras
 from ..scene.scene import Scene, require_in_range
 from .appearance import find_appearance, missing_materials
-from .base import EditedFile, Files, Json, LoadedContainer, Source, list_entries, output_files
+from .base import EditedFile, Exported, Json, LoadedContainer, Source, list_entries
 from .controllers import controller_in, describe_states
 from .open_files import points_of, wear_of
 from .registry import files_that_name, game_of
@@ -105,8 +105,8 @@ class LoadedModel(LoadedContainer):
         numbered = files_that_name(archive, path, index, game)
         return decode_model(model, text, points, numbered, path, options, fallback=source.fallback)
 
-    def files(self, target: Path, options: ExportOptions, *, sidecar: bool = True, root: Path | None = None) -> Files:
-        """Make the files of its glTF."""
+    def exported(self, options: ExportOptions) -> Exported:
+        """Return what goes into its glTF."""
         from ...exporters.gltf import GltfOptions, export_gltf  # an import writes none
 
         require_scene_in_range(self.scene, self.name)
@@ -130,7 +130,7 @@ class LoadedModel(LoadedContainer):
             )
             return export_gltf(self.scene, shown)
 
-        return output_files(self, about, extras, document, target=target, options=options, sidecar=sidecar, root=root)
+        return Exported(about, extras, document)
 
     @staticmethod
     def import_edited(edited: EditedFile) -> ImportResult:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..edits.materials import listed
 from ..edits.new_materials import NewMaterial
@@ -30,6 +29,7 @@ from ..formats.material import (
 from ..formats.names import decode_text, encode_name
 from ..formats.nres import Archive, Entry
 from ..formats.texture import TEXM_TYPE, exact_format, new_texm, read_texm, texture_name, write_texm
+from ..numeric.arrays import U8
 from ..numeric.quantize import colour_of_row, to_bytes
 from ..storage import cannot_read
 from .open_files import find_library, open_nres, open_unpacked
@@ -98,7 +98,6 @@ class NewEntries:
         """Start with nothing added.
 
         Args:
-            materials, textures: the libraries.
             like: the material that new ones are made like; empty: ``DEFAULT``.
 
         Raises:
@@ -388,7 +387,7 @@ def texture_entry_name(image: str, number: int = 1) -> str:
     return decode_text(head) + tail
 
 
-def fitting(rgba: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def fitting(rgba: U8) -> U8:
     """Return a picture whose sides are powers of two: the nearest ones, resampled.
 
     Args:

@@ -14,26 +14,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...exporters.gltf_file import png_bytes
 from ...exporters.obj import export_obj, material_names, posed, shown_parts
 from ...importers.materials import surfaces_of
 from ...importers.obj import read_obj
-from ..edits.coordinates import settle_rectangles
 from ..edits.materials import listed, same_materials
+from ..edits.transforms import settle_rectangles
 from ..edits.triangles import TriangleList, match, triangle_list
 from ..errors import ConversionError, needed_for, plural, printable
 from ..formats.gltf import FilePicture, ShownPicture, Surface, pixel_digest, surface_of
 from ..formats.names import escape, known_name, readable
 from ..formats.sidecar import Sidecar, sha256, write_sidecar
-from ..judge.explain import tell
+from ..judge.difference import tell
+from ..judge.judge import differences_of_obj
 from ..judge.models import snapshot
-from ..judge.obj import differences_of_obj
+from ..numeric.arrays import F32, I64, U8, Bools
 from ..numeric.pose import rotate, rotation_matrix
 from ..options import ExportOptions, ImportOptions
-from ..scene.appearance import Appearance
-from ..scene.coordinates import as_shown, rectangles_of
+from ..scene.appearance import Appearance, as_shown, rectangles_of
 from ..scene.decode import Poses, poses_at
 from ..scene.dialect import Dialect
 from ..scene.scene import ImportedNode, ImportedScene, Mesh, Part, Primitive, Scene, Streams
@@ -45,7 +44,6 @@ from .model import LoadedModel, description, require_scene_in_range
 if TYPE_CHECKING:
     import trimesh
 
-F32 = NDArray[np.float32]
 
 #: In place of the extensions of a material that no part of an OBJ has: what it would show is not
 #: known.
@@ -66,11 +64,9 @@ def obj_files(
     """Make the files of an OBJ: sidecar, textures, MTL, OBJ, in the order in which to write them.
 
     Args:
-        target: the ``.obj``.
         options: lod and group matter here.
         frame: when the model is posed, in frames, through the runtime's sampler.
         up: ``y`` or ``z``.
-        sidecar: whether to write one beside the OBJ.
 
     Raises:
         ConversionError: a frame that is not finite, a vertex beyond float32.
@@ -131,7 +127,6 @@ def _shown(
 
     Args:
         textures: its pictures' files, and the textures that they are.
-        appearance: what the materials look like.
     """
 
     def picture(file: str) -> ShownPicture:
@@ -204,7 +199,8 @@ def import_obj(
             if lost:
                 given.report.warnings.append(f"OBJ does not hold what the model had: {lost} are lost")
             if "source" in given.info:
-                _join_materials(given)
+                # an OBJ that was exported tells materials of one name apart by numbers
+                given.materials = [one._replace(name=re.sub(r"(#\d+)+$", "", one.name)) for one in given.materials]
             settle_rectangles(given, {})
             seen = snapshot(given) if options.verify else None
             out = import_new(path, given, replace(options, new=options.new or alone))
@@ -234,7 +230,6 @@ def _judge(out: ImportResult, seen: ImportedScene, stored: StoredModel, bare: se
 
     Args:
         seen: the file as it was read, in model space.
-        stored: the sidecar's model.
         bare: its meshes without normals.
     """
     about, written = stored.about, written_model(out, stored.about)
@@ -266,7 +261,8 @@ def _into_nodes(given: ImportedScene, stored: StoredModel, bare: set[int], kind:
     if lost := not_in_obj(scene, *shown):
         given.report.warnings.append(f"not in {kind} and kept as in the sidecar: {', '.join(lost)}")
     poses = poses_at(stored.model, scene, stored.dialect, info.get("frame", 0.0))
-    _name_materials(given, scene)
+    by_name = dict(zip(material_names(scene), scene.materials, strict=True))
+    given.materials = [by_name.get(m.name, m) for m in given.materials]
     _local(given, scene, shown, poses, bare)
     given.tracks = list(scene.tracks)
 
@@ -294,7 +290,7 @@ def _settle_colours(given: ImportedScene, stored: StoredModel) -> None:
 def _as_shown(picture: ShownPicture) -> FilePicture:
     """A picture of a material that a file does not hold: the one that it had."""
 
-    def rgba() -> NDArray[np.uint8]:
+    def rgba() -> U8:
         raise ConversionError("picture is not in the file", value=picture.name)
 
     return FilePicture(picture.name, picture.uri, lambda: picture.digest, lambda: picture.pixels, rgba, lambda: False)
@@ -325,17 +321,6 @@ def _settle_surfaces(given: ImportedScene, stored: StoredModel) -> None:
         given.report.warnings.append(
             "the .mtl has no own light (Ke), which some versions of Blender leave out: materials keep theirs"
         )
-
-
-def _join_materials(given: ImportedScene) -> None:
-    """Give materials of one name that name again: an OBJ that was exported tells them apart by numbers."""
-    given.materials = [one._replace(name=re.sub(r"(#\d+)+$", "", one.name)) for one in given.materials]
-
-
-def _name_materials(given: ImportedScene, scene: Scene) -> None:
-    """Materials by the unique names that they have in an OBJ."""
-    by_name = dict(zip(material_names(scene), scene.materials, strict=True))
-    given.materials = [by_name.get(m.name, m) for m in given.materials]
 
 
 def _local(given: ImportedScene, scene: Scene, shown: tuple[int, int], poses: Poses, bare: set[int]) -> None:
@@ -475,7 +460,7 @@ def _into_node(
     return positions, normals
 
 
-def _nearest(points: F32, stored: F32) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _nearest(points: F32, stored: F32) -> tuple[I64, Bools]:
     """The nearest stored point of each, and whether it is within what OBJ rounds. (n,) each."""
     with needed_for("reading OBJ", "scipy"):
         from scipy.spatial import cKDTree

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,7 @@ from ..scene.extras import NodeExtras, SceneExtras, SourceExtras
 from ..scene.scene import require_in_range
 from ..storage import walk_files
 from .appearance import has_libraries, missing_materials
-from .base import Files, LoadedScene, Source, output_files
+from .base import Exported, LoadedScene, Source
 from .model import LoadedModel, decode_model, description, require_scene_in_range
 from .registry import Game, Opened, files_that_name, game_of
 
@@ -71,6 +71,47 @@ class LoadedAssembly(LoadedScene):
         shown = [p.model for p in self.assembly.placements if p.model is not None]
         total = sum(triangles[row] for row in shown)
         return f"{plural(len(models), 'model')} in {plural(len(shown), 'place')}, {plural(total, 'triangle')}"
+
+    def assembled(
+        self, options: ExportOptions, extras: SceneExtras, *, clips: bool, more: Sequence[Sidecar] = ()
+    ) -> Exported:
+        """Return what goes into its glTF.
+
+        Args:
+            extras: of scene 0.
+            clips: whether the clips of its models are there.
+            more: what is attached to its sidecar besides its models.
+
+        Raises:
+            ConversionError: a coordinate that the import would refuse.
+        """
+        require_places_in_range(self.assembly, self.name)
+        about = Description.without_dialect(
+            self.name,
+            self.kind,
+            lod=options.lod,
+            group=options.group,
+            tolerant=self.tolerant,
+            inside=shown_inside(self.assembly, clips=clips),
+        )
+        clip = "keys" if options.stored_keys else "samples"
+
+        def document(source: SourceExtras, appearance: Appearance | None) -> Document:
+            shown = AssemblyOptions(
+                options.fps,
+                options.lod,
+                options.group,
+                clips,
+                {**extras, **source},
+                None if appearance is None else appearance.up,
+                options.clips == "states",
+            )
+            return export_assembly(self.assembly, shown)
+
+        def attached() -> list[Sidecar]:
+            return [*(own_sidecar(description(one, options, clip), one) for one in self.models), *more]
+
+        return Exported(about, SourceExtras(), document, attached)
 
 
 def require_game(path: Path, options: ExportOptions) -> Game:
@@ -212,12 +253,7 @@ class PlacedModels:
 
 
 def shared_appearance(models: list[LoadedModel], more: Appearance | None) -> Appearance | None:
-    """Return all pictures and library entries of some models as one, each once.
-
-    Args:
-        models: the models.
-        more: that of a terrain.
-    """
+    """Return all pictures and library entries of some models as one, each once."""
     found = [a for a in (more, *(model.appearance for model in models)) if a is not None]
     if not found:
         return None
@@ -252,63 +288,6 @@ def require_places_in_range(assembly: Assembly, label: str) -> None:
 def _require_pose(pose: Pose, name: str, label: str) -> None:
     for values in (pose.translation, pose.rotation, pose.scale):
         require_in_range(f"the place of {printable(name)!r}", values, label)
-
-
-def assembly_files(
-    loaded: LoadedAssembly,
-    target: Path,
-    options: ExportOptions,
-    extras: SceneExtras,
-    *,
-    clips: bool,
-    sidecar: bool,
-    root: Path | None,
-    more: Sequence[Sidecar] = (),
-) -> Files:
-    """Make the files of a unit's or mission's glTF; other arguments as of ``Loaded.files``.
-
-    Args:
-        target, options, sidecar, root: as there.
-        extras: of scene 0.
-        clips: whether the clips of its models are there.
-        more: what is attached to its sidecar besides its models.
-    """
-    require_places_in_range(loaded.assembly, loaded.name)
-    about = Description.without_dialect(
-        loaded.name,
-        Kind(loaded.kind),
-        lod=options.lod,
-        group=options.group,
-        tolerant=loaded.tolerant,
-        inside=shown_inside(loaded.assembly, clips=clips),
-    )
-    clip = "keys" if options.stored_keys else "samples"
-    models = (own_sidecar(description(one, options, clip), one) for one in loaded.models)
-    attached = [*models, *more] if sidecar else []
-
-    def document(source: SourceExtras, appearance: Appearance | None) -> Document:
-        shown = AssemblyOptions(
-            options.fps,
-            options.lod,
-            options.group,
-            clips,
-            {**extras, **source},
-            None if appearance is None else appearance.up,
-            options.clips == "states",
-        )
-        return export_assembly(loaded.assembly, shown)
-
-    return output_files(
-        loaded,
-        about,
-        SourceExtras(),
-        document,
-        target=target,
-        options=options,
-        sidecar=sidecar,
-        root=root,
-        attached=attached,
-    )
 
 
 def own_sidecar(about: Description, loaded: LoadedScene) -> Sidecar:
@@ -360,7 +339,7 @@ def game_assets(root: Path, options: ExportOptions) -> GameAssets:
     """
     loading = _Loading(PlacedModels(Game(root), options))
     loading.keys()
-    files = list(_files(root))
+    files = [folder / name for folder, _, names in walk_files(root) for name in names]
     for path in files:
         loading.models(path)
     units = loading.placed.game.file(UNITS)
@@ -464,8 +443,3 @@ class _Loading:
         node = f"asset_{len(self.assets)}"
         self.assets.append(GameAsset(label, catalog, node, extras))
         self.placements.append(Placement(node, extras, model=row))
-
-
-def _files(root: Path) -> Iterator[Path]:
-    for folder, _, names in walk_files(root):
-        yield from (folder / name for name in names)

@@ -269,11 +269,7 @@ class Game:
 
 
 def game_of(path: Path, folders: Sequence[Path] = ()) -> Game | None:
-    """Return the game that a file is in; opened once while its directory does not change.
-
-    Args:
-        folders: directories that are tried first.
-    """
+    """Return the game that a file is in; opened once while its directory does not change."""
     known = (folder for folder in folders if _has_registry(folder))
     root = next(known, None) or find_game(path)
     try:
@@ -299,9 +295,7 @@ def files_that_name(archive: Archive, path: Path, index: int | None, game: Game 
 
     Args:
         archive: the file that the model is, or is in.
-        path: that file's path.
         index: directory index of the model's entry; ``None``: the file is the model.
-        game: the game that it is in.
 
     Returns:
         By ending; controllers of another name that objects of the model have, by ``archive::entry``, after its own.
@@ -359,9 +353,7 @@ def key_of_model(archive: ArchiveEdits, path: str, model: bytes, tag: str) -> Ob
     """Return the key of a model: its stem, with the files of that stem that its archive has.
 
     Args:
-        archive: where the model is.
         path: of the archive from the game's directory, with slashes.
-        tag: what it is.
 
     Raises:
         ConversionError: a name that a row of the registry cannot hold.
@@ -423,7 +415,7 @@ def put_key(archive: ArchiveEdits, key: ObjectKey) -> list[str]:
     entry, name = archive.entries[index], printable(decode_text(key.name))
     registry = read_registry(Archive(archive.label, entries=[entry]))
     there: dict[str, Member] = {}
-    for member in filter(_is_named, registry.members(0)):
+    for member in (one for one in registry.members(0) if one.name):  # others are empty slots
         there.setdefault(member.ending, member)
     wanted = {member.ending: member for member in key.members}
     others = [there[e] for e, one in wanted.items() if e in there and not _same(there[e], one)]
@@ -450,11 +442,6 @@ def put_key(archive: ArchiveEdits, key: ObjectKey) -> list[str]:
 def other_tag(key: str, tag: str) -> str:
     """Return the warning that a key keeps another tag than the one that was given."""
     return f"object key {key!r} is there as {tag} and stays so"
-
-
-def _is_named(member: Member) -> bool:
-    """Whether a row is not an empty slot."""
-    return bool(member.name)
 
 
 def _same(one: Member, other: Member) -> bool:

@@ -18,7 +18,6 @@ from ..edits.grounds import settle_microtextures, settle_pairs
 from ..edits.looks import UNRECORDED, compare_surfaces
 from ..edits.material_rows import settle_terrain_materials
 from ..edits.materials import names_of_rows
-from ..edits.new_materials import NewMaterial
 from ..edits.nodes import leave_out_hidden
 from ..edits.terrain import TerrainPlan, compare_terrain, compare_terrain_objects
 from ..edits.transforms import refuse_draco, refuse_turned, report_no_normals
@@ -32,10 +31,9 @@ from ..formats.nres import read_nres
 from ..formats.sidecar import Description, Sidecar
 from ..formats.terrain import COARSE, FINE, NO_MATERIAL, Terrain, read_terrain, write_terrain
 from ..formats.wear import LEVEL_ENDINGS, read_wear_names
-from ..judge.difference import Difference
-from ..judge.explain import tell
+from ..judge.difference import Difference, tell
+from ..judge.landscape import differences_of_terrain
 from ..judge.looks import named
-from ..judge.terrains import differences_of_terrain
 from ..numeric.surfaces import describe as describe_flags
 from ..options import ExportOptions, ImportOptions
 from ..queries.landscape import TerrainQueries
@@ -45,7 +43,7 @@ from ..scene.landscape import TerrainScene, blend_weights, decode_terrain, mater
 from ..scene.scene import ImportedScene, require_in_range
 from ..storage import cannot_read
 from .appearance import find_appearance, missing_materials
-from .base import EditedFile, Files, Json, LoadedContainer, Source, output_files
+from .base import EditedFile, Exported, Json, LoadedContainer, Source
 from .import_companions import import_level_wears, why_level_locked
 from .import_result import ImportResult, written_looks
 from .library_edits import add_surface_edits
@@ -102,17 +100,14 @@ class LoadedTerrain(LoadedContainer):
             scene=scene,
         )
 
-    def files(self, target: Path, options: ExportOptions, *, sidecar: bool = True, root: Path | None = None) -> Files:
-        """Make the files of its glTF."""
+    def exported(self, options: ExportOptions) -> Exported:
+        """Return what goes into its glTF."""
         require_in_range("a position", self.terrain.positions, self.name)  # the import refuses it
-        about = terrain_description(self, options)
 
         def document(extras: SourceExtras, appearance: Appearance | None) -> Document:
             return export_terrain(self.scene, extras, appearance, visible_only=options.visible_only)
 
-        return output_files(
-            self, about, SourceExtras(), document, target=target, options=options, sidecar=sidecar, root=root
-        )
+        return Exported(terrain_description(self, options), SourceExtras(), document)
 
     @staticmethod
     def import_edited(edited: EditedFile) -> ImportResult:
@@ -179,7 +174,6 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
 
     Args:
         options: ``verify`` matters here.
-        label: what messages call the sidecar.
 
     Raises:
         ConversionError: unreadable, or an edit that the game cannot hold.
@@ -224,7 +218,11 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
     others = [name for name in plan.materials if name.partition("+")[0] in changed]
     others += [plan.materials[i] for i in surfaces.library]
     out.differences.concerns(others, "look")  # all pairs of a ground show its colour, and a change says so
-    surfaces.new = [_as_second(one, wear.second_of.get(one.name)) for one in surfaces.new] + wear.seconds
+    # a new ground that pairs show as their second one is a copy of the second one that they had, not of the first
+    surfaces.new = [
+        one if (second := wear.second_of.get(one.name)) is None else replace(one, like=second.like, base=None)
+        for one in surfaces.new
+    ] + wear.seconds
     if out.changes:
         refuse_turned(given, terrain.positions, terrain.uv0)
         if about.tolerant:
@@ -233,11 +231,6 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
     import_level_wears(out, wear, about)
     add_surface_edits(out, surfaces, options)
     return out
-
-
-def _as_second(new: NewMaterial, second: NewMaterial | None) -> NewMaterial:
-    """A new ground that pairs show as their second one: a copy of the second one that they had, not of the first."""
-    return new if second is None else replace(new, like=second.like, base=None)
 
 
 def _rebuild(out: ImportResult, plan: TerrainPlan, terrain: Terrain, options: ImportOptions) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural, printable
 from ..files import read_file
@@ -34,6 +33,7 @@ from ..formats.texture import (
     with_pages_of,
     write_texm,
 )
+from ..numeric.arrays import U8
 from ..options import ExportOptions
 from .base import Files, Json, Loaded, Source
 
@@ -236,7 +236,7 @@ def in_place_of(entry: Entry, texm: Texm, old: Texm) -> Replacement:
     )
 
 
-def _alpha_warnings(rgba: NDArray[np.uint8], old: Texm, name: str) -> list[str]:
+def _alpha_warnings(rgba: U8, old: Texm, name: str) -> list[str]:
     """Return a warning where pixels lack the alpha that a texture had.
 
     Of a texture that is known without its pixels, the format's alpha counts.
@@ -253,8 +253,6 @@ def edited_texture(picture: Path, entry: Entry, label: str, *, keep_alpha: bool 
     """An edited picture in the place of the texture that it was made of; see :func:`over_texture`.
 
     Args:
-        entry: where the texture is.
-        label: what messages call its archive.
         keep_alpha: whether a picture that is solid throughout gets the alpha of the texture.
     """
     from ...importers.materials import read_picture  # an export needs no reader of pictures
@@ -265,7 +263,7 @@ def edited_texture(picture: Path, entry: Entry, label: str, *, keep_alpha: bool 
     return over_texture(rgba, entry, label, str(picture))
 
 
-def over_texture(rgba: NDArray[np.uint8], entry: Entry, label: str, picture: str) -> Replacement | None:
+def over_texture(rgba: U8, entry: Entry, label: str, picture: str) -> Replacement | None:
     """Return what pixels make of the texture that they were made of.
 
     Of the same size: all that was not painted over stays. Of another one: its format, and as many
@@ -273,8 +271,6 @@ def over_texture(rgba: NDArray[np.uint8], entry: Entry, label: str, picture: str
 
     Args:
         rgba: (height, width, 4) uint8, top row first.
-        entry: where the texture is.
-        label: what messages call its archive.
         picture: what they call the pixels.
 
     Returns:

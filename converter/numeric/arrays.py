@@ -1,4 +1,4 @@
-"""Provide array operations: limits for untrusted input, equal and near rows."""
+"""Types of arrays, and what several modules do with them: limits for untrusted input, equal and near rows."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
+I64 = NDArray[np.int64]
+U8 = NDArray[np.uint8]
+U16 = NDArray[np.uint16]
+U32 = NDArray[np.uint32]
 Bools = NDArray[np.bool_]
 #: Structured rows.
 Records = NDArray[np.void]
-
 
 #: "No slot", "no parent", "no map", "no neighbour".
 NONE16 = 0xFFFF
@@ -34,13 +37,13 @@ def field_offset(record: np.dtype[np.void], field: str) -> int:
     return int(record.fields[field][1])
 
 
-def ranges(start: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int64]:
+def ranges(start: I64, count: I64) -> I64:
     """Return all ``start[i] .. start[i] + count[i]``, end to end. (n,), (n,) -> (sum,)."""
     first = np.repeat(start - (np.cumsum(count) - count), count)
     return np.asarray(first + np.arange(int(count.sum())), np.int64)
 
 
-def covered(starts: NDArray[np.integer], counts: NDArray[np.integer], size: int) -> NDArray[np.bool_]:
+def covered(starts: NDArray[np.integer], counts: NDArray[np.integer], size: int) -> Bools:
     """Return which rows lie in any of some ranges. (n,), (n,) -> (size,) bool."""
     depth = np.zeros(size + 1, np.int64)
     begin = np.clip(starts.astype(np.int64), 0, size)
@@ -60,7 +63,7 @@ def cross_products(corners: NDArray[F]) -> NDArray[F]:
     return out
 
 
-def concatenate_records(parts: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
+def concatenate_records(parts: Sequence[Records]) -> Records:
     """Concatenate records of one dtype: ``np.concatenate`` promotes every field of every part."""
     dtype = parts[0].dtype
     plain = [np.ascontiguousarray(part).view(f"V{dtype.itemsize}") for part in parts]
@@ -84,17 +87,17 @@ def max_uses(rows: int) -> int:
     return max(USES_FLOOR, MAX_USES * rows)
 
 
-def beyond(words: NDArray[np.uint16], rows: int) -> NDArray[np.bool_]:
+def beyond(words: U16, rows: int) -> Bools:
     """Return which indices, ``NONE16`` aside, are past ``rows`` rows. Same shape."""
     return np.asarray(words + np.uint16(1) > rows)  # NONE16 becomes 0
 
 
-def largest_known(words: NDArray[np.uint16]) -> int:
+def largest_known(words: U16) -> int:
     """Return the largest index, ``NONE16`` aside; -1 where there is none."""
     return int(words[words != NONE16].max(initial=0)) if (words != NONE16).any() else -1
 
 
-def row_ids(rows: NDArray[np.uint64]) -> NDArray[np.int64]:
+def row_ids(rows: NDArray[np.uint64]) -> I64:
     """Number distinct rows, in no particular order. (n, k) -> (n,)."""
     order = np.lexsort(rows.T)
     sorted_rows = rows[order]
@@ -105,7 +108,7 @@ def row_ids(rows: NDArray[np.uint64]) -> NDArray[np.int64]:
     return out
 
 
-def join(old_of: Ints, new_keys: list[Ints], old_keys: list[Ints]) -> None:
+def join(old_of: I64, new_keys: list[I64], old_keys: list[I64]) -> None:
     """Pair what is still free on both sides and has equal keys, in order.
 
     Args:
@@ -128,7 +131,7 @@ def join(old_of: Ints, new_keys: list[Ints], old_keys: list[Ints]) -> None:
     old_of[free_new[at_a]] = free_old[at_b]
 
 
-def _rank(values: Ints) -> Ints:
+def _rank(values: I64) -> I64:
     """How many equal values come before each."""
     order = np.argsort(values, kind="stable")
     sorted_values = values[order]
@@ -139,7 +142,7 @@ def _rank(values: Ints) -> Ints:
     return out
 
 
-def near_pairs(points: Floats, distance: float) -> tuple[Ints, Ints]:
+def near_pairs(points: F64, distance: float) -> tuple[I64, I64]:
     """Return the pairs of points whose coordinates all differ by ``distance`` at most.
 
     Points are sorted into cubes of that size: a pair lies in one, or in two that touch.

@@ -11,6 +11,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import F64
+
 _Float = TypeVar("_Float", np.float32, np.float64)
 
 
@@ -32,7 +34,7 @@ def gltf_to_game(vectors: NDArray[_Float]) -> NDArray[_Float]:
     return out
 
 
-def rotation_to_gltf(rotations: NDArray[np.float64]) -> NDArray[np.float64]:
+def rotation_to_gltf(rotations: F64) -> F64:
     """Convert (..., 4) rotations [w, x, y, z] in game axes to glTF's [x, y, z, w].
 
     These are rotations in the textbook sense; a runtime quaternion is conjugated first
@@ -44,7 +46,7 @@ def rotation_to_gltf(rotations: NDArray[np.float64]) -> NDArray[np.float64]:
     return out
 
 
-def rotation_to_game(rotations: NDArray[np.float64]) -> NDArray[np.float64]:
+def rotation_to_game(rotations: F64) -> F64:
     """Convert (..., 4) glTF rotations [x, y, z, w] to [w, x, y, z] in game axes."""
     out = np.empty_like(rotations)
     out[..., 1:] = gltf_to_game(rotations[..., :3])

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .arrays import Bools, Floats, Ints, ranges, row_ids
+from .arrays import F64, I64, Bools, ranges, row_ids
 
 #: Samples that are compared with all triangles at once.
 _CHUNK = 64
@@ -15,7 +14,7 @@ _GRID, _BESIDE = 1023, 4
 _SPREAD = ((16, 0x030000FF), (8, 0x0300F00F), (4, 0x030C30C3), (2, 0x09249249))
 
 
-def surface_distance(one: Floats, other: Floats) -> float:
+def surface_distance(one: F64, other: F64) -> float:
     """Return how far two surfaces are from each other: the larger of both ways.
 
     Measured from the corners, the middles of edges and of triangles; triangles that both have are not looked at.
@@ -31,7 +30,7 @@ def surface_distance(one: Floats, other: Floats) -> float:
     return max(_one_way(one, other), _one_way(other, one))
 
 
-def _one_way(one: Floats, other: Floats) -> float:
+def _one_way(one: F64, other: F64) -> float:
     """The largest distance of samples of a surface to the other one.
 
     Each sample is at most as far as the nearest of the triangles at a corner near to it. The samples that may
@@ -64,7 +63,7 @@ def _one_way(one: Floats, other: Floats) -> float:
     return away
 
 
-def _near(points: Floats, places: Floats) -> tuple[Floats, Ints]:
+def _near(points: F64, places: F64) -> tuple[F64, I64]:
     """Return a place that is near each point, and how far that is: of those beside it along a curve through space.
 
     The curve (Morton's) goes through all cells of a grid; what is near each other on it is near each other.
@@ -87,14 +86,14 @@ def _near(points: Floats, places: Floats) -> tuple[Floats, Ints]:
     return np.sqrt(np.take_along_axis(squared, best, 1)[:, 0]), np.take_along_axis(rows, best, 1)[:, 0]
 
 
-def _morton(cells: Ints) -> Ints:
+def _morton(cells: I64) -> I64:
     """The bits of three numbers in turns. (n, 3) -> (n,)."""
     for shift, mask in _SPREAD:
         cells = (cells | cells << shift) & mask
     return np.asarray(cells @ np.array([1, 2, 4]), np.int64)
 
 
-def _shared(one: Floats, other: Floats) -> Bools:
+def _shared(one: F64, other: F64) -> Bools:
     """Which triangles the other surface has, too, whatever corner is first. (n, 3, 3) -> (n,)."""
     both = np.concatenate([one, other]) + 0.0
     _, place = np.unique(both.reshape(-1, 3), axis=0, return_inverse=True)
@@ -102,7 +101,7 @@ def _shared(one: Floats, other: Floats) -> Bools:
     return np.isin(ids[: len(one)], ids[len(one) :])
 
 
-def _nearest(points: Floats, triangles: Floats, count: Ints, candidates: Ints) -> NDArray[np.float64]:
+def _nearest(points: F64, triangles: F64, count: I64, candidates: I64) -> F64:
     """Distance of points to the nearest of their candidates.
 
     Args:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .arrays import Bools, Floats, Ints
+from .arrays import F64, I64, Bools
 
 
-def triangulate(points: NDArray[np.float64], start: NDArray[np.int64]) -> NDArray[np.int64]:
+def triangulate(points: F64, start: I64) -> I64:
     """Return the triangles of polygons, ``n - 2`` per polygon, in order.
 
     Args:
@@ -35,7 +34,7 @@ def triangulate(points: NDArray[np.float64], start: NDArray[np.int64]) -> NDArra
     return out
 
 
-def triangulate_flat(corners: NDArray[np.float64]) -> NDArray[np.int64]:
+def triangulate_flat(corners: F64) -> I64:
     """Return the triangles of polygons in space that have equally many corners.
 
     Each is seen along the axis that it faces most.
@@ -58,13 +57,7 @@ def triangulate_flat(corners: NDArray[np.float64]) -> NDArray[np.int64]:
         return triangulate(flat.reshape(-1, 2), start)
 
 
-def _clip_ears(
-    points: NDArray[np.float64],
-    start: NDArray[np.int64],
-    count: NDArray[np.int64],
-    row: NDArray[np.int64],
-    out: NDArray[np.int64],
-) -> None:
+def _clip_ears(points: F64, start: I64, count: I64, row: I64, out: I64) -> None:
     """Cut one corner after the other off polygons; where no ear is left, the second one.
 
     Polygons with equally many corners left are cut together.
@@ -88,7 +81,7 @@ def _clip_ears(
         left = left[np.arange(size) != ear[:, None]]
 
 
-def _first_ears(corners: NDArray[np.float64]) -> NDArray[np.int64]:
+def _first_ears(corners: F64) -> I64:
     """The first ear of each polygon, 1 where it has none. (2, P, n) -> (P,).
 
     An ear is a corner that sticks out, and no other corner lies in its triangle.
@@ -107,7 +100,7 @@ def _first_ears(corners: NDArray[np.float64]) -> NDArray[np.int64]:
     return ear
 
 
-def _is_free(corners: NDArray[np.float64], i: int) -> NDArray[np.bool_]:
+def _is_free(corners: F64, i: int) -> Bools:
     """Whether no other corner lies in the triangle of corner ``i``. (2, P, n) -> (P,)."""
     ends = [i - 1, i, (i + 1) % corners.shape[2]]
     a, b, c = (corners[:, :, end, None] for end in ends)
@@ -116,7 +109,7 @@ def _is_free(corners: NDArray[np.float64], i: int) -> NDArray[np.bool_]:
     return np.asarray(~inside.any(axis=1))
 
 
-def _side(a: NDArray[np.float64], b: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
+def _side(a: F64, b: F64, points: F64) -> F64:
     """Twice the signed area of the triangles (a, b, point); x and y first."""
     edge, away = b - a, points - a
     return np.asarray(edge[0] * away[1] - edge[1] * away[0])
@@ -128,7 +121,7 @@ _OVERLAP = 1e-9
 _AT_ONCE = 1 << 20
 
 
-def cells_under(polygon: Floats, borders_x: Floats, borders_y: Floats) -> tuple[Ints, Bools, Bools]:
+def cells_under(polygon: F64, borders_x: F64, borders_y: F64) -> tuple[I64, Bools, Bools]:
     """Return the cells around a polygon: which it touches, which it overlaps.
 
     Args:
@@ -158,7 +151,7 @@ def cells_under(polygon: Floats, borders_x: Floats, borders_y: Floats) -> tuple[
     return rows, touch, overlap
 
 
-def _shared_area(polygon: Floats, low: Floats, high: Floats) -> Floats:
+def _shared_area(polygon: F64, low: F64, high: F64) -> F64:
     """(K,) the area that a polygon shares with each rectangle, (K, 2) its corners.
 
     Over the columns of the rectangle, the polygon's inside is what lies below its upper edges
@@ -173,7 +166,7 @@ def _shared_area(polygon: Floats, low: Floats, high: Floats) -> Floats:
     y_begin = a[:, 1] + (begin - a[:, 0]) * slope
     y_end = a[:, 1] + (end - a[:, 0]) * slope
 
-    def above(base: Floats) -> Floats:
+    def above(base: F64) -> F64:
         """Mean of ``max(y - base, 0)`` along each edge's part."""
         u, v = y_begin - base, y_end - base
         both = (u >= 0) & (v >= 0)
@@ -182,11 +175,11 @@ def _shared_area(polygon: Floats, low: Floats, high: Floats) -> Floats:
         crossing = np.divide(peak * peak, height, out=np.zeros_like(u), where=height > 0)
         return np.where(both, u + v, crossing) / 2
 
-    inside: Floats = ((begin - end) * (above(low[:, 1:]) - above(high[:, 1:]))).sum(1)
+    inside: F64 = ((begin - end) * (above(low[:, 1:]) - above(high[:, 1:]))).sum(1)
     return inside
 
 
-def _edges_touch(polygon: Floats, low: Floats, high: Floats) -> Bools:
+def _edges_touch(polygon: F64, low: F64, high: F64) -> Bools:
     """(K,) whether an edge of the polygon shares a point with each closed rectangle."""
     a, b = polygon, np.roll(polygon, -1, 0)
     boxes = (np.minimum(a, b) <= high[:, None]) & (np.maximum(a, b) >= low[:, None])

@@ -10,17 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .arrays import NONE16
+from .arrays import F32, F64, NONE16
 from .quantize import normalise
-
-F64 = NDArray[np.float64]
 
 _IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
 
-def rotation(quaternion: NDArray[np.float32]) -> F64:
+def rotation(quaternion: F32) -> F64:
     """Return the rotation that a runtime quaternion applies: its conjugate, unit length, float64.
 
     (..., 4) ``[w, x, y, z]``; an all-zero key is the identity.

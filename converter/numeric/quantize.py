@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .arrays import F32, F64, U16
+
 NORMAL_SCALE = 127
 UV_SCALE = 1024
 UNIT_SCALE = 32767
@@ -22,14 +24,14 @@ _SHOWN = 2.5e-7
 _UNIT = np.float32(1) / np.float32(UNIT_SCALE)
 
 
-def _round(values: ArrayLike) -> NDArray[np.float64]:
+def _round(values: ArrayLike) -> F64:
     """C's ``round``: exact, half away from zero."""
     exact = np.asarray(values, np.float64)
     whole = np.trunc(exact)
     return np.asarray(whole + np.copysign(np.abs(exact - whole) >= 0.5, exact), np.float64)
 
 
-def decode_normals(words: NDArray[np.int8]) -> NDArray[np.float32]:
+def decode_normals(words: NDArray[np.int8]) -> F32:
     """Return ``clamp(n / 127, -1, 1)`` of packed normals. (..., 3+) -> (..., 3)."""
     values = words[..., :3].astype(np.float32) / np.float32(NORMAL_SCALE)
     return np.asarray(np.maximum(values, np.float32(-1)), np.float32)
@@ -41,7 +43,7 @@ def encode_normals(values: ArrayLike) -> NDArray[np.int8]:
     return np.clip(_round(scaled), -128, 127).astype(np.int8)
 
 
-def decode_uv(words: NDArray[np.int16]) -> NDArray[np.float32]:
+def decode_uv(words: NDArray[np.int16]) -> F32:
     """Return ``word / 1024``, exact in binary32."""
     return words.astype(np.float32) / np.float32(UV_SCALE)
 
@@ -53,19 +55,19 @@ def encode_uv(values: ArrayLike) -> tuple[NDArray[np.int16], int]:
     return clamped.astype(np.int16), int(np.count_nonzero(clamped != scaled))
 
 
-def decode_lightmap_uv(words: NDArray[np.uint16]) -> NDArray[np.float32]:
+def decode_lightmap_uv(words: U16) -> F32:
     """Return ``word / 1024`` of unsigned words: lightmap coordinates."""
     return words.astype(np.float32) / np.float32(UV_SCALE)
 
 
-def encode_lightmap_uv(values: ArrayLike) -> tuple[NDArray[np.uint16], int]:
+def encode_lightmap_uv(values: ArrayLike) -> tuple[U16, int]:
     """Return ``clamp(round(v * 1024), 0, 65535)`` and how many values were clamped."""
     scaled = _round(np.asarray(values, np.float64) * UV_SCALE)
     clamped = np.clip(scaled, 0, 65535)
     return clamped.astype(np.uint16), int(np.count_nonzero(clamped != scaled))
 
 
-def decode_unit(words: NDArray[np.int16]) -> NDArray[np.float32]:
+def decode_unit(words: NDArray[np.int16]) -> F32:
     """Return ``word * (1 / 32767)`` in binary32: key quaternions."""
     return words.astype(np.float32) * _UNIT
 
@@ -76,19 +78,19 @@ def encode_unit(values: ArrayLike) -> NDArray[np.int16]:
     return np.clip(_round(scaled), -UNIT_SCALE, UNIT_SCALE).astype(np.int16)
 
 
-def normalise(vectors: NDArray[np.number], zero: ArrayLike) -> NDArray[np.float64]:
+def normalise(vectors: NDArray[np.number], zero: ArrayLike) -> F64:
     """Return unit vectors in float64 along the last axis; all-zero vectors become ``zero``."""
     exact = vectors.astype(np.float64)
     length = np.sqrt(np.einsum("...i,...i->...", exact, exact))[..., None]
     if np.count_nonzero(length) == length.size and math.isfinite(np.add.reduce(length, axis=None)):
-        whole: NDArray[np.float64] = exact / length
+        whole: F64 = exact / length
         return whole
     with np.errstate(invalid="ignore", divide="ignore"):
-        unit: NDArray[np.float64] = exact / length
+        unit: F64 = exact / length
     return np.where(length > 0, unit, np.asarray(zero, np.float64))
 
 
-def encode_shown(unit: NDArray[np.float64], encode: Callable[[ArrayLike], NDArray[Any]]) -> NDArray[Any]:
+def encode_shown(unit: F64, encode: Callable[[ArrayLike], NDArray[Any]]) -> NDArray[Any]:
     """Return stored words of unit vectors; those whose normalised vector one is come back as they were.
 
     Words are vectors that are not quite unit: what a file shows of them is normalised, and may round

@@ -14,9 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ConversionError
-from .arrays import NONE16
-
-F32 = NDArray[np.float32]
+from .arrays import F32, I64, NONE16, U16, U32, Bools
 
 _HALF = np.float32(0.5)
 _ONE = np.float32(1)
@@ -37,9 +35,9 @@ class Tracks(NamedTuple):
         quaternion: (K, 4) float32, decoded ``[w, x, y, z]``.
     """
 
-    map_start: NDArray[np.int64]
-    fallback: NDArray[np.int64]
-    map_words: NDArray[np.uint16]
+    map_start: I64
+    fallback: I64
+    map_words: U16
     frame_count: int
     position: F32
     time: F32
@@ -60,11 +58,11 @@ class Samples(NamedTuple):
 
     quaternion: F32
     position: F32
-    key: NDArray[np.int64]
-    mapped: NDArray[np.bool_]
+    key: I64
+    mapped: Bools
 
 
-def frame_index(times: ArrayLike) -> NDArray[np.uint32]:
+def frame_index(times: ArrayLike) -> U32:
     """Return ``FISTP(t - 0.5)``: the low 32 bits, as the unsigned number the runtime compares.
 
     The difference is rounded to binary32, then half to even to a 64-bit integer. What does
@@ -110,7 +108,7 @@ def _via64(function: np.ufunc, values: F32) -> F32:
     return np.asarray(function(values.astype(np.float64)), np.float64).astype(np.float32)
 
 
-def keys_at_rest(tracks: Tracks) -> NDArray[np.int64] | None:
+def keys_at_rest(tracks: Tracks) -> I64 | None:
     """Return the key that each node has at frame 0, (N,); ``None``: one is between two keys.
 
     What :func:`sample` would give for frame 0, in a quarter of the time.
@@ -193,7 +191,6 @@ def blend(tracks: Tracks, nodes: ArrayLike, time_a: float, time_b: float, weight
     """Blend two samples into a matrix per node (``sub_10012560``).
 
     Args:
-        tracks: checked tracks.
         nodes: (n,) node indices.
         time_a, time_b: frames; a negative time means that sample is not available.
         weight: 0 = A alone, 1 = B alone.

@@ -10,19 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
-from .arrays import NONE16, Floats, cross_products
+from .arrays import F32, F64, I64, NONE16, U8, U16, U32, Bools, cross_products
 
 NO_EDGE = 3
 
 
-def position_ids(corners: NDArray[np.float32]) -> NDArray[np.int64]:
+def position_ids(corners: F32) -> I64:
     """Number distinct positions, bitwise but with ``-0.0`` = ``0.0``. (T, 3, 3) -> (T, 3)."""
     x, y, z = (corners + np.float32(0)).reshape(-1, 3).view(np.uint32).astype(np.uint64).T
     plane = _ids(x << np.uint64(32) | y).astype(np.uint64)
     return _ids(plane << np.uint64(32) | z).reshape(-1, 3)
 
 
-def _ids(values: NDArray[np.uint64]) -> NDArray[np.int64]:
+def _ids(values: NDArray[np.uint64]) -> I64:
     """Number distinct values, ascending. (n,) -> (n,)."""
     order = np.argsort(values)
     ranked = values[order]
@@ -31,7 +31,7 @@ def _ids(values: NDArray[np.uint64]) -> NDArray[np.int64]:
     return out
 
 
-def _stable_order(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+def _stable_order(keys: I64) -> I64:
     """``argsort(keys, kind="stable")`` of non-negative keys, (n,), in a tenth of the time.
 
     The place goes into the key's low bits where both fit: plain numbers are sorted in parallel
@@ -44,9 +44,7 @@ def _stable_order(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(places & ((1 << bits) - 1), np.int64)
 
 
-def neighbour_links(
-    corners: NDArray[np.float32], slot: NDArray[np.int64] | None = None
-) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+def neighbour_links(corners: F32, slot: I64 | None = None) -> tuple[U16, U16]:
     """Return links and packed selectors of the triangles of one slot, or of several.
 
     On an edge with exactly two triangles they link to each other. On an edge with more, pairs
@@ -72,7 +70,7 @@ def neighbour_links(
     return link, selectors.astype(np.uint16)
 
 
-def _partners(ids: NDArray[np.int64]) -> NDArray[np.int64]:
+def _partners(ids: I64) -> I64:
     """The edge (3 * triangle + k) across every edge, -1 = none. (T, 3) -> (3T,)."""
     start, end = ids.reshape(-1), ids[:, [1, 2, 0]].reshape(-1)
     low, high = np.minimum(start, end), np.maximum(start, end)
@@ -104,13 +102,7 @@ def _partners(ids: NDArray[np.int64]) -> NDArray[np.int64]:
     return partner
 
 
-def _repair_self_links(
-    partner: NDArray[np.int64],
-    backward: NDArray[np.bool_],
-    order: NDArray[np.int64],
-    first: NDArray[np.int64],
-    size: NDArray[np.int64],
-) -> None:
+def _repair_self_links(partner: I64, backward: Bools, order: I64, first: I64, size: I64) -> None:
     """Pair again, one by one, the few edges on which a triangle met itself.
 
     Only degenerate triangles do, so the loop is over those edges alone.
@@ -131,10 +123,6 @@ def _repair_self_links(
                     if free and runs and edge // 3 != other // 3:
                         partner[edge], partner[other] = other, edge
 
-
-U8 = NDArray[np.uint8]
-U16 = NDArray[np.uint16]
-U32 = NDArray[np.uint32]
 
 #: (full bit, bit of compactMain16), in the order of docs/reference/terrain.md.
 COMPACT_MAIN: tuple[tuple[int, int], ...] = (
@@ -230,7 +218,7 @@ def to_full(main: U16, material: U8) -> Full:
     return Full(flags, main & np.uint16(0xFFFF & ~known_main), material & np.uint8(0xFF & ~known_material))
 
 
-def passes(flags: U32, required: int = 0, forbidden: int = 0) -> NDArray[np.bool_]:
+def passes(flags: U32, required: int = 0, forbidden: int = 0) -> Bools:
     """Return which flags pass: every required bit set, every forbidden one clear.
 
     ``(flags & required) == required && (flags | ~forbidden) == ~forbidden``, as the runtime has it.
@@ -247,7 +235,7 @@ def passes(flags: U32, required: int = 0, forbidden: int = 0) -> NDArray[np.bool
     """
     flags = np.asarray(flags, np.uint32)
     need, clear = np.uint32(_checked(required)), np.uint32(_ALL32 & ~_checked(forbidden))
-    passed: NDArray[np.bool_] = ((flags & need) == need) & ((flags | clear) == clear)
+    passed: Bools = ((flags & need) == need) & ((flags | clear) == clear)
     return passed
 
 
@@ -304,10 +292,6 @@ def _checked(mask: int) -> int:
     return mask
 
 
-F32 = NDArray[np.float32]
-F64 = NDArray[np.float64]
-
-
 def round_up(value: float) -> np.float32:
     """Return the smallest float32 that is not below a value."""
     near = np.float32(value)
@@ -356,7 +340,7 @@ def hull(low: F32, high: F32) -> F32:
     return np.array(corners, np.float32)
 
 
-def shared_area(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+def shared_area(first: F64, second: F64) -> tuple[F64, F64]:
     """Return the area that triangles share, and its centroid.
 
     Args:
@@ -378,17 +362,17 @@ def shared_area(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     return np.maximum(twice / 2, 0), centroid + origin[:, 0]
 
 
-def _cut(ring: Floats, a: Floats, b: Floats) -> Floats:
+def _cut(ring: F64, a: F64, b: F64) -> F64:
     """What lies left of lines from ``a`` to ``b``, (K, 2), of rings, (K, n, 2): (K, 2n, 2)."""
     along = (b - a)[:, None]
     length = np.maximum((along**2).sum(axis=2), 1e-300)
     after = np.roll(ring, -1, axis=1)
 
-    def height(points: Floats) -> Floats:
+    def height(points: F64) -> F64:
         away = points - a[:, None]
         return np.asarray(along[..., 0] * away[..., 1] - along[..., 1] * away[..., 0])
 
-    def foot(points: Floats, heights: Floats) -> Floats:
+    def foot(points: F64, heights: F64) -> F64:
         across = np.stack([-along[..., 1], along[..., 0]], axis=2)
         return np.asarray(points - across * (heights / length)[..., None])
 

@@ -13,12 +13,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..errors import needed_for
 from ..formats.areal_map import ArealMap, game_xy, require_areal
 from ..formats.terrain import FINE, Grid, Terrain
-from ..numeric.arrays import NONE16, Floats, Ints, ranges
+from ..numeric.arrays import F32, F64, I64, NONE16, U32, Records, ranges
 from ..numeric.quantize import decode_unit
 from ..numeric.surfaces import FaceFlag, passes
 from ..scene.landscape import link_targets, points_inside
@@ -26,9 +26,6 @@ from ..scene.landscape import link_targets, points_inside
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-
-I64 = NDArray[np.int64]
-F64 = NDArray[np.float64]
 
 #: A face is ground if its normal rises more than this: 80 degrees.
 GROUND_NORMAL = 0.173648
@@ -75,7 +72,7 @@ class CellLists(NamedTuple):
     """Faces by cell: those of cell ``c`` are ``start[c] .. start[c + 1]`` of ``entries``."""
 
     start: I64
-    entries: NDArray[np.void]
+    entries: Records
 
 
 class TerrainQueries:
@@ -91,8 +88,8 @@ class TerrainQueries:
         self.grid: Grid = terrain.grid
         self.faces: I64 = terrain.faces_of(level)
         self._corners: F64 = terrain.positions[terrain.faces["vertex"]].astype(np.float64)
-        self._rise: NDArray[np.float32] = decode_unit(terrain.faces["normal"][:, 2])
-        self._flags: NDArray[np.uint32] = terrain.faces["flags"]
+        self._rise: F32 = decode_unit(terrain.faces["normal"][:, 2])
+        self._flags: U32 = terrain.faces["flags"]
 
     @property
     def inverse_size(self) -> F64:
@@ -338,7 +335,7 @@ def _lists(cell: I64, face: I64, cells: int) -> CellLists:
 _POINTS_AT_ONCE = 1 << 16
 
 
-def areal_at(areals: ArealMap, points: ArrayLike) -> Ints:
+def areal_at(areals: ArealMap, points: ArrayLike) -> I64:
     """The areal under each point, found through the cells as the runtime does.
 
     A point's cell is ``floor((p - low) / size)`` over the vertices' extent, the last one on the
@@ -365,7 +362,7 @@ def areal_at(areals: ArealMap, points: ArrayLike) -> Ints:
     return out
 
 
-def _areal_at(areals: ArealMap, points: Floats) -> Ints:
+def _areal_at(areals: ArealMap, points: F64) -> I64:
     low, high = areals.extent
     grid = np.array([areals.cells_x, areals.cells_y])
     span = high - low

@@ -10,20 +10,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..errors import ConversionError
 from ..formats.model import TABLES, MshModel, StreamType
 from ..formats.tables import GROUP_COUNT, LOD_COUNT
-from ..numeric.arrays import NONE16
+from ..numeric.arrays import F64, I64, NONE16, U32, Bools, Records
 from ..numeric.pose import compose, rotation, rotation_matrix
 from ..numeric.sampler import sample
 from ..numeric.surfaces import passes
 from ..scene import dialect as dialects
 from ..scene.dialect import Dialect
-
-F64 = NDArray[np.float64]
-I64 = NDArray[np.int64]
 
 #: Barycentric slack of a hit, so that no ray slips through between two triangles.
 _EDGE = 1e-9
@@ -368,7 +365,7 @@ def _ray(origin: ArrayLike, direction: ArrayLike) -> tuple[F64, F64]:
     return start, ray
 
 
-def _near(model: MshModel, walk: TriangleWalk, matrices: F64, start: F64, ray: F64) -> NDArray[np.bool_]:
+def _near(model: MshModel, walk: TriangleWalk, matrices: F64, start: F64, ray: F64) -> Bools:
     """(T,) whether the ray meets the sphere of the triangle's posed slot."""
     nodes, first, part = np.unique(walk.node, return_index=True, return_inverse=True)
     slots = model.slots[walk.slot[first]]
@@ -383,7 +380,7 @@ def _near(model: MshModel, walk: TriangleWalk, matrices: F64, start: F64, ray: F
         gap = np.linalg.norm(away - along[:, None] * ray, axis=1)
         slack = 1e-9 * (radius + np.linalg.norm(away, axis=1))
         missed = gap > radius + slack  # False where a number is NaN
-    near: NDArray[np.bool_] = ~missed[part]
+    near: Bools = ~missed[part]
     return near
 
 
@@ -416,7 +413,7 @@ def _expand(counts: I64) -> tuple[I64, I64]:
     return run, np.arange(len(run)) - (np.cumsum(counts) - counts)[run]
 
 
-def _tri_flags(model: MshModel, triangle: I64) -> NDArray[np.uint32]:
+def _tri_flags(model: MshModel, triangle: I64) -> U32:
     flags = np.zeros(len(triangle), np.uint32)
     if model.triangles is not None:
         there = triangle < len(model.triangles)
@@ -434,6 +431,6 @@ def _require_cells(model: MshModel) -> None:
         )
 
 
-def _require_triangle(triangles: NDArray[np.void], triangle: int) -> None:
+def _require_triangle(triangles: Records, triangle: int) -> None:
     if not 0 <= triangle < len(triangles):
         raise IndexError(f"no triangle {triangle}")

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from ..errors import ConversionError
 from ..formats.model import BATCH_DTYPE, TRIANGLE_DTYPE, MshModel
 from ..formats.tables import HEADER_DTYPE, SLOT_DTYPE
-from ..numeric.arrays import NONE16, concatenate_records, cross_products, row_ids
+from ..numeric.arrays import F32, F64, I64, NONE16, U16, Records, concatenate_records, cross_products, row_ids
 from ..numeric.pose import compose, rotate, rotation
 from ..numeric.quantize import decode_normals, encode_unit, normalise
 from ..numeric.sampler import sample
-from ..numeric.surfaces import F64, hull, neighbour_links, round_down, round_up, slot_bounds, sphere_radius
+from ..numeric.surfaces import hull, neighbour_links, round_down, round_up, slot_bounds, sphere_radius
 from ..scene import dialect as dialects
 from ..scene.dialect import Dialect
 
@@ -55,11 +55,11 @@ class SlotGeometry:
         zero_area: triangles whose normal had to be made up.
     """
 
-    vertices: NDArray[np.void]
-    indices: NDArray[np.uint16]
-    batches: NDArray[np.void]
-    triangles: NDArray[np.void]
-    slots: NDArray[np.void]
+    vertices: Records
+    indices: U16
+    batches: Records
+    triangles: Records
+    slots: Records
     zero_area: int = 0
 
     @classmethod
@@ -85,10 +85,10 @@ class Corners:
         flags: (T,) uint16 triFlags.
     """
 
-    vertices: NDArray[np.void]
-    material: NDArray[np.int64]
-    words: NDArray[np.uint16]
-    flags: NDArray[np.uint16]
+    vertices: Records
+    material: I64
+    words: U16
+    flags: U16
 
 
 def build_slots(parts: Sequence[Corners]) -> SlotGeometry:
@@ -140,9 +140,7 @@ def build_slots(parts: Sequence[Corners]) -> SlotGeometry:
     )
 
 
-def _slot_records(
-    positions: NDArray[np.float32], sizes: list[int], batch_counts: NDArray[np.int64]
-) -> NDArray[np.void]:
+def _slot_records(positions: F32, sizes: list[int], batch_counts: I64) -> Records:
     """The slots of triangles that lie one slot after the other."""
     ends = np.cumsum(sizes)
     pieces = zip(np.split(positions, ends[:-1]), batch_counts.tolist(), strict=True)
@@ -163,7 +161,7 @@ def too_many(title: str, value: int) -> ConversionError:
     )
 
 
-def slot_record(positions: NDArray[np.float32], batch_count: int) -> NDArray[np.void]:
+def slot_record(positions: F32, batch_count: int) -> Records:
     """Return the slot of some triangles, its ranges starting at 0. (T, 3, 3) -> one record."""
     slot = np.zeros(1, SLOT_DTYPE)
     slot["tri_count"], slot["batch_count"] = len(positions), batch_count
@@ -172,9 +170,7 @@ def slot_record(positions: NDArray[np.float32], batch_count: int) -> NDArray[np.
     return slot
 
 
-def describe(
-    vertices: NDArray[np.void], flags: NDArray[np.uint16], slot: NDArray[np.int64]
-) -> tuple[NDArray[np.void], int]:
+def describe(vertices: Records, flags: U16, slot: I64) -> tuple[Records, int]:
     """Return the descriptors of triangles, and how many have no area.
 
     Args:
@@ -194,7 +190,7 @@ def describe(
     return out, zero_area
 
 
-def triangle_normals(positions: NDArray[np.float32], normals: NDArray[np.int8]) -> tuple[NDArray[np.int16], int]:
+def triangle_normals(positions: F32, normals: NDArray[np.int8]) -> tuple[NDArray[np.int16], int]:
     """Return stored triangle normals, (T, 3), and how many triangles have no area.
 
     ``normalize(cross(p1-p0, p2-p0))`` in float64. Zero area (|cross| <= 1e-12 x longest edge
@@ -216,7 +212,7 @@ def triangle_normals(positions: NDArray[np.float32], normals: NDArray[np.int8]) 
     return encode_unit(unit), int(flat.sum())
 
 
-def first_appearance(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def first_appearance(values: I64) -> tuple[I64, I64]:
     """Number values in order of first appearance.
 
     Returns:
@@ -229,7 +225,7 @@ def first_appearance(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDAr
     return rank[inverse.reshape(-1)], first[order]
 
 
-def _batch_bounds(material: NDArray[np.int64]) -> NDArray[np.int64]:
+def _batch_bounds(material: I64) -> I64:
     """Where batches begin, and the end: one per material, split where indices would not fit."""
     most = _MOST_INDICES // 3
     bounds = [0, *(np.flatnonzero(np.diff(material)) + 1).tolist(), len(material)]
@@ -240,7 +236,7 @@ def _batch_bounds(material: NDArray[np.int64]) -> NDArray[np.int64]:
 # ------------------------------------------------------------------ the header (docs/reference/model.md, The header)
 
 
-def bounding_header(points: F64) -> NDArray[np.void]:
+def bounding_header(points: F64) -> Records:
     """Return the header of a model from its posed vertices, one ``HEADER_DTYPE`` record.
 
     The box faces are rounded outward; the cylinder lies along the axis that gives the smallest
@@ -271,7 +267,7 @@ def bounding_header(points: F64) -> NDArray[np.void]:
     return out
 
 
-def posed_header(model: MshModel, dialect: Dialect) -> NDArray[np.void]:
+def posed_header(model: MshModel, dialect: Dialect) -> Records:
     """Return the header of a model: LOD 0, group 0 without cockpits, posed at t = 0."""
     vertices, nodes, counts = dialects.header_vertices(model)
     owner = np.repeat(nodes, counts)

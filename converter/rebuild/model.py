@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..edits.model import PartPlan, Plan
 from ..edits.nodes import Identified
-from ..edits.plan import PartPlan, Plan
 from ..edits.poses import clip_length_changed
 from ..edits.triangles import triangle_list
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, few, plural, printable
 from ..formats.model import (
     BATCH_PORTAL,
     GRAPH_LINK_DTYPE,
@@ -27,10 +26,9 @@ from ..formats.names import decode_text, encode_name
 from ..formats.nres import Archive, Entry
 from ..formats.nres_edits import name_field
 from ..formats.tables import HEADER_DTYPE, NAME_DTYPE, NODE_DTYPE, SLOT_DTYPE
-from ..numeric.arrays import NONE16
+from ..numeric.arrays import F32, NONE16
 from ..scene import dialect as dialects
-from ..scene.dialect import Dialect
-from ..scene.part_names import cell_title, part_name
+from ..scene.dialect import Dialect, cell_title, part_name
 from ..scene.scene import Scene
 from .geometry import posed_header, too_many
 from .nodes import NodeEdit, build_nodes, node_edits, node_order
@@ -59,7 +57,7 @@ def new_model(identified: Identified, name: str, dialect: Dialect, options: Rebu
     return _rebuild(job, Workspace.empty(extra=extra))
 
 
-def _lightmap_uv(identified: Identified, dialect: Dialect) -> NDArray[np.float32] | None:
+def _lightmap_uv(identified: Identified, dialect: Dialect) -> F32 | None:
     """The second set of texture coordinates of a new model, where one of its materials has a lightmap."""
     scene = identified.scene
     uv1 = scene.streams.uv1
@@ -85,8 +83,6 @@ def edited_model(plan: Plan, model: MshModel, *, stored: Scene, dialect: Dialect
     Args:
         plan: from ``compare_model``; has changes.
         model: the stored model; a copy of it is changed.
-        stored: the stored model's scene.
-        dialect: the stored model's.
 
     Raises:
         ConversionError: a legacy model, or a limit of the format.
@@ -210,7 +206,6 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
 
     Args:
         job: the rebuild; its model has the new nodes.
-        edits: every node.
         order: from ``node_order``.
     """
     plan, model, dialect, scene = job.plan, job.model, job.dialect, job.scene
@@ -247,8 +242,7 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
         else:
             records.append(text + b"\0" if text else b"")
     if cut:
-        shown = ", ".join(f"{printable(name)!r} is {printable(now)!r}" for name, now in [*cut.items()][:_NAMED])
-        shown += f" and {plural(len(cut) - _NAMED, 'other')}" if len(cut) > _NAMED else ""
+        shown = few([f"{printable(name)!r} is {printable(now)!r}" for name, now in cut.items()], _NAMED)
         job.report.warnings.append(f"names of nodes are cut to {NAME_ROOM} bytes: {shown}")
         job.report.concerns(cut, "name")
     if res9 is not None:

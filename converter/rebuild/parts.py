@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..edits.materials import stated_row
+from ..edits.model import PartPlan, Plan
 from ..edits.new_materials import materials_in_use
-from ..edits.plan import PartPlan, Plan
 from ..edits.triangles import TriangleList
 from ..errors import ConversionError, plural, printable
 from ..findings import Report
@@ -23,7 +23,7 @@ from ..formats.names import without_number
 from ..formats.nres import NAME_SIZE
 from ..formats.tables import GROUP_COUNT, LOD_COUNT
 from ..formats.wear import is_material_name
-from ..numeric.arrays import NONE16
+from ..numeric.arrays import F64, NONE16, U16, Bools
 from ..numeric.quantize import encode_uv
 from ..scene.dialect import Dialect, last_row
 from ..scene.scene import Material, Scene
@@ -219,9 +219,7 @@ def material_words(material: Material | None, dialect: Dialect) -> tuple[int, in
     return words[0], words[1], words[2], words[3]
 
 
-def words_table(
-    materials: list[Material], plan: Plan | None, stored: Scene | None, dialect: Dialect
-) -> NDArray[np.uint16]:
+def words_table(materials: list[Material], plan: Plan | None, stored: Scene | None, dialect: Dialect) -> U16:
     """Return the batch words of each material of the file, (M + 1, 4); the last row is none."""
     rows: list[tuple[int, int, int, int]] = []
     if stored is None:
@@ -310,9 +308,6 @@ def wear_rows(scene: Scene, report: Report) -> list[str]:
     return [names.get(row, DEFAULT_MATERIAL) for row in range(max(rows) + 1)]
 
 
-F64 = NDArray[np.float64]
-
-
 def fit_uv(part: PartPlan, scene: Scene) -> NDArray[np.int16] | None:
     """Shift the new triangles of a part by whole turns into -32..32; the judge names what is clamped.
 
@@ -355,5 +350,5 @@ def _turns(values: F64, axes: int | tuple[int, ...]) -> F64:
     return np.asarray(np.rint((low + high) / 2))
 
 
-def _fits(values: F64) -> NDArray[np.bool_]:
+def _fits(values: F64) -> Bools:
     return np.asarray((values * 1024 >= -32768.5) & (values * 1024 < 32767.5))

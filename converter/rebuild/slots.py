@@ -13,13 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..edits.triangles import Match, TriangleList, best_turns, colours_apart, normals_apart
-from ..numeric.arrays import NONE16, row_ids
+from ..numeric.arrays import I64, NONE16, U8, U16, Bools, Records, row_ids
 from ..numeric.quantize import decode_normals
 from ..numeric.surfaces import neighbour_links
 from .geometry import BATCH_WORDS, VERTEX_DTYPE, Corners, SlotGeometry, build_slots, slot_record, triangle_normals
 from .workspace import Workspace
-
-I64 = NDArray[np.int64]
 
 
 @dataclass
@@ -37,8 +35,8 @@ class Edit:
 
     triangles: TriangleList
     match: Match | None
-    words: NDArray[np.uint16]
-    extra: NDArray[np.uint8]
+    words: U16
+    extra: U8
     choices: list[set[tuple[int, ...]]] = field(default_factory=list)
 
     def with_stored_words(self, stored: StoredSlot) -> Edit:
@@ -59,14 +57,14 @@ class Edit:
         return replace(self, words=words)
 
 
-def stated_flags(triangles: TriangleList, held: NDArray[np.uint16]) -> NDArray[np.uint16]:
+def stated_flags(triangles: TriangleList, held: U16) -> U16:
     """Return the flags of triangles: those that the file states, else those held. (T,) each."""
     if triangles.flags is None:
         return held
     return np.where(triangles.flags >= 0, triangles.flags, held).astype(np.uint16)
 
 
-def fresh_vertices(triangles: TriangleList, extra: NDArray[np.uint8]) -> NDArray[np.void]:
+def fresh_vertices(triangles: TriangleList, extra: U8) -> Records:
     """Return stored words of the corners of a part without a stored slot. (T, 3)."""
     out = np.zeros((len(triangles), 3), VERTEX_DTYPE)
     out["position"] = triangles.positions
@@ -119,7 +117,7 @@ class StoredSlot:
         if space.has_triangles and whole:
             self.triangles = np.arange(first, first + len(self.corner))
 
-    def shared_vertices(self) -> NDArray[np.bool_]:
+    def shared_vertices(self) -> Bools:
         """Return which vertices batches of other slots use. (V,) bool."""
         space = self.space
         out = np.zeros(len(space.vertices), np.bool_)
@@ -175,7 +173,7 @@ def change_in_place(space: Workspace, slot: int, edit: Edit) -> bool:
     return True
 
 
-def _new_values(stored: StoredSlot, edit: Edit, paired: tuple[I64, I64, I64]) -> NDArray[np.void]:
+def _new_values(stored: StoredSlot, edit: Edit, paired: tuple[I64, I64, I64]) -> Records:
     """The vertex that each corner of the stored triangles becomes. (P, 3) ``VERTEX_DTYPE``."""
     space, triangles, match = stored.space, edit.triangles, edit.match
     assert match is not None
@@ -220,7 +218,7 @@ def _pair_all(
     return (np.concatenate([old, match.lost]), np.concatenate([new, fresh]), np.concatenate([turn, best]))
 
 
-def _batch_words(stored: StoredSlot, edit: Edit, old: I64, new: I64) -> dict[int, NDArray[np.uint16]] | None:
+def _batch_words(stored: StoredSlot, edit: Edit, old: I64, new: I64) -> dict[int, U16] | None:
     """New words per batch row that changed its material; ``None`` if one would need two."""
     match, material = edit.match, edit.triangles.material[new]
     assert match is not None
@@ -232,7 +230,7 @@ def _batch_words(stored: StoredSlot, edit: Edit, old: I64, new: I64) -> dict[int
     columns = [space.batches[name][stored.batch[old]].astype(np.int64) for name in BATCH_WORDS]
     apart = np.abs(now - np.stack(columns, axis=1)).max(axis=1)
     differ |= fresh & (apart > 0) & (material >= 0)
-    out: dict[int, NDArray[np.uint16]] = {}
+    out: dict[int, U16] = {}
     for row in np.unique(stored.batch[old[differ]]).tolist():
         mine = stored.batch[old] == row
         target = now[mine & differ]
@@ -242,7 +240,7 @@ def _batch_words(stored: StoredSlot, edit: Edit, old: I64, new: I64) -> dict[int
     return out
 
 
-def _positions_moved(stored: StoredSlot, vertices: I64, corners_before: NDArray[np.void]) -> None:
+def _positions_moved(stored: StoredSlot, vertices: I64, corners_before: Records) -> None:
     """Bounds, triangle normals and links after vertices moved."""
     space, slot = stored.space, stored.slot
     corners = np.ascontiguousarray(space.vertices[stored.corner]["position"])
@@ -272,7 +270,7 @@ def _positions_moved(stored: StoredSlot, vertices: I64, corners_before: NDArray[
     space.triangles[rows] = table
 
 
-def _links_in_table(vertices: NDArray[np.void], first: int) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
+def _links_in_table(vertices: Records, first: int) -> tuple[I64, U16]:
     """Canonical links of a slot whose triangles start at a row of Res7, and their selectors."""
     link, selectors = neighbour_links(np.ascontiguousarray(vertices["position"]))
     return np.where(link == NONE16, NONE16, link.astype(np.int64) + first), selectors
@@ -332,7 +330,7 @@ def rebuild_slot(space: Workspace, slot: int, edit: Edit) -> SlotGeometry:
     return build_slots([Corners(vertices, inverse.reshape(-1)[material], every[first], flags)])
 
 
-def _stand(stored: StoredSlot, triangles: TriangleList, match: Match) -> NDArray[np.bool_]:
+def _stand(stored: StoredSlot, triangles: TriangleList, match: Match) -> Bools:
     """Whether the part still has every corner of a triangle that an editor dropped. (D,) bool.
 
     A corner that no lost triangle used counts as there, unless nothing of the part is left.
@@ -349,9 +347,7 @@ def _stand(stored: StoredSlot, triangles: TriangleList, match: Match) -> NDArray
     return np.asarray(there.reshape(-1, 3).all(axis=1))
 
 
-def _edited_colours(
-    stored: NDArray[np.uint8], edited: NDArray[np.uint8], channels: NDArray[np.bool_]
-) -> NDArray[np.uint8]:
+def _edited_colours(stored: U8, edited: U8, channels: Bools) -> U8:
     """Stored colours, with the edited ones where these are further apart than editors round.
 
     Args:
@@ -362,7 +358,7 @@ def _edited_colours(
     return np.asarray(np.where(apart & channels, edited, stored))
 
 
-def _adopt_words(vertices: NDArray[np.void], fresh: I64, stored: StoredSlot) -> None:
+def _adopt_words(vertices: Records, fresh: I64, stored: StoredSlot) -> None:
     """Corners of new triangles that sit on a stored vertex take its words that no editor shows:
     the normal's fourth byte, Res15, tangents, and the normal itself where it is that one."""
     if not fresh.size:
@@ -386,5 +382,5 @@ def _adopt_words(vertices: NDArray[np.void], fresh: I64, stored: StoredSlot) -> 
     vertices[fresh] = corner.reshape(-1, 3)
 
 
-def _raw(values: NDArray[np.generic]) -> NDArray[np.uint8]:
+def _raw(values: NDArray[np.generic]) -> U8:
     return np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..edits.terrain import TERRAIN_NORMAL_DEGREES, LevelPlan, TerrainPlan, report_coarse_vertices, unknown_material
 from ..edits.triangles import TriangleList, normals_apart
@@ -27,7 +26,7 @@ from ..formats.terrain import (
     TerrainStream,
     too_many,
 )
-from ..numeric.arrays import NONE16, row_ids
+from ..numeric.arrays import F64, I64, NONE16, U16, U32, Bools, Records, row_ids
 from ..numeric.quantize import decode_normals, encode_normals, normalise
 from ..numeric.surfaces import FaceFlag
 from .geometry import first_appearance, triangle_normals
@@ -46,7 +45,6 @@ from .terrain_tables import (
     vertex_means,
 )
 
-I64 = NDArray[np.int64]
 _T = TerrainStream
 
 #: Flags of a new face: 0x600 is on every face; 0x10 in the high half is dry ground.
@@ -166,7 +164,7 @@ class _Work:
         self.moved = np.concatenate([self.moved, np.zeros(len(first), np.bool_)])
         return flat.reshape(-1, 3)
 
-    def _adopt_blend(self, out: NDArray[np.void]) -> None:
+    def _adopt_blend(self, out: Records) -> None:
         """The file has no ``_MSH_BLEND``: a new vertex takes that of the nearest stored one."""
         pool = self.vertices["position"].astype(np.float64)
         for row in range(0, len(out), 256):  # blocks, so that the distances fit into memory
@@ -251,7 +249,7 @@ class _Work:
         self.alive = np.concatenate([self.alive, np.ones(len(new), np.bool_)])
         self.dirty = np.concatenate([self.dirty, np.ones(len(new), np.bool_)])
 
-    def _replaced(self, middle: NDArray[np.float64], square: I64, lost: I64) -> I64:
+    def _replaced(self, middle: F64, square: I64, lost: I64) -> I64:
         """The lost face under or over the middle of each new one, the nearest in height; where
         none is, the nearest of the square; -1 where the square lost none."""
         out = np.full(len(middle), -1, np.int64)
@@ -348,7 +346,7 @@ class _Work:
         owner = int(self.owner[row])
         return f"face {row}" if owner < 0 else f"a face of {printable(self.plan.names[owner])!r}"
 
-    def _finished(self, touched: NDArray[np.bool_]) -> Rebuilt:
+    def _finished(self, touched: Bools) -> Rebuilt:
         old = self.old
         same_faces = bool(self.alive.all()) and len(self.faces) == len(old.faces)
         same_faces &= bool((self.square[: len(old.faces)] == old.square_of_face).all())
@@ -402,7 +400,7 @@ class _Work:
                 )
         return rows[np.lexsort([rows, self.square[rows], self.level[rows]])]
 
-    def _revertexed(self, order: I64) -> NDArray[np.bool_]:
+    def _revertexed(self, order: I64) -> Bools:
         """Faces that have other vertices than before."""
         out = np.zeros(len(order), np.bool_)
         stored = order < len(self.old.faces)
@@ -410,7 +408,7 @@ class _Work:
         out[stored] = (self.vertex[order[stored]] != before).any(axis=1)
         return out
 
-    def _used_vertices(self, vertex: I64) -> tuple[NDArray[np.uint16], NDArray[np.void]]:
+    def _used_vertices(self, vertex: I64) -> tuple[U16, Records]:
         """Drop vertices that lost their last face; those that never had one stay."""
         used = np.zeros(len(self.vertices), np.bool_)
         used[vertex] = True
@@ -424,7 +422,7 @@ class _Work:
         return number[vertex].astype(np.uint16), self.vertices[keep]
 
 
-def _with_second(flags: NDArray[np.uint32], second: I64) -> NDArray[np.uint32]:
+def _with_second(flags: U32, second: I64) -> U32:
     """Flags whose bit 0x4 states that there is a second material."""
     bit = np.uint32(FaceFlag.SECOND_MATERIAL)
     return np.where(second != NO_MATERIAL, flags | bit, flags & ~bit).astype(np.uint32)

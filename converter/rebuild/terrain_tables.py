@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from ..edits.terrain import TERRAIN_NORMAL_DEGREES
 from ..edits.triangles import TriangleList, normals_apart
 from ..formats.terrain import COARSE, DRAW_DTYPE, FINE, Terrain, TerrainStream
-from ..numeric.arrays import NONE16, row_ids
+from ..numeric.arrays import F32, I64, NONE16, U8, Bools, Records, row_ids
 from ..numeric.quantize import decode_normals, encode_normals, normalise
 from ..numeric.surfaces import hull, neighbour_links, sphere_radius
 from .geometry import first_appearance
 
-I64 = NDArray[np.int64]
 _DRAW_FLAGS, _DRAW_FIRST = 0x48, 0x10
 
 
@@ -38,18 +37,17 @@ class Layout:
     origin: I64
     level: I64
     square: I64
-    fresh: NDArray[np.bool_]
-    corners: NDArray[np.float32]
+    fresh: Bools
+    corners: F32
     same: bool
 
 
-def relink(faces: NDArray[np.void], old: Terrain, layout: Layout) -> None:
+def relink(faces: Records, old: Terrain, layout: Layout) -> None:
     """Write links and selectors: canonical ones; only near edits where the stored ones are not.
 
     Args:
         faces: the new face table; its links are replaced.
         old: the terrain before the edit.
-        layout: the new faces.
     """
     origin = layout.origin
     link, selectors = level_links(layout.corners, layout.level)
@@ -76,7 +74,7 @@ def relink(faces: NDArray[np.void], old: Terrain, layout: Layout) -> None:
     faces["selectors"] = selectors | np.where(kept, old.faces["selectors"][source] & 0xC0, 0)
 
 
-def level_links(corners: NDArray[np.float32], level: I64) -> tuple[I64, I64]:
+def level_links(corners: F32, level: I64) -> tuple[I64, I64]:
     """Return canonical links, which stay inside a level, as rows of the table; and selectors.
 
     (F, 3, 3), (F,) -> (F, 3), (F,).
@@ -156,7 +154,7 @@ def boxes(out: Terrain, squares: I64, layout: Layout) -> None:
             out.header["hull"][0] = hull(low, high)
 
 
-def draw_order(out: Terrain, old: Terrain, layout: Layout) -> NDArray[np.void]:
+def draw_order(out: Terrain, old: Terrain, layout: Layout) -> Records:
     """Return the draw order: each slot's faces grouped by material pair, in order of appearance.
 
     Slots whose faces and materials did not change keep their order. A table that was not a
@@ -165,7 +163,6 @@ def draw_order(out: Terrain, old: Terrain, layout: Layout) -> NDArray[np.void]:
     Args:
         out: the new terrain: faces and slots are read.
         old: the terrain before the edit.
-        layout: the new faces.
     """
     stored, count, origin = old.draw_order, len(old.faces), layout.origin
     whole = len(stored) == count and np.array_equal(np.sort(stored["face"]), np.arange(count))
@@ -203,7 +200,7 @@ def _pairs(terrain: Terrain) -> I64:
     return pairs
 
 
-def draw_group(rows: I64, pair: I64) -> NDArray[np.void]:
+def draw_group(rows: I64, pair: I64) -> Records:
     """Return the draw order of one slot: equal pairs together, in order of first appearance."""
     group, _ = first_appearance(pair)
     order = np.argsort(group, kind="stable")
@@ -231,7 +228,7 @@ assert VERTEX_DTYPE.itemsize == 28
 STREAMS = {"position": _T.POSITIONS, "normal": _T.NORMALS, "uv0": _T.UV0, "micro_uv": _T.MICRO_UV, "blend": _T.BLEND}
 
 
-def vertex_means(vertex: I64, values: NDArray[np.float32], count: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+def vertex_means(vertex: I64, values: F32, count: int) -> tuple[F32, Bools]:
     """Return the mean of the values that corners give a vertex, and which vertices have any.
 
     Args:
@@ -248,12 +245,12 @@ def vertex_means(vertex: I64, values: NDArray[np.float32], count: int) -> tuple[
     return (total / np.maximum(number, 1)[:, None]).astype(np.float32), number > 0
 
 
-def micro_uv_words(extra: NDArray[np.uint8]) -> NDArray[np.int16]:
+def micro_uv_words(extra: U8) -> NDArray[np.int16]:
     """Return stored microtexture coordinates. (..., 4) bytes -> (..., 2) int16."""
     return np.ascontiguousarray(extra).view("<i2")
 
 
-def find_vertices(vertices: NDArray[np.void], usable: I64, triangles: TriangleList, fresh: I64) -> I64:
+def find_vertices(vertices: Records, usable: I64, triangles: TriangleList, fresh: I64) -> I64:
     """Return the vertex that equals each corner of some triangles in every stream, -1 = none.
 
     Normals may differ by what editors round.
@@ -285,7 +282,7 @@ def find_vertices(vertices: NDArray[np.void], usable: I64, triangles: TriangleLi
     return np.where(first_row >= 0, usable[first_row], -1) if len(usable) else first_row
 
 
-def _first_near(home: I64, wanted: I64, normals: NDArray[np.float32] | None, stored: NDArray[np.int8]) -> I64:
+def _first_near(home: I64, wanted: I64, normals: F32 | None, stored: NDArray[np.int8]) -> I64:
     """Per wanted id the first row of that id whose normal is near; -1 = none.
 
     Several rows may have one id.
@@ -306,7 +303,7 @@ def _first_near(home: I64, wanted: I64, normals: NDArray[np.float32] | None, sto
     return out
 
 
-def new_vertices(triangles: TriangleList, triangle: I64, corner: I64) -> NDArray[np.void]:
+def new_vertices(triangles: TriangleList, triangle: I64, corner: I64) -> Records:
     """Return the stored form of corners; their blend is 1.
 
     Args:

@@ -11,11 +11,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.plan import Plan
+from ..edits.model import Plan
 from ..findings import Report
 from ..formats.model import BATCH_DTYPE, TRIANGLE_DTYPE, MshModel, StreamType
 from ..formats.tables import SLOT_DTYPE
-from ..numeric.arrays import NONE16, concatenate_records, covered
+from ..numeric.arrays import I64, NONE16, U16, Bools, Records, concatenate_records, covered
 from ..scene.dialect import Dialect
 from ..scene.scene import Scene
 from .geometry import VERTEX_DTYPE, SlotGeometry
@@ -78,7 +78,6 @@ class Rebuild:
         return self.plan.identified.scene
 
 
-Records = NDArray[np.void]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 #: Per-vertex tables and their fields in ``VERTEX_DTYPE``.
@@ -109,7 +108,7 @@ class Workspace:
 
     vertices: Records
     present: list[StreamType]
-    indices: NDArray[np.uint16]
+    indices: U16
     batches: Records
     triangles: Records
     slots: Records
@@ -281,7 +280,7 @@ class Workspace:
             clear = (lost[:, k] * (3 << 2 * k)).astype(np.uint16)
             self.triangles["selectors"] |= clear
 
-    def drop_slots(self, rows: list[int]) -> NDArray[np.int64]:
+    def drop_slots(self, rows: list[int]) -> I64:
         """Delete slot rows whose geometry is gone; returns old row -> new row, -1 = gone."""
         keep = np.ones(len(self.slots), np.bool_)
         keep[rows] = False
@@ -292,15 +291,15 @@ class Workspace:
 class _Move:
     """Where rows go when some are taken out and others put in at one place."""
 
-    def __init__(self, gone: NDArray[np.bool_], place: int, count: int) -> None:
+    def __init__(self, gone: Bools, place: int, count: int) -> None:
         self.gone, self.place, self.count = gone, place, count
         self.before = np.concatenate([[0], np.cumsum(~gone)])
         self.start = int(self.before[place])
 
-    def position(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
+    def position(self, rows: NDArray[np.integer]) -> I64:
         """Return the new position of rows, or of range starts."""
         old = np.minimum(rows.astype(np.int64), len(self.gone))
-        moved: NDArray[np.int64] = self.before[old] + np.where(old >= self.place, self.count, 0)
+        moved: I64 = self.before[old] + np.where(old >= self.place, self.count, 0)
         return moved
 
     def apply(self, table: NDArray[_Scalar], new: NDArray[_Scalar]) -> NDArray[_Scalar]:
@@ -309,9 +308,7 @@ class _Move:
         return np.concatenate([head[~self.gone[: self.place]], new, tail[~self.gone[self.place :]]])
 
 
-def _place(
-    gone: NDArray[np.bool_], starts: NDArray[np.integer], counts: NDArray[np.integer], wanted: int | None = None
-) -> int:
+def _place(gone: Bools, starts: NDArray[np.integer], counts: NDArray[np.integer], wanted: int | None = None) -> int:
     """Where new rows go: at the first row that goes, unless that would split another range."""
     rows = np.flatnonzero(gone)
     if wanted is None:

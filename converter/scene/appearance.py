@@ -1,28 +1,31 @@
-"""Describe the appearance of materials (docs/reference/material.md, From a name to a material).
+"""Describe the appearance of materials, and coordinates of their textures (docs/reference/material.md).
 
-Which entry a name leads to: ``formats.material.find_material``.
+Which entry a name leads to: ``formats.material.find_material``. glTF states the rectangle of a texture that a material
+shows beside the coordinates (``KHR_texture_transform``). An OBJ and a ``trimesh.Scene`` cannot: their coordinates are
+the ones that are shown, and on import those that the game stores again.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..formats.gltf import WHOLE, TextureTransform, pixel_digest
 from ..formats.library import LIGHTMAPS, LibraryEntry
 from ..formats.names import decode_text, escape
+from ..numeric.arrays import F64, U8
+from .scene import Mesh, Scene, Streams
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ..formats.material import Material
 
-Pixels = NDArray[np.uint8]
+
+Pixels = U8
 
 
 @dataclass(frozen=True)
@@ -224,3 +227,61 @@ def _animation(material: Material) -> str:
     ]
     tracks = [{"mode": t.mode, "lerp": t.lerp_mask, "keys": t.keys[["phase", "end"]].tolist()} for t in material.tracks]
     return json.dumps({"phases": phases, "tracks": tracks}, separators=(",", ":"))
+
+
+#: Makes coordinates, (n, 2), of others.
+Change = Callable[[F64], F64]
+
+
+def rectangles_of(scene: Scene, appearance: Appearance) -> dict[int, TextureTransform]:
+    """Return the transforms of the materials that show a rectangle of their texture, by index."""
+    out = {}
+    for i, material in enumerate(scene.materials):
+        look, picture = appearance.of(material.row)
+        if look is not None and picture is not None and (transform := picture.transform(look.cell)) != WHOLE:
+            out[i] = transform
+    return out
+
+
+def as_shown(scene: Scene, rectangles: Mapping[int, TextureTransform]) -> Scene:
+    """Return a scene whose texture coordinates are the ones that are shown."""
+    changes: dict[int, Change] = {i: one.apply for i, one in rectangles.items()}
+    streams, meshes = with_coordinates(scene.streams, scene.meshes, changes)
+    return replace(scene, streams=streams, meshes=meshes)
+
+
+def with_coordinates(
+    streams: Streams, meshes: Sequence[Mesh], changes: Mapping[int, Change]
+) -> tuple[Streams, list[Mesh]]:
+    """Return streams and meshes of a model in which the primitives of some materials have other coordinates.
+
+    They get vertices of their own, as others may share them.
+
+    Args:
+        streams, meshes: what there is; not changed.
+        changes: what becomes of the coordinates, by material.
+    """
+    if streams.uv0 is None or not changes:
+        return streams, [*meshes]
+    count = len(streams.positions)
+    rows, uvs, out = [np.arange(count)], [streams.uv0], []
+    for mesh in meshes:
+        primitives = []
+        for primitive in mesh.primitives:
+            if (change := changes.get(primitive.material)) is not None:
+                window = np.arange(primitive.vertex_start, primitive.vertex_start + primitive.vertex_count)
+                rows.append(window)
+                uvs.append(change(streams.uv0[window].astype(np.float64)).astype(np.float32))
+                primitive, count = primitive._replace(vertex_start=count), count + len(window)
+            primitives.append(primitive)
+        out.append(replace(mesh, primitives=primitives))
+    order = np.concatenate(rows)
+    moved = Streams(
+        streams.positions[order],
+        streams.indices,
+        None if streams.normals is None else streams.normals[order],
+        np.concatenate(uvs),
+        None if streams.uv1 is None else streams.uv1[order],
+        None if streams.colours is None else streams.colours[order],
+    )
+    return moved, out

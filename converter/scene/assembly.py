@@ -30,13 +30,13 @@ import numpy as np
 from ..formats.mission import FLOAT, Mission, PlacedObject, Property
 from ..formats.names import stem
 from ..formats.unit import Unit
-from ..numeric.arrays import Ints
-from ..numeric.pose import F64, multiply, rotate
+from ..numeric.arrays import F32, F64, I64
+from ..numeric.pose import multiply, rotate
 from .appearance import Appearance
 from .controller import PlayedRange
 from .extras import NodeExtras, SourceExtras
 from .landscape import TerrainScene
-from .scene import F32, Scene
+from .scene import Scene
 
 _IDENTITY = (1.0, 0.0, 0.0, 0.0)
 #: The longest name of a custom property in Blender, bytes of UTF-8.
@@ -206,7 +206,7 @@ def property_values(properties: Sequence[Property]) -> dict[str, float | int | s
     return values
 
 
-def closed_sides(count: int) -> Ints:
+def closed_sides(count: int) -> I64:
     """Return the corners at both ends of each side of a closed outline. (n, 2) int64.
 
     Args:

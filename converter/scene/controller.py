@@ -11,8 +11,9 @@ import numpy as np
 from ..errors import plural, printable
 from ..formats.controller import Controller, Range, ranges_of
 from ..formats.names import stem, without_number
+from ..numeric.arrays import F64
 from .extras import SourceExtras
-from .scene import F64, Channel, Clip, ImportedScene, Scene, Track, evaluate
+from .scene import Channel, Clip, ImportedScene, Scene, Track, evaluate
 
 #: The name of a range: two frames, of a placed model after its name.
 _SPAN = re.compile(r"(?:.+:)?(-?\d{1,9}(?:\.\d{1,9})?)-(-?\d{1,9}(?:\.\d{1,9})?)")

@@ -14,13 +14,12 @@ from ..findings import Finding
 from ..formats.control_points import POINTS_SIZE, ControlPoint, ControlPoints, misplaced, read_points
 from ..formats.model import NODE_COCKPIT, MshModel, largest_indices
 from ..formats.names import without_number
-from ..numeric.arrays import NONE16, F, cross_products, fill_non_finite
+from ..numeric.arrays import F32, F64, I64, NONE16, F, cross_products, fill_non_finite
 from ..numeric.pose import compose, rotate, rotation
 from ..numeric.quantize import decode_lightmap_uv, decode_normals, decode_uv, normalise
 from ..numeric.sampler import Tracks, sample
 from . import dialect as dialects
-from .dialect import Dialect, Readings
-from .part_names import part_name
+from .dialect import Dialect, Readings, part_name
 from .scene import (
     MAX_COORDINATE,
     Channel,
@@ -36,7 +35,7 @@ from .scene import (
     in_range,
 )
 
-Poses = tuple[NDArray[np.float64], NDArray[np.float64]]
+Poses = tuple[F64, F64]
 
 _WORDS = [f"word{k}" for k in (0, 2, 4, 6)]
 
@@ -55,7 +54,6 @@ def decode(
 
     Args:
         model: checked by ``require_valid``.
-        dialect: which reading of the ambiguous fields holds.
         wear: material names by row.
         subframes: samples per frame of the clip.
         stored_keys: the clip holds the stored keys instead of samples.
@@ -82,7 +80,7 @@ def decode(
     return scene
 
 
-def path_segments(model: MshModel, scene: Scene) -> NDArray[np.float64] | None:
+def path_segments(model: MshModel, scene: Scene) -> F64 | None:
     """Return Res17 as (L, 2, 3) segments in model space: each point posed by the node it names.
 
     Links to points or nodes that do not exist, or beyond all coordinates, are left out: findings
@@ -101,7 +99,7 @@ def path_segments(model: MshModel, scene: Scene) -> NDArray[np.float64] | None:
     world_r, world_t = rest_pose(scene)
     node = np.minimum(node, len(scene.nodes) - 1)
     points = np.where(known[:, None], graph.points["position"], 0.0).astype(np.float64)
-    segments: NDArray[np.float64] = (rotate(world_r[node], points) + world_t[node])[ends]
+    segments: F64 = (rotate(world_r[node], points) + world_t[node])[ends]
     return segments
 
 
@@ -159,7 +157,7 @@ def _streams(model: MshModel, dialect: Dialect) -> Streams:
     return streams
 
 
-def _normals(model: MshModel, words: NDArray[np.int8]) -> NDArray[np.float32]:
+def _normals(model: MshModel, words: NDArray[np.int8]) -> F32:
     """Unit normals; a zero vector takes the normal of the first triangle that uses it."""
     up = np.array([0.0, 0.0, 1.0])
     unit = normalise(decode_normals(words), up)
@@ -175,13 +173,13 @@ def _normals(model: MshModel, words: NDArray[np.int8]) -> NDArray[np.float32]:
     return unit.astype(np.float32)
 
 
-def corner_vertices(model: MshModel) -> NDArray[np.int64]:
+def corner_vertices(model: MshModel) -> I64:
     """Return absolute vertex indices of the whole triangles of all batches. (T, 3)."""
     starts, counts, bases = (model.batches[k].astype(np.int64) for k in ("index_start", "index_count", "base_vertex"))
     counts = counts - counts % 3
     batch = np.repeat(np.arange(len(counts)), counts)
     within = np.arange(len(batch)) - np.repeat(np.cumsum(counts) - counts, counts)
-    corners: NDArray[np.int64] = model.indices[starts[batch] + within] + bases[batch]
+    corners: I64 = model.indices[starts[batch] + within] + bases[batch]
     return corners.reshape(-1, 3)
 
 
@@ -305,12 +303,12 @@ def _stored_tracks(tracks: Tracks) -> list[Track]:
     return out
 
 
-def one_hemisphere(rotations: NDArray[np.float64]) -> NDArray[np.float64]:
+def one_hemisphere(rotations: F64) -> F64:
     """Return rotations whose neighbours in time have a dot product >= 0. (..., T, 4)."""
     dots = np.einsum("...i,...i->...", rotations[..., 1:, :], rotations[..., :-1, :])
     flips = np.where(dots < 0, -1.0, 1.0)
     signs = np.concatenate([np.ones((*flips.shape[:-1], 1)), np.cumprod(flips, axis=-1)], axis=-1)
-    signed: NDArray[np.float64] = rotations * signs[..., None]
+    signed: F64 = rotations * signs[..., None]
     return signed
 
 
@@ -378,7 +376,7 @@ def length_of(direction: Sequence[float]) -> float:
     return float(np.linalg.norm(np.array(direction, np.float64)))
 
 
-def rotation_of(direction: Sequence[float]) -> NDArray[np.float64]:
+def rotation_of(direction: Sequence[float]) -> F64:
     """Return the shortest rotation that takes up (z) to a direction, ``[w, x, y, z]``.
 
     Of a direction without length: none.

@@ -1,4 +1,4 @@
-"""Read the fields on which the two dialects differ, and detect a file's dialect.
+"""Read the fields on which the two dialects differ, name parts by their cells, and detect a file's dialect.
 
 Readers of the game's data disagree on four fields (docs/reference/dialects.md). The source
 documents' reading is ``spec``, the one that the retail data proves is ``retail``. All other code is
@@ -7,6 +7,7 @@ dialect-free: it sees ``[w, x, y, z]`` quaternions, material rows, names and nam
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,12 +16,11 @@ from math import isfinite, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..formats.model import NO_LIGHTMAP, NODE_COCKPIT, MshModel
 from ..formats.names import decode_text
 from ..formats.tables import KEY_DTYPE, count_identities, decode_keys
-from ..numeric.arrays import NONE16, ranges
+from ..numeric.arrays import F32, F64, I64, NONE16, U8, U16, ranges
 from ..numeric.pose import compose, rotation, rotation_matrix
 from ..numeric.sampler import Tracks, keys_at_rest, sample
 
@@ -56,25 +56,25 @@ class Readings(NamedTuple):
     """
 
     tracks: list[Tracks]
-    rotation: NDArray[np.float64]
-    translation: NDArray[np.float32]
+    rotation: F64
+    translation: F32
 
     def of(self, dialect: Dialect) -> Tracks:
         """What one dialect reads."""
         return self.tracks[_ORDER.index(dialect)]
 
-    def at_rest(self, dialect: Dialect) -> NDArray[np.float64]:
+    def at_rest(self, dialect: Dialect) -> F64:
         """The rotations at rest that one dialect reads. (N, 4)."""
-        rotation: NDArray[np.float64] = self.rotation[_ORDER.index(dialect)]
+        rotation: F64 = self.rotation[_ORDER.index(dialect)]
         return rotation
 
 
 class BatchMaterials(NamedTuple):
     """Per batch: material row, lightmap row (255 = none), flags. (B,) int64 each."""
 
-    row: NDArray[np.int64]
-    lightmap: NDArray[np.int64]
-    flags: NDArray[np.int64]
+    row: I64
+    lightmap: I64
+    flags: I64
 
 
 @dataclass(frozen=True)
@@ -163,14 +163,14 @@ def node_labels(model: MshModel, dialect: Dialect) -> list[str]:
     return [decode_text(model.strings.text(i) or b"") for i in range(len(model.nodes))]
 
 
-def lightmap_uv_words(model: MshModel, dialect: Dialect) -> NDArray[np.uint16] | None:
+def lightmap_uv_words(model: MshModel, dialect: Dialect) -> U16 | None:
     """Return Res18 as (V, 2) uint16 lightmap coordinates, in ``retail``."""
     if model.vertex_extra is None or dialect is Dialect.SPEC:
         return None
     return model.vertex_extra.view("<u2")
 
 
-def vertex_colours(model: MshModel, dialect: Dialect) -> NDArray[np.uint8] | None:
+def vertex_colours(model: MshModel, dialect: Dialect) -> U8 | None:
     """Return Res18 as (V, 4) uint8 RGBA, in ``spec`` (stored BGRA)."""
     if model.vertex_extra is None or dialect is Dialect.RETAIL:
         return None
@@ -251,7 +251,7 @@ def _box_errors(model: MshModel, keys: Readings | None) -> dict[Dialect, float]:
     return dict(zip(Dialect, error.tolist(), strict=True))
 
 
-def posed_at_rest(model: MshModel) -> dict[Dialect, NDArray[np.float64]]:
+def posed_at_rest(model: MshModel) -> dict[Dialect, F64]:
     """Return the geometry that the header bounds, at rest under each reading of the keys.
 
     Returns:
@@ -262,7 +262,7 @@ def posed_at_rest(model: MshModel) -> dict[Dialect, NDArray[np.float64]]:
     return {} if posed is None else {d: posed[k].T for k, d in enumerate(Dialect)}
 
 
-def _posed_at_rest(model: MshModel, keys: Readings) -> NDArray[np.float64] | None:
+def _posed_at_rest(model: MshModel, keys: Readings) -> F64 | None:
     """The same under every dialect in their order, axis after axis in memory. (D, 3, n)."""
     vertices, nodes, counts = header_vertices(model)
     if not vertices.size:
@@ -282,7 +282,7 @@ def _posed_at_rest(model: MshModel, keys: Readings) -> NDArray[np.float64] | Non
     return posed
 
 
-def header_vertices(model: MshModel) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def header_vertices(model: MshModel) -> tuple[I64, I64, I64]:
     """Return the vertices that LOD 0, group 0 uses, without cockpit nodes.
 
     Returns:
@@ -319,3 +319,72 @@ def _batch_word_vote(model: MshModel) -> str | None:
     if ((model.batches["word4"] >> 8) == NO_LIGHTMAP).any():
         return Dialect.RETAIL.value
     return None
+
+
+#: The column that the unit's own first-person view draws.
+VIEW = 4
+_ROW = r"\.lod(?P<lod>[0-2])(?:\.group(?P<group>[0-4]))?"
+_STAGE = r"(?:\.stage(?P<stage>[0-2]))?(?:\.level(?P<level>[0-3])|(?P<view>\.view))?"
+_PART_NAME = re.compile(rf"(?P<node>.+?)(?:{_ROW}|{_STAGE})(?:#\d+)*")
+
+
+class PartName(NamedTuple):
+    """What the name of a part's object states.
+
+    Attributes:
+        node: name of its node.
+        lod, group: row and column.
+        by_row: the row is called ``lod``, and no column is stated: the address of the exporter states both.
+    """
+
+    node: str
+    lod: int
+    group: int
+    by_row: bool
+
+
+def cell_name(lod: int, group: int, dialect: Dialect) -> str:
+    """Return the name of a cell: ``lod1.group2``, in ``retail`` ``stage1.level2``, zeros left out."""
+    if dialect is Dialect.SPEC:
+        return f"lod{lod}.group{group}"
+    column = "view" if group == VIEW else f"level{group}" if group else ""
+    return ".".join(filter(None, (f"stage{lod}" if lod else "", column)))
+
+
+def scene_name(lod: int, group: int, dialect: Dialect) -> str:
+    """Return the name of a scene of parts of a cell."""
+    return cell_name(lod, group, dialect) or "stage0"
+
+
+def part_name(node: str, lod: int, group: int, dialect: Dialect) -> str:
+    """Return the name of a part: its node's, and its cell's where that has one."""
+    return ".".join(filter(None, (node, cell_name(lod, group, dialect))))
+
+
+def part_key(node: str, lod: int, group: int) -> str:
+    """Return what tells a part from all other parts and from its node, whatever the dialect."""
+    return part_name(node, lod, group, Dialect.SPEC)
+
+
+def cell_title(lod: int, group: int, dialect: Dialect) -> str:
+    """Return a cell in words, for reports: ``lod 1 group 2``, in ``retail`` ``stage 1 level 2``."""
+    if dialect is Dialect.SPEC:
+        return f"lod {lod} group {group}"
+    return f"stage {lod} view" if group == VIEW else f"stage {lod} level {group}"
+
+
+def read_part_name(name: str) -> PartName | None:
+    """Return what the name of an object states, in the terms of either dialect; ``None``: no cell."""
+    found = _PART_NAME.fullmatch(name)
+    if found is None or (found["lod"] is None and not any(found[key] for key in ("stage", "level", "view"))):
+        return None
+    if found["lod"] is not None:
+        return PartName(found["node"], int(found["lod"]), int(found["group"] or 0), by_row=found["group"] is None)
+    column = VIEW if found["view"] else int(found["level"] or 0)
+    return PartName(found["node"], int(found["stage"] or 0), column, by_row=False)
+
+
+def node_of_part(name: str) -> str:
+    """Return the node that the name of a part begins with; other names as they are."""
+    found = read_part_name(name)
+    return name if found is None else found.node

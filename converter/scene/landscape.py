@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..formats.areal_map import ArealMap, game_xy
 from ..formats.terrain import COARSE, FINE, NO_MATERIAL, Terrain
-from ..numeric.arrays import Bools, Floats, Ints, ranges
+from ..numeric.arrays import F32, F64, I64, U16, Bools, ranges
 from ..numeric.quantize import decode_normals, decode_uv, normalise
 
 
@@ -48,14 +47,14 @@ class TerrainScene:
     """
 
     name: str
-    positions: NDArray[np.float32]
-    normals: NDArray[np.float32]
-    uv0: NDArray[np.float32]
-    micro_uv: NDArray[np.float32]
-    blend: NDArray[np.float32] | None
+    positions: F32
+    normals: F32
+    uv0: F32
+    micro_uv: F32
+    blend: F32 | None
     material_pairs: list[MaterialPair]
-    primitives: list[list[tuple[int, NDArray[np.int64]]]]
-    vertex: NDArray[np.uint16]
+    primitives: list[list[tuple[int, I64]]]
+    vertex: U16
 
 
 def blend_weights(scene: TerrainScene) -> dict[tuple[int, int], float]:
@@ -116,7 +115,7 @@ def material_pair(first: int, second: int, wear: list[str], micro: list[str]) ->
     return MaterialPair(name, first, second, named(micro, first, ""), named(micro, second, ""))
 
 
-def signed_areas(areals: ArealMap) -> Floats:
+def signed_areas(areals: ArealMap) -> F64:
     """(N,) float64: shoelace area of each polygon in x and y, negative if clockwise."""
     xy = game_xy(areals.vertices)
     with np.errstate(invalid="ignore"):
@@ -127,7 +126,7 @@ def signed_areas(areals: ArealMap) -> Floats:
     return np.bincount(areals.owner, twice, minlength=len(areals.records)) / 2
 
 
-def points_inside(xy: Floats, start: Ints, points: Floats, polygon: Ints) -> Bools:
+def points_inside(xy: F64, start: I64, points: F64, polygon: I64) -> Bools:
     """Whether each point lies inside its polygon: even-odd, half-open.
 
     A point on an edge belongs to the polygon on the right of it (on a horizontal edge: above
@@ -174,7 +173,7 @@ def anchor_inside(areals: ArealMap) -> Bools:
 # ------------------------------------------------------------------ links
 
 
-def link_targets(areals: ArealMap) -> Ints:
+def link_targets(areals: ArealMap) -> I64:
     """(V,) int64: the edge across each edge, as an index into ``links``.
 
     -1 where there is none, or where the link names no edge that exists.

@@ -11,7 +11,7 @@ damage stage and columns 0 to 3 are levels of detail (docs/reference/model.md#th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -22,12 +22,10 @@ from ..errors import ConversionError
 from ..findings import Report
 from ..formats.control_points import ControlPoint
 from ..formats.gltf import FilePicture, Surface
+from ..numeric.arrays import F32, F64, I64, U8, U16, U32, Bools
 from ..numeric.quantize import normalise
 from .dialect import Dialect
 from .extras import FileInfo, MaterialExtras, NodeExtras
-
-F32 = NDArray[np.float32]
-F64 = NDArray[np.float64]
 
 #: A curve that varies by less, relative to its values, does not move.
 _STILL = 1e-6
@@ -84,7 +82,7 @@ class Mesh:
     slot: int | None = None
     lod: int | None = None
     group: int | None = None
-    tri_flags: NDArray[np.uint16] | None = None
+    tri_flags: U16 | None = None
     lines: list[F32] = field(default_factory=list)
 
     @property
@@ -259,11 +257,11 @@ class Streams:
     """
 
     positions: F32
-    indices: NDArray[np.uint16] | NDArray[np.uint32]
+    indices: U16 | U32
     normals: F32 | None = None
     uv0: F32 | None = None
     uv1: F32 | None = None
-    colours: NDArray[np.uint8] | None = None
+    colours: U8 | None = None
     blend: F32 | None = None
     areal: F32 | None = None
     logic: F32 | None = None
@@ -277,9 +275,7 @@ def require_in_range(what: str, positions: NDArray[np.floating], label: str | No
     """Refuse coordinates that are not finite, or beyond ``MAX_COORDINATE``.
 
     Args:
-        what: what messages call them.
         positions: (..., 3).
-        label: the file.
 
     Raises:
         ConversionError: there are such.
@@ -294,7 +290,7 @@ def require_in_range(what: str, positions: NDArray[np.floating], label: str | No
         )
 
 
-def in_range(points: NDArray[np.floating]) -> NDArray[np.bool_]:
+def in_range(points: NDArray[np.floating]) -> Bools:
     """Return which rows are finite and at most ``MAX_COORDINATE``. (n, k) -> (n,)."""
     return np.asarray((np.abs(points) <= MAX_COORDINATE).all(axis=1))  # nor is NaN
 
@@ -397,6 +393,12 @@ def channels_of(tracks: Iterable[Track]) -> list[Channel]:
     return [c for track in tracks for c in (track.rotation, track.translation) if c is not None]
 
 
+def nodes_above(nodes: Sequence[ImportedNode], i: int) -> Iterator[int]:
+    """Yield the nodes that a node is below, the nearest first."""
+    while (i := nodes[i].parent) >= 0:
+        yield i
+
+
 def moves(tracks: Iterable[Track]) -> bool:
     """Return whether any curve varies by more than what rounds."""
     return any(np.ptp(c.values, axis=0).max() > _STILL * max(1.0, np.abs(c.values).max()) for c in channels_of(tracks))
@@ -446,7 +448,7 @@ def _slerp(a: F64, b: F64, t: F64) -> F64:
     return np.where(t <= 0, a, np.where(t >= 1, b, w0 * a + w1 * b))
 
 
-def _cubic(values: F64, left: NDArray[np.int64], right: NDArray[np.int64], span: F64, t: F64) -> F64:
+def _cubic(values: F64, left: I64, right: I64, span: F64, t: F64) -> F64:
     """Hermite spline: keys are (in-tangent, value, out-tangent)."""
     v0, out0 = values[3 * left + 1], values[3 * left + 2]
     in1, v1 = values[3 * right], values[3 * right + 1]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from msh_gltf.converter.files import in_any_case, names_in
+from msh_gltf.converter.kinds.open_files import layout_of
 from msh_gltf.converter.kinds.registry import Game
-from msh_gltf.converter.kinds.unpacked import layout_of
 
 SECOND = 10**9
 LISTS: dict[str, Callable[[Path, str], object]] = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.cli.dropped import as_typed_there, is_dropped
+from msh_gltf.converter.cli import as_typed_there, is_dropped
 from msh_gltf.converter.errors import LONGEST_LINE, ConversionError, quoted, shortened
 from msh_gltf.converter.storage import walk_files
 from tests.docs.materials import example_game

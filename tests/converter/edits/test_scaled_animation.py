@@ -18,7 +18,7 @@ from msh_gltf.converter.edits import transforms as rigid_transforms
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.judge.explain import JUDGED
+from msh_gltf.converter.judge.difference import JUDGED
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.numeric.sampler import sample
 from msh_gltf.converter.options import ImportOptions

@@ -14,8 +14,7 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import Entry, read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import name_field, new_archive
-from msh_gltf.converter.game.archive_folder import LAYOUTS
-from msh_gltf.converter.game.library_folder import deflated, library_of
+from msh_gltf.converter.game.archive_folder import LAYOUTS, deflated, library_of
 from tests.docs.materials import example_game
 from tests.support.game import snapshot
 from tests.support.runs import call

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.kinds.unpacked import layout_of
+from msh_gltf.converter.kinds.open_files import layout_of
 from tests.docs.materials import example_game
 from tests.support.game import archive, entry, snapshot
 from tests.support.gltf_edit import Editable

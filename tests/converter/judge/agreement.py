@@ -14,7 +14,7 @@ from unittest import mock
 import numpy as np
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.judge.explain import JUDGED
+from msh_gltf.converter.judge.difference import JUDGED
 from tests.converter.judge import mutants
 from tests.converter.judge.worlds import WORLDS
 from tests.converter.kinds.test_every_difference import MODELS, MODES, outcomes

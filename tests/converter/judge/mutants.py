@@ -9,7 +9,7 @@ import numpy as np
 from msh_gltf.converter.edits.poses import PoseChanges
 
 EDITS = "msh_gltf.converter.edits"
-UNCHANGED = f"{EDITS}.plan.PartPlan.unchanged"
+UNCHANGED = f"{EDITS}.model.PartPlan.unchanged"
 
 
 def nothing(*_: object, **__: object) -> None:
@@ -36,7 +36,7 @@ MODELS: list[tuple[str, object, tuple[str, ...]]] = [
     (f"{EDITS}.model._label_changes", nothing, ("change label",)),
     (f"{EDITS}.model._node_changes", nothing, ("change flags",)),
     (f"{EDITS}.model.compare_parts", nothing, ("delete part", "move vertices", "move part to another cell")),
-    (f"{EDITS}.plan._missing_parts", nothing, ("delete part", "delete shown part")),
+    (f"{EDITS}.model._missing_parts", nothing, ("delete part", "delete shown part")),
     ("msh_gltf.converter.kinds.import_model.place_parts", nothing, ("move part object", "scale part object")),
     (f"{EDITS}.nodes.rigid_part", lambda name, world, above: _rigid(world), ("mirror node", "scale node")),
 ]

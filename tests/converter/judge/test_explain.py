@@ -6,8 +6,7 @@ import pytest
 
 from msh_gltf.converter.cli import gltf2msh, msh2gltf
 from msh_gltf.converter.findings import Kind, Report
-from msh_gltf.converter.judge.difference import Difference
-from msh_gltf.converter.judge.explain import JUDGED, explanation, tell
+from msh_gltf.converter.judge.difference import JUDGED, Difference, explanation, tell
 from tests.support.corpus import sample_called
 from tests.support.runs import call
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.judge.explain import JUDGED
+from msh_gltf.converter.judge.difference import JUDGED
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions

@@ -15,13 +15,13 @@ from msh_gltf.converter.edits.new_materials import LIGHT_FOLLOWS, NewMaterial
 from msh_gltf.converter.edits.points import PointEdit
 from msh_gltf.converter.formats.gltf import surface_of
 from msh_gltf.converter.formats.library import NewPicture
-from msh_gltf.converter.judge.explain import JUDGED
+from msh_gltf.converter.judge.difference import JUDGED
 from msh_gltf.converter.judge.looks import WrittenLooks, named
 from msh_gltf.converter.kinds.dispatch import import_file, import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.rebuild import lods
-from msh_gltf.converter.rebuild.simplify import Simplifier
+from msh_gltf.converter.rebuild.lods import Simplifier
 from tests.converter.judge.mutants import nothing
 from tests.converter.judge.world import World
 from tests.converter.judge.worlds import WORLDS
@@ -230,7 +230,7 @@ def test_an_ignored_edit_of_an_obj_is_named(
         edit(lines)
         target.write_text("\n".join(lines), "utf-8")
         assert judged(import_file(target)) == []
-        monkeypatch.setattr(f"{EDITS}.plan.PartPlan.unchanged", property(lambda _: True))
+        monkeypatch.setattr(f"{EDITS}.model.PartPlan.unchanged", property(lambda _: True))
     back = import_file(target)
     assert bool(judged(back)) == (edit is not None)
     alone = import_file(target, options=ImportOptions(use_sidecar=False))

@@ -22,7 +22,7 @@ from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import replace_entry
 from msh_gltf.converter.formats.texture import PAGE_DTYPE, read_texm, write_texm
-from msh_gltf.converter.judge.explain import JUDGED
+from msh_gltf.converter.judge.difference import JUDGED
 from msh_gltf.converter.options import ImportOptions
 from msh_gltf.exporters.gltf_file import png_bytes
 from tests.support.game import snapshot
@@ -161,7 +161,7 @@ def test_a_transform_that_is_not_carried_out_is_named(edit: Edit, monkeypatch: p
     edit.transform(offset=[0.625, 0.25])
     path = edit.document.save(edit.out / MODEL)
     assert import_gltf(path).not_applied == []
-    monkeypatch.setattr("msh_gltf.converter.edits.coordinates._move", lambda *_: None)
+    monkeypatch.setattr("msh_gltf.converter.edits.transforms._move", lambda *_: None)
     found = import_gltf(path).not_applied
     assert found
     assert all(one.why == JUDGED and "has other texture coordinates" in one.what for one in found)

@@ -10,7 +10,7 @@ from msh_gltf import import_gltf
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import load_file
 from msh_gltf.converter.options import ExportOptions, ImportOptions
-from msh_gltf.converter.rebuild.keys import make_run
+from msh_gltf.converter.rebuild.nodes import make_run
 from tests.support.corpus import sample_called
 from tests.support.foreign import Builder, quaternion
 from tests.support.gltf_edit import Editable

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.numeric.quantize import decode_unit, encode_unit, normalise
 from msh_gltf.converter.numeric.sampler import Tracks, interpolate, sample
-from msh_gltf.converter.rebuild.keys import Run, frame_map, make_run
+from msh_gltf.converter.rebuild.nodes import Run, frame_map, make_run
 
 TOLERANCE = 1e-4
 

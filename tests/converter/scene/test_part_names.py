@@ -8,8 +8,7 @@ import trimesh
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.scene.decode import decode
-from msh_gltf.converter.scene.dialect import Dialect
-from msh_gltf.converter.scene.part_names import PartName, node_of_part, part_name, read_part_name, scene_name
+from msh_gltf.converter.scene.dialect import Dialect, PartName, node_of_part, part_name, read_part_name, scene_name
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.rebuilt import parse
