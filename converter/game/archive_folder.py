@@ -94,7 +94,6 @@ def deflated(data: bytes, beside: Iterable[bytes | memoryview]) -> str:
 
 
 def _json_bytes(value: object) -> bytes:
-    """Return the bytes of an index."""
     return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
 
 
@@ -120,7 +119,6 @@ def _no_place(folder: Path, known: dict[str, tuple[str, int, str]]) -> list[NotA
 
 
 def _changed_since_unpacked(label: str, name: str) -> ConversionError:
-    """Return the error for an entry that another program, or another folder, changed."""
     hint = "unpack it again, or let --force replace it"
     return ConversionError("has changed since it was unpacked", file=label, entry=printable(name), hint=hint)
 
@@ -135,9 +133,6 @@ def _index(folder: Path) -> dict[str, Any]:
 
 def _damaged(folder: Path) -> ConversionError:
     return ConversionError("is damaged", file=str(folder / OWN_INDEX), hint="unpack the archive again")
-
-
-_RIFF = b"RIFF"
 
 
 def _plain(row: int, entry: Entry) -> str:
@@ -475,9 +470,9 @@ def _row_like(archive: Archive, one: _File) -> Row | None:
 
 def _compare_sounds(entry: Entry, data: bytes, path: Path, out: Packed) -> None:
     """Refuse what is not a sound in the place of one, and say where its format differs."""
-    if entry.start(4) != _RIFF:
+    if entry.start(4) != b"RIFF":
         return
-    if data[:4] != _RIFF:
+    if data[:4] != b"RIFF":
         raise ConversionError(
             "is not a WAV file, and takes the place of one",
             file=str(path),
