@@ -31,7 +31,6 @@ WORDS = {
     # a new model instead of an edited one
     "put it back beside the file, or give it with --sidecar PATH": "import the model again",
     "keep the .msh-sidecar beside the file, or give it with --sidecar PATH": ("leave Rebuild Everything unticked"),
-    "keep the .msh-sidecar beside it, or give it with --sidecar PATH": ("leave Rebuild Everything unticked"),
     "leave --dialect out to write ": "choose the dialect Automatic to write ",
     "; export the model again with msh2gltf --dialect ": "; import the model again with the dialect ",
     " if it was read wrongly, or make a new one with --no-sidecar": (
