@@ -248,10 +248,20 @@ class _Builder:
     def _flags(self, i: int, cell: tuple[int, int, int]) -> int | None:
         """The flags that an item states for its triangles: a property of its own counts, unless it
         says what was exported for the cell and ``extras.msh`` says otherwise."""
-        own, exported = self.imported.nodes[i].tri_flags
-        if own is None or exported is None:
-            return exported if own is None else own
-        return exported if own == self._exported_flags.get(cell) else own
+        item, was = self.imported.nodes[i], self._exported_flags.get(cell)
+        own, exported = item.tri_flags
+        flags = exported if own is None or (own == was and exported is not None) else own
+        drawn = self.imported.meshes[item.mesh].primitives if item.mesh >= 0 else []
+        of_materials = {p.tri_flags for p in drawn if p.index_count}
+        if flags not in (None, was) and of_materials and not of_materials & {-1, flags}:
+            self.imported.report.skipped(
+                f"node {printable(item.name)!r}",
+                f"has tri_flags {flags}",
+                f"its materials state {', '.join(map(str, sorted(of_materials)))}, which counts",
+                "put them on the materials, or remove tri_flags there",
+                "fact",
+            )
+        return flags
 
     @cached_property
     def _exported_flags(self) -> dict[tuple[int, int, int], int | None]:

@@ -41,6 +41,13 @@ def test_two_judges_agree(what: str) -> None:
         ("hangar", ["offset animation", "delete channel", "remove material"], 1824079552, "no extras"),
         # keys that were moved move the node at rest, too, whose own scale was edited
         ("hangar", ["turn node", "scale node", "offset animation"], 2057299569, "no extras"),
+        # flags of an object of which all materials state others
+        (
+            "mixed__odd__Gen_stat_059",
+            ["set tri flags of a material", "set tri flags of an object"],
+            1894401268,
+            "sidecar",
+        ),
         ("walker", ["rename node too long", "offset animation"], 3586549113, "no extras"),
         # lines call a part after its node as the file calls it now
         (
