@@ -178,7 +178,7 @@ def key_zero(model: MshModel, keys: Records) -> Iterator[Bad]:
 def key_range(model: MshModel, keys: Records) -> Iterator[Bad]:
     words = keys["quaternion"]
     bad = (words == -32768).any(axis=1)
-    yield Bad("rotation has a word of -32768", (_KEYS, "quaternion"), bad, words, "")
+    yield Bad("rotation has a word of -32768", (_KEYS, "quaternion"), bad, words, "-32767..32767")
 
 
 def _frames(model: MshModel, entry: Entry) -> Iterator[Finding]:

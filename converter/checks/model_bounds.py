@@ -205,14 +205,17 @@ def check_bounds(model: MshModel) -> Iterator[Finding]:
     fix="Convert to glTF, touch the part and convert back: bounds are computed.",
 )
 def slot_box(model: MshModel, covered: _Covered) -> Iterator[Bad]:
-    outside = _outside(model, covered)
-    yield covered.bad(model, "slot's box does not contain its vertices", "aabb_min", outside, covered.low)
+    below, above = _outside(model, covered)
+    problem = "slot's box does not contain its vertices"
+    yield covered.bad(model, problem, "aabb_min", below, covered.low)
+    yield covered.bad(model, problem, "aabb_max", above & ~below, covered.high)
 
 
-def _outside(model: MshModel, covered: _Covered) -> Bools:
+def _outside(model: MshModel, covered: _Covered) -> tuple[Bools, Bools]:
+    """Which boxes begin after their vertices, and which end before them."""
     box_low, box_high = _boxes(model, covered)
-    inside = (covered.low >= box_low - covered.room) & (covered.high <= box_high + covered.room)
-    return np.asarray(~inside.all(axis=1))
+    below, above = covered.low >= box_low - covered.room, covered.high <= box_high + covered.room
+    return ~below.all(axis=1), ~above.all(axis=1)
 
 
 def _boxes(model: MshModel, covered: _Covered) -> tuple[F64, F64]:
@@ -224,9 +227,12 @@ def _boxes(model: MshModel, covered: _Covered) -> tuple[F64, F64]:
 @why("A larger box only costs time.", fix="Nothing to do.")
 def slot_box_loose(model: MshModel, covered: _Covered) -> Iterator[Bad]:
     box_low, box_high = _boxes(model, covered)
-    loose = ~((covered.low <= box_low + covered.room) & (covered.high >= box_high - covered.room)).all(axis=1)
-    loose &= ~_outside(model, covered)
-    yield covered.bad(model, "slot's box is larger than its vertices'", "aabb_min", loose, covered.low)
+    fits = ~np.logical_or(*_outside(model, covered))
+    below = ~(covered.low <= box_low + covered.room).all(axis=1) & fits
+    above = ~(covered.high >= box_high - covered.room).all(axis=1) & fits
+    problem = "slot's box is larger than its vertices'"
+    yield covered.bad(model, problem, "aabb_min", below, covered.low)
+    yield covered.bad(model, problem, "aabb_max", above & ~below, covered.high)
 
 
 @rule("slot-sphere", "warning", "A slot's sphere contains its vertices.")

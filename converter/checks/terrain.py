@@ -326,12 +326,12 @@ def terrain_slot_bounds(terrain: Terrain) -> Iterator[Bad]:
     low = np.minimum.reduceat(points.min(axis=1), firsts)
     high = np.maximum.reduceat(points.max(axis=1), firsts)
     room = _BOX * (1 + np.abs(points).max())
-    outside = ~((low >= slots["aabb_min"][rows] - room) & (high <= slots["aabb_max"][rows] + room))
-    bad = np.zeros(len(slots), np.bool_)
-    bad[rows] = outside.any(axis=1)
-    expected = np.zeros((len(slots), 3))
-    expected[rows] = low
-    yield Bad("slot's box does not contain its faces", (_T.SLOTS, "aabb_min"), bad, slots["aabb_min"], expected)
+    bad, expected = np.zeros((2, len(slots)), np.bool_), np.zeros((2, len(slots), 3))
+    expected[:, rows] = low, high
+    bad[0, rows] = ~(low >= slots["aabb_min"][rows] - room).all(axis=1)
+    bad[1, rows] = ~(high <= slots["aabb_max"][rows] + room).all(axis=1) & ~bad[0, rows]
+    for field, wrong, wanted in zip(("aabb_min", "aabb_max"), bad, expected, strict=True):
+        yield Bad("slot's box does not contain its faces", (_T.SLOTS, field), wrong, slots[field], wanted)
 
 
 @rule("terrain-slot-sphere", "note", "A slot's sphere is the sphere round its box.")

@@ -174,7 +174,8 @@ def terrain_draw_order(terrain: Terrain) -> Iterator[Bad]:
     rows, count = terrain.draw_order, len(terrain.faces)
     place = _DRAW_ORDER
     if len(rows) != count or not np.array_equal(np.sort(rows["face"]), np.arange(count)):
-        yield Bad("draw order is not a permutation of the faces", place, None, len(rows), count)
+        drawn = len(rows) if len(rows) != count else np.unique(rows["face"]).size
+        yield Bad("draw order is not a permutation of the faces", place, None, drawn, count)
         return
     slot = np.repeat(np.arange(len(terrain.slots)), terrain.slots["tri_count"])
     if len(slot) == count and (terrain.square_of_face >= 0).all():
