@@ -22,6 +22,8 @@ from tests.support.terrain_maker import make_terrain
 from tests.support.terrain_twin import Tables, check
 
 LEVEL = "spec__AutoMAP_00"
+#: Tables that a new vertex gets a row in, and the numbers of one.
+NEW_VERTEX = ((5, "<i2", 2), (18, "<i2", 2), (4, "i1", 4), (14, "<f4", 1))
 
 
 class Edit:
@@ -156,7 +158,8 @@ def test_deleting_and_adding(edit: Edit) -> None:
     row = int(np.flatnonzero((index == vertex).any(axis=1))[0])
     a, b, c = index[row].tolist()
     middle = (edit.positions[a].astype("f8") + edit.positions[b]) / 2
-    m = edit.append(POSITION=middle.tolist())
+    shown = {"TEXCOORD_0": [0.5, -0.25], "TEXCOORD_1": [1.5, 2.0], "NORMAL": [0, 0, 0]}
+    m = edit.append(POSITION=middle.tolist(), **shown)
     kept = np.delete(index, row, axis=0)
     edit.set_index(primitive, np.concatenate([kept, [(a, m, c), (m, b, c)]]))
     back = edit.back()
@@ -167,10 +170,26 @@ def test_deleting_and_adding(edit: Edit) -> None:
     old = next(f for f, v in zip(before.faces, before.vertex, strict=True) if set(v) == {a, b, c})
     new = [f for f, v in zip(after.faces, after.vertex, strict=True) if len(before.positions) in v]
     assert len(new) == 2
+    last = [np.frombuffer(after.tables[kind], form)[-n:].tolist() for kind, form, n in NEW_VERTEX]
+    assert last == [[512, -256], [1536, 2048], [0, 0, 127, 0], [1.0]]
     for face in new:
         assert face[2:8] == old[2:8]  # surface word, materials, the word at +6
     # faces of other squares are the same but for the numbers of links
     assert json.dumps(back.report).count("rebuilt") == 1
+
+
+def test_a_face_over_another(edit: Edit) -> None:
+    """It replaces none, so its words are those of new ground."""
+    before = Tables(edit.source)
+    primitive = edit.primitives()[0]
+    index = edit.index(primitive)
+    raised = [edit.append(POSITION=(edit.positions[v] + [0, 9, 0]).tolist()) for v in index[-1].tolist()]
+    edit.set_index(primitive, np.concatenate([index, [raised]]))
+    back = edit.back()
+    check(back.data)
+    after = Tables(back.data)
+    [face] = [f for f, v in zip(after.faces, after.vertex, strict=True) if min(v) >= len(before.positions)]
+    assert (face[:8].hex(), face[27:].hex()) == ("0006100005ffffff", "00")
 
 
 def test_materials(edit: Edit) -> None:
