@@ -215,7 +215,7 @@ def _outside(model: MshModel, covered: _Covered) -> tuple[Bools, Bools]:
     """Which boxes begin after their vertices, and which end before them."""
     box_low, box_high = _boxes(model, covered)
     below, above = covered.low >= box_low - covered.room, covered.high <= box_high + covered.room
-    return ~below.all(axis=1), ~above.all(axis=1)
+    return np.asarray(~below.all(axis=1)), np.asarray(~above.all(axis=1))
 
 
 def _boxes(model: MshModel, covered: _Covered) -> tuple[F64, F64]:
