@@ -127,8 +127,6 @@ class _Writer:
             values["legacy"] = 1
         return to_extras({**values, **options.source})
 
-    # -------------------------------------------------------------- nodes
-
     def _add_nodes(self, shown: dict[int, Part]) -> None:
         """The hierarchy, as the first nodes of the file; ``shown``: their parts."""
         nodes = self.scene.nodes
@@ -189,8 +187,6 @@ class _Writer:
         mesh = self.file.add_mesh({"name": name, "primitives": [lines]})
         about = to_extras(NodeExtras(kind="paths"))
         return self.file.add_node({"name": name, "mesh": mesh, "extras": about})
-
-    # -------------------------------------------------------------- meshes and materials
 
     def _add_meshes(self, wanted: Sequence[int]) -> None:
         """Meshes of the scene by their indices."""

@@ -143,9 +143,6 @@ def unescape(name: str) -> str:
     return unquote(name)
 
 
-# ------------------------------------------------------------------ text
-
-
 def _text(path: Path) -> str:
     """The file with plain line ends, continued lines joined, and no comments after data."""
     raw = bytes(read_file(path))

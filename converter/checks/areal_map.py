@@ -183,9 +183,6 @@ def areal_polys(areals: ArealMap) -> Iterator[Bad]:
     yield Bad(problem, (AREALS, "poly_count"), count > 0, count, 0)
 
 
-# ------------------------------------------------------------------ polygons
-
-
 def _polygons(areals: ArealMap) -> Iterator[Finding]:
     """Areals that are not polygons, or whose area and anchor do not fit."""
     few = np.diff(areals.vertex_start) < 3
@@ -254,9 +251,6 @@ def areal_tiling(areals: ArealMap) -> Iterator[Bad]:
     covered = float(np.abs(signed_areas(areals)).sum())
     if not abs(covered - whole) <= _TILING_RATIO * whole:
         yield Bad("areals do not cover the map once", AREALS, None, f"{covered:,.0f} square units", f"{whole:,.0f}")
-
-
-# ------------------------------------------------------------------ links and cells
 
 
 def _links(areals: ArealMap) -> Iterator[Finding]:

@@ -22,8 +22,6 @@ MAX_PLACE = 1e6
 MAX_BELOW, MAX_ABOVE = 2.0, 50.0
 
 
-# ------------------------------------------------------------------ objects
-
 rule = Rules("objects.rlb", "docs/reference/registry.md#from-a-key-to-a-model")
 
 
@@ -48,8 +46,6 @@ def _missing(object: Resolved, member: Member, problem: str) -> Bad:
     text = f"{member.ending} of {printable(object.key)!r} is missing: {problem}"
     return Bad(text, ROWS, None, printable(str(member)))
 
-
-# ------------------------------------------------------------------ units
 
 rule = Rules("unit", "docs/reference/unit.md#how-a-part-is-mounted")
 
@@ -134,8 +130,6 @@ def has_geometry(nodes: Records) -> Bools:
     slots = nodes["slot_index"].reshape(len(nodes), -1)
     return np.asarray((slots != 0xFFFF).any(axis=1))
 
-
-# ------------------------------------------------------------------ missions
 
 rule = Rules("mission", "docs/reference/mission.md#objects")
 
@@ -308,8 +302,6 @@ def mission_ground(height: F64, ground: F64, inside: Bools) -> Iterator[Bad]:
     expected = f"{-MAX_BELOW:g}..{MAX_ABOVE:g}"
     yield Bad("object is far from the ground", OBJECTS, far, lambda row: f"{above[row]:.2f} above it", expected)
 
-
-# ------------------------------------------------------------------ placed
 
 rule = Rules("unit, mission", "docs/reference/registry.md#from-a-key-to-a-model")
 

@@ -65,8 +65,6 @@ def check_phase_textures(material: Material, known: Collection[bytes]) -> Iterat
             yield Bad("texture is not in the game's library", "MAT0 (phases)", row, value)
 
 
-# ------------------------------------------------------------------ materials
-
 rule = Rules("MAT0", "docs/reference/material.md")
 
 
@@ -135,8 +133,6 @@ def material_tail(material: Material, at: int) -> Iterator[Bad]:
             "bytes after the tracks are kept", (_MATERIAL, at), None, plural(len(material.trailing), "byte"), "none"
         )
 
-
-# ------------------------------------------------------------------ textures
 
 rule = Rules("Texm", "docs/reference/texture.md")
 

@@ -131,8 +131,6 @@ def _bounded(model: MshModel) -> bool:
     return int(indices.sum()) <= most and int(indices[at].sum()) <= most
 
 
-# ------------------------------------------------------------------ directory
-
 rule = Rules("core model", "docs/reference/model.md#the-tables")
 
 
@@ -220,8 +218,6 @@ def entry_attr3(model: MshModel, row: int, spec: TableSpec) -> Iterator[Bad]:
         yield Bad(f"attr3 of {spec.label} is unusual", DIRECTORY, row, found, spec.attr3)
 
 
-# ------------------------------------------------------------------ vertices
-
 rule = Rules("core model", "docs/reference/model.md#vertex-streams")
 
 
@@ -303,8 +299,6 @@ def vertex_shared(model: MshModel) -> Iterator[Bad]:
     both = np.stack([low, high], axis=1)
     yield Bad("vertex belongs to two nodes", StreamType.POSITIONS, low < high, both, "one node")
 
-
-# ------------------------------------------------------------------ nodes
 
 rule = Rules("core model", "docs/reference/model.md#res1-nodes")
 

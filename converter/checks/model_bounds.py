@@ -27,8 +27,6 @@ _BOX = 0.05
 _ROUND = 1e-3
 
 
-# ------------------------------------------------------------------ slots
-
 rule = Rules("core model", "docs/reference/model.md#slots")
 
 
@@ -270,8 +268,6 @@ def _differ(stored: F32, computed: F64) -> Bools:
     off = np.abs(stored.astype(np.float64) - computed)
     return np.asarray(~(off <= _RATIO * np.abs(computed) + 1e-6))
 
-
-# ------------------------------------------------------------------ header
 
 rule = Rules("core model", "docs/reference/model.md#the-header")
 

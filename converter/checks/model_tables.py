@@ -33,8 +33,6 @@ from .rules import Rules, why
 _STRINGS, _NAMES, _GRAPH = (TABLES[k].label for k in (StreamType.STRINGS, StreamType.NAMES, StreamType.GRAPH))
 
 
-# ------------------------------------------------------------------ names
-
 rule = Rules("core model", "docs/reference/model.md#res10-strings")
 
 
@@ -112,8 +110,6 @@ def name_nul(model: MshModel) -> Iterator[Bad]:
         yield Bad("name has no NUL", StreamType.NAMES, full, None, "at most 31 bytes")
 
 
-# ------------------------------------------------------------------ graph
-
 rule = Rules("core model", "docs/reference/model.md#res17-paths-inside")
 
 
@@ -178,8 +174,6 @@ _BATCHES, _TRIANGLES = StreamType.BATCHES, StreamType.TRIANGLES
 #: How far a packed normal's length may be from 1, and the least cosine to the real one.
 _LENGTH, _ALONG = 1e-2, 0.99
 
-
-# ------------------------------------------------------------------ batches
 
 rule = Rules("core model", "docs/reference/model.md#res13-batches")
 
@@ -355,8 +349,6 @@ def lightmap_table(model: MshModel, lightmaps: int) -> Iterator[Bad]:
         value = "no table" if model.vertex_extra is None else "a table"
         yield Bad(problem, table, None, value, f"WEAR has {lightmaps} lightmaps")
 
-
-# ------------------------------------------------------------------ triangles
 
 rule = Rules("core model", "docs/reference/model.md#res7-triangle-descriptors")
 

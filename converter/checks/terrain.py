@@ -106,8 +106,6 @@ def check_terrain_further(terrain: Terrain) -> list[Finding]:
     ]
 
 
-# ------------------------------------------------------------------ tables
-
 rule = Rules("terrain", "docs/reference/terrain.md#res2-the-whole-box")
 
 
@@ -263,8 +261,6 @@ def terrain_opaque(terrain: Terrain) -> Iterator[Bad]:
         unknown |= slots[key] != 0
     yield Bad("slot's unknown bytes are not zero", (_T.SLOTS, "batch_start"), unknown)
 
-
-# ------------------------------------------------------------------ slots and squares
 
 rule = Rules("terrain", "docs/reference/terrain.md#res2-slots")
 

@@ -20,8 +20,6 @@ _DRAW, _DRAW_FIRST = 0x48, 0x58
 _LENGTH, _ALONG = 1e-2, 0.99
 
 
-# ------------------------------------------------------------------ faces
-
 rule = Rules("terrain", "docs/reference/terrain.md#res21-faces")
 
 
@@ -163,8 +161,6 @@ def terrain_second_material(terrain: Terrain) -> Iterator[Bad]:
     yield Bad("flag 0x4 and the second material do not agree", (_FACES, "flags"), second != flagged, flags)
 
 
-# ------------------------------------------------------------------ draw order
-
 rule = Rules("terrain", "docs/reference/terrain.md#res11-the-order-in-which-faces-are-drawn")
 
 
@@ -206,8 +202,6 @@ def terrain_draw_group(terrain: Terrain) -> Iterator[Bad]:
     bad = (rows["flags"] != flags) | (fresh & ~once) | (rows["opaque3"] != 0)
     yield Bad("draw order is not grouped by materials", (_DRAW_ORDER, "flags"), bad, rows["flags"], flags)
 
-
-# ------------------------------------------------------------------ material lists
 
 rule = Rules("level", "docs/reference/terrain.md#res21-faces")
 

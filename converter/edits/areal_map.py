@@ -355,9 +355,6 @@ def _relinked(areals: ArealMap, edited: I64) -> Records:
     return links
 
 
-# ------------------------------------------------------------------ cells
-
-
 def _with_cells(old: ArealMap, new: ArealMap, edited: I64, ids: I64) -> ArealMap:
     """The new map with the cells that follow from its polygons.
 

@@ -270,9 +270,6 @@ def late_states(text: str, last: int) -> list[int]:
     return late
 
 
-# ------------------------------------------------------------------ nodes
-
-
 def carried_nodes(
     named: NamedController, names: Sequence[str], parents: Sequence[int], rows: Mapping[int, int]
 ) -> tuple[Controller, list[str]]:

@@ -134,8 +134,6 @@ class FrameRate:
                 if (channel := getattr(track, path)) is not None:
                     yield track, path, channel
 
-    # ------------------------------------------------------------ the decision
-
     def decide(self, given: float | None, stated: float | None, length: int | None) -> Timing:
         """Return what the times mean.
 

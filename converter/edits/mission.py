@@ -120,9 +120,6 @@ def edit_markers(edit: MissionEdit) -> None:
     _edit_lodes(edit, there["lode"])
 
 
-# ------------------------------------------------------------------ routes
-
-
 def _edit_routes(edit: MissionEdit, items: list[int]) -> None:
     nodes, stored = edit.imported.nodes, edit.stored.routes
     places = {row: np.zeros(3) for row in range(len(stored))}

@@ -271,8 +271,6 @@ class _Objects:
             self.report.changed(where, f"is called {printable(title)!r}")
             placed.name = raw
 
-    # -------------------------------------------------------------- places
-
     def _set_place(self, placed: PlacedObject, where: str, world: F64, shown: Pose, *, new: bool = False) -> None:
         """Move, turn and scale an object to where its node stands.
 
@@ -426,8 +424,6 @@ class _Objects:
                     free = next(i for i in range(len(ids) + 1) if i not in ids)
                 ids.add(free)
                 self._set_word(made, "logical_id", free)
-
-    # -------------------------------------------------------------- hosts
 
     def _hosts(self) -> None:
         """Let guests follow the id of their building, stay in it, or stand where they are shown."""

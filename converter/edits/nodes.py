@@ -367,9 +367,6 @@ class _Builder:
         return next((node_of[k] for k in nodes_above(self.imported.nodes, i) if k in node_of), None)
 
 
-# ------------------------------------------------------------------ hidden nodes
-
-
 def hidden_items(
     items: Sequence[ImportedNode], is_stored: Callable[[ImportedNode], bool]
 ) -> tuple[list[int], list[int]]:

@@ -249,8 +249,6 @@ class Placements:
         known = above is not None and self.given.nodes[above].extras.get("kind") == "object"
         return above if known else None
 
-    # -------------------------------------------------------------- components
-
     def _compare_component(self, i: int, above: int | None) -> None:
         """Compare a component of an object of a mission with that of its unit."""
         item = self.given.nodes[i]

@@ -162,9 +162,6 @@ def _quoted(name: str) -> str:
     return repr(printable(name))
 
 
-# ------------------------------------------------------------------ places
-
-
 def _placed(identified: Identified, names: Collection[str]) -> Iterable[_Placed]:
     """The points of a file; those without a node above them are on the first root."""
     imported, nodes = identified.imported, identified.scene.nodes

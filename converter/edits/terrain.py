@@ -415,9 +415,6 @@ def unknown_material(plan: TerrainPlan, owner: int, material: int) -> Conversion
     )
 
 
-# ------------------------------------------------------------------ what a terrain has no place for
-
-
 def compare_terrain_objects(plan: TerrainPlan, edited: ImportedScene, terrain: Terrain, *, visible_only: bool) -> None:
     """Report the differences of objects, materials and clips, which are not applied.
 

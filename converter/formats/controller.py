@@ -356,9 +356,6 @@ def with_nodes(controller: Controller, numbers: Mapping[int, int]) -> Controller
     return replace(controller, channels=channels, parts=parts, groups=tuple(groups))
 
 
-# ------------------------------------------------------------------ ranges: what people call a walk
-
-
 class Range(NamedTuple):
     """Frames that are played in a row: states joined by transitions of cost 0, from an anchor to an anchor.
 

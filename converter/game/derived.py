@@ -129,9 +129,6 @@ def _checks(*columns: NDArray[np.generic]) -> U32:
     )
 
 
-# ------------------------------------------------------------------ models
-
-
 def _model_states(model: MshModel) -> States:
     vertex, count = vertices_by_slot(model)
     starts = np.cumsum(count) - count
@@ -195,9 +192,6 @@ def _with_normals(table: Records, rows: I64, positions: F32, normals: NDArray[np
     table = table.copy()
     table["normal"][rows] = triangle_normals(positions[corners], around)[0]
     return table.tobytes()
-
-
-# ------------------------------------------------------------------ terrains
 
 
 def _terrain_states(terrain: Terrain) -> States:

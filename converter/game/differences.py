@@ -177,8 +177,6 @@ class _Merge:
             self.places.append(Touched(DIRECTORY, np.array(sorted(wrong)), "rows"))
         return out
 
-    # -------------------------------------------------------------- rows
-
     def _rows(self, change: RowChange | LineChange, table: Table) -> bytes | None:
         derived = self.changes.derived.get(change.key)
         if isinstance(change, LineChange):

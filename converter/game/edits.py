@@ -300,8 +300,6 @@ class GameEdits:
         digests = digest_of(change.before), digest_of(change.after)
         return Layer(self.number, self.owner, item, slot, *digests, change.attributes, stored)
 
-    # ------------------------------------------------------------------ writing
-
     def has_written(self, file: str) -> bool:
         """Whether what is where a file is to be written is as a transaction of this owner left it."""
         state = self._own.files.get(file)

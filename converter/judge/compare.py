@@ -83,8 +83,6 @@ class Comparison:
         title = cell_title(*cell, self.result.dialect)
         self._add(thing, f"{title}, part", kind, text, amount, title)
 
-    # -------------------------------------------------------------- clip and nodes
-
     def _clip(self) -> None:
         mine, theirs = self.file.frame_count, self.result.frame_count
         if mine != theirs:

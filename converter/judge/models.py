@@ -287,8 +287,6 @@ class FileOfModel:
             return np.empty(0)
         return some_of(count - 1).astype(np.float64) + 0.5 if count > 1 else np.empty(0)
 
-    # -------------------------------------------------------------- what is shown
-
     def shown(self, frames: F64) -> Shown:
         """Return what the file shows at some frames."""
         out = Shown(frames=frames, frame_count=self.frame_count, clip=self.clip_names)

@@ -8,11 +8,12 @@ faults of the machine.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from ..checks.terrain import check_terrain, check_terrain_further
 from ..checks.terrain_faces import level_material, level_wear, level_wear_parallel
 from ..errors import ConversionError, printable
 from ..files import UNREADABLE, read_file
-from ..findings import Finding, more, without_errors
+from ..findings import Finding, Mode, more, without_errors
 from ..formats.areal_map import read_areal_map
 from ..formats.build_dat import read_build_dat
 from ..formats.control_points import POINTS_TYPE, misplaced, read_points
@@ -60,6 +61,7 @@ from .controllers import facts_of_model
 from .open_files import wear_of, wears_of_level
 from .registry import Game, game_of
 
+T = TypeVar("T")
 _MESH, _WEAR, _TEXM = (int.from_bytes(code, "little") for code in (b"MESH", b"WEAR", b"Texm"))
 
 
@@ -253,24 +255,36 @@ def _broken(findings: Iterable[Finding]) -> bool:
     return any(finding.severity == "error" for finding in findings)
 
 
-def _hidden(findings: list[Finding], left_out: Callable[[], tuple[object, list[Finding]]]) -> Iterator[Finding]:
-    """Errors that show only where a tolerant reader leaves out what the others concern."""
+def _whole(
+    at: _Place,
+    read: Callable[[Archive], T],
+    check: Callable[[T], list[Finding]],
+    leave_out: Callable[[T, Mode], tuple[T, list[Finding]]],
+) -> Generator[Finding, None, T | None]:
+    """Yield what is wrong with a container and what it holds; return that, unless it has errors.
+
+    Of one that has, also the errors that show only where a tolerant reader leaves out what the others concern.
+    """
+    own = at.own
+    yield from check_container(own, by_name=False)
+    held = read(own)
+    findings = check(held)
+    yield from findings
+    if not _broken(findings):
+        return held
     codes = {finding.code for finding in findings}
     try:
-        reported = left_out()[1]
+        reported = leave_out(held, "tolerant")[1]
     except ConversionError as error:
         reported = [finding_of(error)]
     yield from (f for f in reported if f.severity == "error" and f.code not in codes)
+    return None
 
 
 def _model(at: _Place) -> Iterator[Finding]:
-    own = at.own
-    yield from check_container(own, by_name=False)
-    model = read_model(own, at.path.name if at.index is None else at.entry.name, cut=True)
-    findings = check_model(model)
-    yield from findings
-    if _broken(findings):
-        yield from _hidden(findings, lambda: checked_model(model, "tolerant"))
+    name = at.path.name if at.index is None else at.entry.name
+    model = yield from _whole(at, lambda own: read_model(own, name, cut=True), check_model, checked_model)
+    if model is None:
         return
     decision = decide(model)
     yield from check_model_further(model, decision)
@@ -280,25 +294,15 @@ def _model(at: _Place) -> Iterator[Finding]:
 
 
 def _areal_map(at: _Place) -> Iterator[Finding]:
-    own = at.own
-    yield from check_container(own, by_name=False)
-    areals = read_areal_map(own)
-    findings = check_areal_map(areals)
-    yield from findings
-    if _broken(findings):
-        yield from _hidden(findings, lambda: checked_areals(areals, "tolerant"))
-    else:
+    areals = yield from _whole(at, read_areal_map, check_areal_map, checked_areals)
+    if areals is not None:
         yield from check_areal_map_further(areals)
 
 
 def _terrain(at: _Place) -> Iterator[Finding]:
-    own = at.own
-    yield from check_container(own, by_name=False)
-    terrain = read_terrain(own, at.path.name, cut=True)
-    findings = check_terrain(terrain)
-    yield from findings
-    if _broken(findings):
-        yield from _hidden(findings, lambda: checked_terrain(terrain, "tolerant"))
+    name = at.path.name
+    terrain = yield from _whole(at, lambda own: read_terrain(own, name, cut=True), check_terrain, checked_terrain)
+    if terrain is None:
         return
     yield from check_terrain_further(terrain)
     texts = wears_of_level(at.file, at.path, at.index)

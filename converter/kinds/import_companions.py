@@ -375,9 +375,6 @@ def _write(out: ImportResult, about: Description, ending: str, names: Mapping[in
     out.companions.append(Companion(ending, WEAR_TYPE, data, before))
 
 
-# ------------------------------------------------------------------ control points
-
-
 def edited_points(
     plan: PointPlan, stored: ControlPoints, row_of: Mapping[int, int], row_of_stored: Mapping[int, int]
 ) -> ControlPoints:

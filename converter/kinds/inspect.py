@@ -30,14 +30,20 @@ Json = dict[str, Any]
 _FLAG_NAMES = {0x1: "interior", 0x4: "cell", 0x20: "cockpit", 0x100: "never hidden", 0x200: "vital"}
 
 
+def _shown(text: str) -> str:
+    """A text that a terminal shows as it is."""
+    from rich.markup import escape
+
+    return escape(printable(text))
+
+
 def show_model(console: Console, facts: Json) -> None:
     """Print a model's facts as one screen."""
-    from rich.markup import escape
     from rich.table import Table
 
     counts, dialect, timeline = facts["counts"], facts["dialect"], facts["timeline"]
-    console.print(f"[bold]{escape(printable(facts['name']))}[/]  core model, {facts['bytes']:,} bytes")
-    console.print(f"dialect   [bold]{dialect['dialect']}[/] ({escape(dialect['reason'])})")
+    console.print(f"[bold]{_shown(facts['name'])}[/]  core model, {facts['bytes']:,} bytes")
+    console.print(f"dialect   [bold]{dialect['dialect']}[/] ({_shown(dialect['reason'])})")
     shown = ("nodes", "slots", "batches", "vertices", "triangles", "keys")
     console.print("counts    " + ", ".join(f"{counts[k]:,} {k}" for k in shown))
     moving = len(timeline["animated_nodes"])
@@ -80,9 +86,7 @@ def show_texture(console: Console, facts: Json) -> None:
 
 def show_map(console: Console, facts: Json) -> None:
     """Print the facts of a terrain or an areal map as one screen."""
-    from rich.markup import escape
-
-    name = escape(printable(facts["name"]))
+    name = _shown(facts["name"])
     console.print(f"[bold]{name}[/]  {facts['summary']}, {facts['bytes']:,} bytes")
     if facts["kind"] is Kind.TERRAIN:
         low, high = facts["box"]
@@ -94,11 +98,11 @@ def show_map(console: Console, facts: Json) -> None:
             second = "" if pair["second"] == NO_MATERIAL else str(pair["second"])
             micro = "+".join(filter(None, (pair["micro"], pair["micro2"])))
             row = (str(pair["first"]), second, printable(pair["name"]), printable(micro))
-            table.add_row(*map(escape, row))
+            table.add_row(*map(_shown, row))
         console.print(table)
         table = _table("face flags", "faces", "flags")
         for flags, count in facts["flags"].items():
-            table.add_row(f"{count:,}", escape(flags))
+            table.add_row(f"{count:,}", _shown(flags))
         console.print(table)
     else:
         console.print(f"area      {facts['area']:,.0f} square units")
@@ -111,8 +115,6 @@ def show_map(console: Console, facts: Json) -> None:
 
 
 def _show_findings(console: Console, findings: list[Json]) -> None:
-    from rich.markup import escape
-
     if not findings:
         console.print("findings  none")
     colours = {"error": "red", "warning": "yellow", "note": "cyan"}
@@ -122,27 +124,23 @@ def _show_findings(console: Console, findings: list[Json]) -> None:
         value = f": {finding['value']}" if "value" in finding else ""
         severity = finding["severity"]
         console.print(
-            f"[{colours[severity]}]{severity:8}[/] {escape(text + value)} [dim]{escape(finding['code'])}[/]",
+            f"[{colours[severity]}]{severity:8}[/] {_shown(text + value)} [dim]{_shown(finding['code'])}[/]",
             highlight=False,
         )
 
 
 def show_archive(console: Console, label: str, entries: list[Json], models: list[int]) -> None:
     """Print an archive's directory, the core models marked."""
-    from rich.markup import escape
-
     console.print(
-        f"[bold]{escape(printable(label))}[/]  archive of {len(entries)} entries, {len(models)} core models",
-        soft_wrap=True,
+        f"[bold]{_shown(label)}[/]  archive of {len(entries)} entries, {len(models)} core models", soft_wrap=True
     )
     console.print(_entries_table(entries, set(models)))
     if models:
         name = printable(entries[models[0]]["name"])
-        console.print(f"Look at one with: msh-inspect {escape(label)} --entry {escape(name)}", soft_wrap=True)
+        console.print(f"Look at one with: msh-inspect {_shown(label)} --entry {_shown(name)}", soft_wrap=True)
 
 
 def _tree(nodes: list[Json], cell: str) -> RenderableType:
-    from rich.markup import escape
     from rich.tree import Tree
 
     root = Tree(f"[bold]nodes[/]  [dim](index, name, parts as {cell}:triangles)[/]")
@@ -155,9 +153,9 @@ def _tree(nodes: list[Json], cell: str) -> RenderableType:
                 later.append(node)
                 continue
             parts = " ".join(f"{p['lod']}.{p['group']}:{p['triangles']}" for p in node["parts"])
-            text = f"[cyan]{node['index']}[/] {escape(printable(node['name']))}"
+            text = f"[cyan]{node['index']}[/] {_shown(node['name'])}"
             if node.get("label"):
-                text += f" [magenta]{escape(printable(node['label']))}[/]"
+                text += f" [magenta]{_shown(node['label'])}[/]"
             named = [name for bit, name in _FLAG_NAMES.items() if (node["flags"] or 0) & bit]
             text += f" [yellow]{', '.join(named)}[/]" if named else ""
             text += f" [green]{node['keys']} keys[/]" if node["animated"] else ""
@@ -180,31 +178,25 @@ def _table(title: str, *columns: str) -> Any:
     return table
 
 
-def _cells_table(cells: list[Json], titles: tuple[str, str]) -> RenderableType:
+def _cells_table(cells: list[Json], titles: tuple[str, str]) -> Any:
     table = _table("parts", *titles, "parts", "triangles")
     for cell in cells:
         table.add_row(*(f"{cell[k]:,}" for k in ("lod", "group", "parts", "triangles")))
-    rendered: RenderableType = table
-    return rendered
+    return table
 
 
-def _materials_table(materials: list[Json]) -> RenderableType:
-    from rich.markup import escape
-
+def _materials_table(materials: list[Json]) -> Any:
     table = _table("materials", "row", "name", "batches", "triangles", "lightmaps", "flags")
     for m in materials:
         flags = " ".join(f"{flag:#x}" for flag in m["flags"][:3])
         flags += f" +{len(m['flags']) - 3}" if len(m["flags"]) > 3 else ""
         lightmaps = " ".join(map(str, m["lightmaps"]))
-        name = escape(printable(m["name"]))
+        name = _shown(m["name"])
         table.add_row(str(m["row"]), name, str(m["batches"]), f"{m['triangles']:,}", lightmaps, flags)
-    rendered: RenderableType = table
-    return rendered
+    return table
 
 
-def _entries_table(entries: list[Json], marked: set[int] | None = None) -> RenderableType:
-    from rich.markup import escape
-
+def _entries_table(entries: list[Json], marked: set[int] | None = None) -> Any:
     table = _table("entries", "#", "type", "name", "table", "attr1", "attr2", "attr3", "bytes", "offset")
     for entry in entries:
         known = entry["type"].isdecimal() and TABLES.get(int(entry["type"]))
@@ -214,13 +206,12 @@ def _entries_table(entries: list[Json], marked: set[int] | None = None) -> Rende
         table.add_row(
             str(entry["index"]),
             entry["type"],
-            escape(printable(entry["name"])),
+            _shown(entry["name"]),
             what,
             *(f"{entry[k]:,}" for k in ("attr1", "attr2", "attr3", "size")),
             f"{entry['offset']:#x}",
         )
-    rendered: RenderableType = table
-    return rendered
+    return table
 
 
 def describe_unit(unit: Unit, name: str, game: Game | None, findings: list[Finding]) -> Json:
@@ -354,63 +345,56 @@ def describe_rsli(library: RsliLibrary, findings: list[Finding]) -> Json:
 
 def show_rsli(console: Console, facts: Json) -> None:
     """Print the entries of an RsLi library."""
-    from rich.markup import escape
-
     count = len(facts["entries"])
     console.print(
-        f"[bold]{escape(printable(facts['name']))}[/]  RsLi library of {count} {'entry' if count == 1 else 'entries'}",
+        f"[bold]{_shown(facts['name'])}[/]  RsLi library of {count} {'entry' if count == 1 else 'entries'}",
         soft_wrap=True,
     )
     for one in facts["entries"]:
         console.print(
-            f"[cyan]{one['index']}[/] {escape(printable(one['name']))}  {one['method']}  "
+            f"[cyan]{one['index']}[/] {_shown(one['name'])}  {one['method']}  "
             f"{one['packed']} -> {plural(one['unpacked'], 'byte')}  [green]{one['holds']}[/]",
             highlight=False,
             soft_wrap=True,
         )
-    for finding in facts["findings"]:
-        text = f"{finding['severity']} {finding['code']}: {finding['problem']}"
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+    _list_findings(console, facts)
 
 
 def show_registry(console: Console, facts: Json) -> None:
     """Print what every key means."""
-    from rich.markup import escape
-
     objects = facts["objects"]
     tags = Counter(one["tag"] for one in objects)
     counts = ", ".join(f"{count} {printable(tag)}" for tag, count in sorted(tags.items()))
-    console.print(f"[bold]object registry[/] of {plural(len(objects), 'key')}: {escape(counts)}", soft_wrap=True)
+    console.print(f"[bold]object registry[/] of {plural(len(objects), 'key')}: {_shown(counts)}", soft_wrap=True)
     for one in sorted(objects, key=lambda each: each["key"].lower()):
-        text = f"[cyan]{escape(printable(one['key']))}[/] {escape(printable(one['tag']))}"
-        text += "".join(f"  {escape(printable(file))}" for file in one["files"].values())
+        text = f"[cyan]{_shown(one['key'])}[/] {_shown(one['tag'])}"
+        text += "".join(f"  {_shown(file)}" for file in one["files"].values())
         if one["chain"]:
-            text += f"  [dim]by {escape(printable(' -> '.join(one['chain'])))}[/]"
+            text += f"  [dim]by {_shown(' -> '.join(one['chain']))}[/]"
         console.print(text, highlight=False, soft_wrap=True)
 
 
 def show_unit(console: Console, facts: Json) -> None:
     """Print a unit as a tree."""
-    from rich.markup import escape
     from rich.tree import Tree
 
     parts = facts["components"]
     tree = Tree(
-        f"[bold]{escape(printable(facts['name']))}[/]  unit of {plural(len(parts), 'component')}, "
+        f"[bold]{_shown(facts['name'])}[/]  unit of {plural(len(parts), 'component')}, "
         f"type {facts['type']:#010x}  [dim](index, key, class, socket or slot)[/]"
     )
     branches = {-1: tree}
     for part in parts:  # depth first: the parent comes before
-        text = f"[cyan]{part['index']}[/] {escape(printable(part['key']))} {part['class_name']}"
+        text = f"[cyan]{part['index']}[/] {_shown(part['key'])} {part['class_name']}"
         if part["parent"] >= 0:
             what = "socket" if part["shown"] else "slot"
             text += f"  {what} {part['attach']}"
-            text += f" [magenta]{escape(printable(part.get('socket', '')))}[/]"
-        text += f"  [green]{escape(printable(part['label']))}[/]"
+            text += f" [magenta]{_shown(part.get('socket', ''))}[/]"
+        text += f"  [green]{_shown(part['label'])}[/]"
         if not part["shown"]:
             text += "  [dim]inside[/]"
         if part.get("missing"):
-            text += f"  [red]missing: {escape(printable(part['missing']))}[/]"
+            text += f"  [red]missing: {_shown(part['missing'])}[/]"
         branches[part["index"]] = branches[part["parent"]].add(text, highlight=False)
     console.print(tree)
     _game_and_findings(console, facts)
@@ -418,7 +402,6 @@ def show_unit(console: Console, facts: Json) -> None:
 
 def show_mission(console: Console, facts: Json) -> None:
     """Print the clans, routes and objects of a mission."""
-    from rich.markup import escape
 
     def line(text: str) -> None:
         console.print(text, highlight=False, soft_wrap=True)
@@ -426,8 +409,8 @@ def show_mission(console: Console, facts: Json) -> None:
     objects = facts["objects"]
     zones = sum(len(clan["zones"]) for clan in facts["clans"])
     line(
-        f"[bold]{escape(printable(facts['name']))}[/]  mission on "
-        f"{escape(printable(facts['map']))}: "
+        f"[bold]{_shown(facts['name'])}[/]  mission on "
+        f"{_shown(facts['map'])}: "
         f"{plural(len(objects), 'object')}, {plural(len(facts['clans']), 'clan')}, "
         f"{plural(len(facts['routes']), 'route')}, {plural(zones, 'zone')}, "
         f"{plural(len(facts['lodes']), 'lode')}"
@@ -435,22 +418,22 @@ def show_mission(console: Console, facts: Json) -> None:
     for clan in facts["clans"]:
         x, y = clan["base"]
         line(
-            f"clan [cyan]{escape(printable(clan['name']))}[/] {clan['type_name']}, base "
+            f"clan [cyan]{_shown(clan['name'])}[/] {clan['type_name']}, base "
             f"{x:.1f} {y:.1f}, {plural(len(clan['zones']), 'zone')}"
         )
     for route in facts["routes"]:
         line(f"route {route['id']}: {plural(len(route['points']), 'point')}")
     for one in objects:
         x, y, z = one["position"]
-        text = f"[cyan]{one['index']}[/] {one['kind']} {escape(printable(one['path']))}"
-        text += f" [green]{escape(printable(one['name']))}[/]" if one["name"] else ""
-        text += f" [magenta]{escape(printable(one['clan']))}[/]" if one["clan"] else ""
+        text = f"[cyan]{one['index']}[/] {one['kind']} {_shown(one['path'])}"
+        text += f" [green]{_shown(one['name'])}[/]" if one["name"] else ""
+        text += f" [magenta]{_shown(one['clan'])}[/]" if one["clan"] else ""
         text += f" id {one['logical_id']}" if one["logical_id"] >= 0 else ""
         text += f"  at {x:.1f} {y:.1f} {z:.1f}"
         if one["host"] is not None:
             text += f", hosted by {one['host'][0]} at vertex {one['host'][1]}"
         if one.get("missing"):
-            text += f"  [red]{escape(printable(one['missing']))}[/]"
+            text += f"  [red]{_shown(one['missing'])}[/]"
         line(text)
     _game_and_findings(console, facts)
 
@@ -459,6 +442,10 @@ def _game_and_findings(console: Console, facts: Json) -> None:
     """Where the game was found, and findings."""
     if facts["game"] is None:
         console.print("no objects.rlb above it: keys were not looked up", markup=False)
+    _list_findings(console, facts)
+
+
+def _list_findings(console: Console, facts: Json) -> None:
     for finding in facts["findings"]:
         text = f"{finding['severity']} {finding['code']}: {finding['problem']}"
         console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -278,44 +278,20 @@ def description(loaded: LoadedModel, options: ExportOptions, clip: str) -> Descr
 
 def _nodes(model: MshModel, decision: Decision, scene: Scene, triangles: list[int]) -> list[Json]:
     if model.legacy:
-        return [
-            {
-                "index": 0,
-                "name": scene.nodes[0].name,
-                "parent": -1,
-                "flags": 0,
-                "keys": 0,
-                "animated": False,
-                "parts": [],
-            }
-        ]
+        about = {"index": 0, "name": scene.nodes[0].name, "parent": -1, "flags": 0, "keys": 0}
+        return [about | {"animated": False, "parts": []}]
     labels = node_labels(model, decision.dialect)
     fallback = model.nodes["fallback_key"].astype(np.int64)
     keys = np.diff(fallback, prepend=-1).tolist() if model.keys is not None else [0] * len(labels)
     out: list[Json] = []
     for i, node in enumerate(scene.nodes):
-        out.append(
-            {
-                "index": i,
-                "name": node.name,
-                "parent": node.parent,
-                "flags": node.flags,
-                "keys": keys[i],
-                "animated": node.animated,
-                "parts": [],
-            }
-        )
+        about = {"index": i, "name": node.name, "parent": node.parent, "flags": node.flags, "keys": keys[i]}
+        out.append(about | {"animated": node.animated, "parts": []})
         if labels[i]:
             out[-1]["label"] = labels[i]
     for part in scene.parts:
-        out[part.node]["parts"].append(
-            {
-                "lod": part.lod,
-                "group": part.group,
-                "slot": scene.meshes[part.mesh].slot,
-                "triangles": triangles[part.mesh],
-            }
-        )
+        slot, count = scene.meshes[part.mesh].slot, triangles[part.mesh]
+        out[part.node]["parts"].append({"lod": part.lod, "group": part.group, "slot": slot, "triangles": count})
     return out
 
 

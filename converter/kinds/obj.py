@@ -246,9 +246,6 @@ def _judge(out: ImportResult, seen: ImportedScene, stored: StoredModel, bare: se
     tell(out.differences, differences_of_obj(seen, scene, poses, cell=cell, loose=loose, looks=looks))
 
 
-# ------------------------------------------------------------------ back into the nodes
-
-
 def _into_nodes(given: ImportedScene, stored: StoredModel, bare: set[int], kind: str) -> None:
     """Make a file in model space what it would be with the sidecar's nodes: fill in the nodes,
     take vertices into their frames, name the materials' keys. ``bare`` are meshes without normals,

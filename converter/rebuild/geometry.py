@@ -233,9 +233,6 @@ def _batch_bounds(material: I64) -> I64:
     return np.array([*starts, len(material)], np.int64)
 
 
-# ------------------------------------------------------------------ the header (docs/reference/model.md, The header)
-
-
 def bounding_header(points: F64) -> Records:
     """Return the header of a model from its posed vertices, one ``HEADER_DTYPE`` record.
 

@@ -114,8 +114,6 @@ class _Work:
         self._assign_squares()
         return self._finished(touched)
 
-    # -------------------------------------------------------------- vertices
-
     def _move_vertices(self, plan: LevelPlan) -> None:
         """Give stored vertices the values of the corners that are still theirs."""
         triangles, at = plan.edited.triangles, (plan.new[:, None], plan.turn)
@@ -316,8 +314,6 @@ class _Work:
             words = micro_uv_words(triangles.extra[rows])
             apart |= (self.vertices["micro_uv"][vertex] != words).any(axis=(1, 2))
         report_coarse_vertices(self.plan, int(apart.sum()), "texture coordinates")
-
-    # -------------------------------------------------------------- squares and tables
 
     def _assign_squares(self) -> None:
         """Every face that is new or moved must lie in one square, borders included."""

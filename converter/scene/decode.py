@@ -396,9 +396,6 @@ def name_of(item: ImportedNode) -> str:
     return found["name"] if found else bare
 
 
-# ------------------------------------------------------------------ poses at a frame
-
-
 def poses_at(model: MshModel, scene: Scene, dialect: Dialect, frame: float) -> Poses:
     """Model-space rotations (N, 4) and translations (N, 3) at a frame, game axes, float64.
 

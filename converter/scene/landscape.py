@@ -170,9 +170,6 @@ def anchor_inside(areals: ArealMap) -> Bools:
     )
 
 
-# ------------------------------------------------------------------ links
-
-
 def link_targets(areals: ArealMap) -> I64:
     """(V,) int64: the edge across each edge, as an index into ``links``.
 
