@@ -20,7 +20,7 @@ from ..converter.scene.decode import rest_pose
 from ..converter.scene.dialect import scene_name
 from ..converter.scene.extras import MaterialExtras, MeshExtras, NodeExtras, SceneExtras, SourceExtras, to_extras
 from ..converter.scene.landscape import MaterialPair, TerrainScene
-from ..converter.scene.scene import Node, Part, Scene
+from ..converter.scene.scene import Part, Scene
 from .gltf_file import Builder, Document, row_colour
 from .gltf_nodes import (
     Pictures,
@@ -28,9 +28,8 @@ from .gltf_nodes import (
     add_primitives,
     material_object,
     mesh_text,
-    node_object,
+    node_objects,
     placed,
-    point_object,
     set_appearance,
 )
 
@@ -81,8 +80,8 @@ class _Writer:
         shown, others = self._cells()
         parts = [*shown.values(), *(part for _, parts in others for part in parts)]
         self._add_meshes(sorted({part.mesh for part in parts}))
-        self._add_nodes(shown)
-        self._add_points()
+        for node in node_objects(scene, shown, self.mesh_of, (self.options.fps, scene.frame_count)):
+            file.add_node(node)
         roots = [i for i, node in enumerate(scene.nodes) if node.parent < 0]
         if scene.paths is not None:
             roots.append(self._add_paths(scene.paths))
@@ -126,30 +125,6 @@ class _Writer:
         if scene.legacy:
             values["legacy"] = 1
         return to_extras({**values, **options.source})
-
-    def _add_nodes(self, shown: dict[int, Part]) -> None:
-        """The hierarchy, as the first nodes of the file; ``shown``: their parts."""
-        nodes = self.scene.nodes
-        if not nodes:
-            return
-        places = placed(np.stack([node.translation for node in nodes]), np.stack([node.rotation for node in nodes]))
-        for i, (node, place) in enumerate(zip(nodes, places, strict=True)):
-            self.file.add_node(self._node(node, place, shown.get(i)))
-        for i, node in enumerate(nodes):
-            if node.parent >= 0:
-                self.file.nodes[node.parent].setdefault("children", []).append(i)
-
-    def _node(self, node: Node, place: Json, part: Part | None) -> Json:
-        mesh = None if part is None else self.mesh_of[part.mesh]
-        clip = self.options.fps, self.scene.frame_count
-        flags = None if part is None else self.scene.meshes[part.mesh].common_flags
-        return node_object(node, place, mesh, clip, flags)
-
-    def _add_points(self) -> None:
-        """Control points, as nodes without a mesh below the nodes they are on."""
-        for point in self.scene.points:
-            number = self.file.add_node(point_object(point))
-            self.file.nodes[point.node].setdefault("children", []).append(number)
 
     def _add_part(self, part: Part) -> int:
         """A part outside the default scene, as a node of its own."""

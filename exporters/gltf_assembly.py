@@ -22,16 +22,7 @@ from ..converter.scene.extras import SceneExtras, SourceExtras, to_extras
 from ..converter.scene.scene import Part, Primitive, Scene, Streams
 from .gltf import add_levels
 from .gltf_file import Builder, Document, json_text
-from .gltf_nodes import (
-    Pictures,
-    add_clip,
-    add_primitives,
-    material_object,
-    mesh_text,
-    node_object,
-    placed,
-    point_object,
-)
+from .gltf_nodes import Pictures, add_clip, add_primitives, material_object, mesh_text, node_objects
 
 
 @dataclass(frozen=True)
@@ -171,29 +162,9 @@ class _Writer:
             if (part.lod, part.group) == here and not scene.nodes[part.node].cockpit
         }
         mesh_of = self._add_meshes(model, sorted({part.mesh for part in shown.values()}))
-        places = (
-            placed(
-                np.stack([node.translation for node in scene.nodes]), np.stack([node.rotation for node in scene.nodes])
-            )
-            if scene.nodes
-            else []
-        )
         clip = (options.fps, scene.frame_count) if options.clips else None
-        out = _Template(scene, [], [], model.played)
-        for i, (node, place) in enumerate(zip(scene.nodes, places, strict=True)):
-            part = shown.get(i)
-            mesh = None if part is None else mesh_of[part.mesh]
-            flags = None if part is None else scene.meshes[part.mesh].common_flags
-            out.nodes.append(node_object(node, place, mesh, clip, flags))
-        for i, node in enumerate(scene.nodes):
-            if node.parent < 0:
-                out.roots.append(i)
-            else:
-                out.nodes[node.parent].setdefault("children", []).append(i)
-        for point in scene.points:
-            out.nodes[point.node].setdefault("children", []).append(len(out.nodes))
-            out.nodes.append(point_object(point))
-        return out
+        roots = [i for i, node in enumerate(scene.nodes) if node.parent < 0]
+        return _Template(scene, node_objects(scene, shown, mesh_of, clip), roots, model.played)
 
     def _add_meshes(self, model: AssembledModel, wanted: Sequence[int]) -> dict[int, int]:
         """Add meshes of a scene with their materials; returns their numbers in the document."""
@@ -281,20 +252,7 @@ def used_windows(streams: Streams, primitives: Sequence[Primitive]) -> tuple[Str
     indices = _Packed((p.index_start, p.index_count) for p in primitives)
     if vertices.size >= len(streams.positions) or indices.size > len(streams.indices):
         return streams, list(primitives)
-    rows = vertices.rows()
-
-    def taken(array: np.ndarray | None) -> np.ndarray | None:
-        return None if array is None else array[rows]
-
-    packed = Streams(
-        streams.positions[rows],
-        streams.indices[indices.rows()],
-        taken(streams.normals),
-        taken(streams.uv0),
-        taken(streams.uv1),
-        taken(streams.colours),
-    )
-    return packed, [
+    return streams.taken(vertices.rows(), streams.indices[indices.rows()]), [
         p._replace(
             vertex_start=vertices.starts[p.vertex_start, p.vertex_count],
             index_start=indices.starts[p.index_start, p.index_count],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
 from urllib.parse import quote
@@ -27,7 +27,7 @@ from ..converter.numeric.quantize import to_linear
 from ..converter.scene.appearance import Appearance, MaterialAppearance, Picture
 from ..converter.scene.decode import length_of, rotation_of
 from ..converter.scene.extras import MaterialExtras, MeshExtras, NodeExtras, to_extras
-from ..converter.scene.scene import Channel, Material, Mesh, Node, Primitive, Streams, Track
+from ..converter.scene.scene import Channel, Material, Mesh, Node, Part, Primitive, Scene, Streams, Track
 from .gltf_file import Builder, Text, json_rows, numbers_text, png_bytes, quoted, row_colour
 
 #: Light goes through the lightmap by its own UV set.
@@ -221,14 +221,36 @@ def _window_bounds(positions: F32, start: I64, count: I64) -> list[F32]:
     return [f.reduceat(padded, ends)[0::2] for f in (np.minimum, np.maximum)]
 
 
-def node_object(node: Node, place: Json, mesh: int | None, clip: tuple[float, int] | None, flags: int | None) -> Json:
-    """Return a node of a model.
+def node_objects(
+    scene: Scene, shown: Mapping[int, Part], mesh_of: Mapping[int, int], clip: tuple[float, int] | None
+) -> list[Json]:
+    """Return the nodes of a model, then its control points; children are numbered from the first node.
 
     Args:
-        place: its translation and rotation, of :func:`placed`.
+        shown: the part of each node that has one.
+        mesh_of: mesh of the scene -> of the document.
         clip: frames per second and length of the clip in frames; ``None``: there is none.
-        flags: what all triangles of its mesh have.
     """
+    if not scene.nodes:
+        return []
+    places = placed(np.stack([one.translation for one in scene.nodes]), np.stack([one.rotation for one in scene.nodes]))
+    out = []
+    for i, (node, place) in enumerate(zip(scene.nodes, places, strict=True)):
+        part = shown.get(i)
+        mesh = None if part is None else mesh_of[part.mesh]
+        flags = None if part is None else scene.meshes[part.mesh].common_flags
+        out.append(_node_object(node, place, mesh, clip, flags))
+    for i, node in enumerate(scene.nodes):
+        if node.parent >= 0:
+            out[node.parent].setdefault("children", []).append(i)
+    for point in scene.points:
+        out[point.node].setdefault("children", []).append(len(out))
+        out.append(_point_object(point))
+    return out
+
+
+def _node_object(node: Node, place: Json, mesh: int | None, clip: tuple[float, int] | None, flags: int | None) -> Json:
+    """A node of a model; ``place``: of :func:`placed`, ``flags``: what all triangles of its mesh have."""
     out: Json = {"name": node.name}
     if mesh is not None:
         out["mesh"] = mesh
@@ -247,7 +269,7 @@ def node_object(node: Node, place: Json, mesh: int | None, clip: tuple[float, in
     return {**out, "extras": to_extras(values)} if values else out
 
 
-def point_object(point: ControlPoint) -> Json:
+def _point_object(point: ControlPoint) -> Json:
     """Return a control point as a node without a mesh."""
     moved = game_to_gltf(np.array(point.position, np.float32)).tolist()
     out: Json = {"name": point.name}

@@ -5,6 +5,7 @@ Skins of glTF as rigid parts: each triangle follows its dominant joint (glTF 2.0
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -442,13 +443,10 @@ def _bind(
             end += len(rows)
             index_end += chosen.size
     order = np.concatenate(copies)
-    out.streams = Streams(
-        np.concatenate(positions),
-        np.concatenate(indices),
-        None if streams.normals is None else np.concatenate([n for n in normals if n is not None]),
-        None if streams.uv0 is None else streams.uv0[order],
-        None if streams.uv1 is None else streams.uv1[order],
-        None if streams.colours is None else streams.colours[order],
+    out.streams = replace(
+        streams.taken(order, np.concatenate(indices)),
+        positions=np.concatenate(positions),
+        normals=None if streams.normals is None else np.concatenate([n for n in normals if n is not None]),
     )
     owners = [(index_of[joints[j]], primitives) for j, primitives in per_joint.items()]
     _give_to_joints(file, out, item, owners)

@@ -294,7 +294,7 @@ def generate_lods(
                 if not len(corners):
                     continue
                 used, indices = np.unique(corners, return_inverse=True)
-                pieces.append(_piece(scene.streams, used, indices.reshape(-1)))
+                pieces.append(scene.streams.taken(used, indices.reshape(-1).astype(np.uint32)))
                 size, count = len(used), corners.size
                 primitives.append(
                     primitive._replace(
@@ -413,18 +413,6 @@ def _vertices(streams: Streams, vertices: I64, wedge: I64, found: Simplifier, be
     _, first = np.unique(row[best], return_index=True)
     out[face, corner] = option[best[first]]
     return out
-
-
-def _piece(streams: Streams, rows: I64, indices: I64) -> Streams:
-    """Some vertices of the streams, and triangles of them."""
-    return Streams(
-        streams.positions[rows],
-        indices.astype(np.uint32),
-        normals=None if streams.normals is None else streams.normals[rows],
-        uv0=None if streams.uv0 is None else streams.uv0[rows],
-        uv1=None if streams.uv1 is None else streams.uv1[rows],
-        colours=None if streams.colours is None else streams.colours[rows],
-    )
 
 
 def _joined(pieces: list[Streams]) -> Streams:

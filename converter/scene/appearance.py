@@ -276,12 +276,4 @@ def with_coordinates(
             primitives.append(primitive)
         out.append(replace(mesh, primitives=primitives))
     order = np.concatenate(rows)
-    moved = Streams(
-        streams.positions[order],
-        streams.indices,
-        None if streams.normals is None else streams.normals[order],
-        np.concatenate(uvs),
-        None if streams.uv1 is None else streams.uv1[order],
-        None if streams.colours is None else streams.colours[order],
-    )
-    return moved, out
+    return replace(streams.taken(order, streams.indices), uv0=np.concatenate(uvs)), out

@@ -266,6 +266,11 @@ class Streams:
     areal: F32 | None = None
     logic: F32 | None = None
 
+    def taken(self, rows: I64, indices: U16 | U32) -> Streams:
+        """Return some of the vertices, (n,) rows, and other indices; without what only maps have."""
+        streams = (self.normals, self.uv0, self.uv1, self.colours)
+        return Streams(self.positions[rows], indices, *(None if one is None else one[rows] for one in streams))
+
 
 #: The largest coordinate of a vertex: a box of such a size still has a volume in binary32.
 MAX_COORDINATE = 1e12
