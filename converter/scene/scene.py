@@ -268,8 +268,14 @@ class Streams:
 
     def taken(self, rows: I64, indices: U16 | U32) -> Streams:
         """Return some of the vertices, (n,) rows, and other indices; without what only maps have."""
-        streams = (self.normals, self.uv0, self.uv1, self.colours)
-        return Streams(self.positions[rows], indices, *(None if one is None else one[rows] for one in streams))
+        return Streams(
+            self.positions[rows],
+            indices,
+            None if self.normals is None else self.normals[rows],
+            None if self.uv0 is None else self.uv0[rows],
+            None if self.uv1 is None else self.uv1[rows],
+            None if self.colours is None else self.colours[rows],
+        )
 
 
 #: The largest coordinate of a vertex: a box of such a size still has a volume in binary32.
