@@ -300,9 +300,6 @@ def require_no_link(path: str | Path) -> None:
     """Stop where a file that lies in an output directory under a fixed name is a link.
 
     Output directories come from anybody; what a link names, there or not, is not part of them.
-
-    Raises:
-        ConversionError: it is a link.
     """
     if os.path.islink(path):
         raise ConversionError(

@@ -40,11 +40,7 @@ _SEVERITIES = ("error", "warning", "note")
 
 
 def _known_code(code: str) -> str:
-    """The code as it is listed.
-
-    Raises:
-        click.UsageError: there is none of this name.
-    """
+    """The code as it is listed."""
     if code in all_rules():
         return code
     found = similar_codes(code)
@@ -104,11 +100,7 @@ def check(given: ToInspect) -> None:
 
 
 def _require_something(run: CheckRun, sources: Sequence[Path]) -> None:
-    """Stop where nothing was checked: that is not a result.
-
-    Raises:
-        ConversionError: no file is of a kind known here.
-    """
+    """Stop where nothing was checked: that is not a result."""
     from ..errors import ConversionError
 
     if run.checked or run.failures or run.interrupted:
@@ -303,11 +295,7 @@ def roundtrip(given: ToInspect) -> None:
 
 
 def _called(items: list[Item], entry: str, sources: Sequence[Path]) -> list[Item]:
-    """The items that an entry's name or number stands for.
-
-    Raises:
-        ConversionError: none.
-    """
+    """The items that an entry's name or number stands for."""
     wanted = entry.casefold()
     chosen = [i for i in items if i.name.casefold() == wanted or str(i.index) == entry]
     if not chosen:

@@ -120,11 +120,7 @@ def output_path(output: str | None, default_name: str, suffixes: tuple[str, ...]
 
 
 def refuse_device(output: str) -> None:
-    """Stop where Windows takes a part of a path for a device: ``con.glb``, ``out/aux/``.
-
-    Raises:
-        click.UsageError: naming the part.
-    """
+    """Stop where Windows takes a part of a path for a device: ``con.glb``, ``out/aux/``."""
     from ..formats.names import is_device
 
     for part in PureWindowsPath(output).parts if sys.platform == "win32" else ():
@@ -144,9 +140,6 @@ def refuse_other_direction(sources: Sequence[Path], *, to_gltf: bool) -> None:
 
     Args:
         sources: what the user named; reading what is not a file reports what is wrong with it.
-
-    Raises:
-        ConversionError: naming the command to use.
     """
     for source in sources:
         if not source.is_file():

@@ -214,11 +214,7 @@ def given_options(context: click.Context) -> dict[str, str]:
 
 
 def refuse_batch_options(context: click.Context, *, only: tuple[str, ...]) -> None:
-    """Stop where an option for whole directories meets a single model.
-
-    Raises:
-        click.UsageError: one was given.
-    """
+    """Stop where an option for whole directories meets a single model."""
     for name, written in given_options(context).items():
         if name in only:
             problem = f"{written} is for directories, archives and several inputs"

@@ -219,9 +219,6 @@ def require_no_overlap(old: ArealMap, new: ArealMap, before: Mapping[int, int]) 
 
     Args:
         before: each edited areal, and which of the old map it was, -1: new.
-
-    Raises:
-        ConversionError: two areals overlap.
     """
     number = {after: was for after, was in before.items() if was >= 0}
     low, high = _boxes(new)

@@ -104,11 +104,7 @@ class _Settlement:
         self.out.names[row] = name
 
     def _add(self, row: int, name: str, last: int) -> None:
-        """Add a row after the last one.
-
-        Raises:
-            ConversionError: it is beyond the last that the format can name.
-        """
+        """Add a row after the last one."""
         if row > last:
             raise ConversionError(
                 f"material {printable(name)!r} needs a row that no {self.USER} can name",
@@ -255,11 +251,7 @@ class _ModelRows(_Settlement):
             self.row[i] = row
 
     def _add_row(self, i: int) -> None:
-        """Give a material a row of its name, after the last one where there is none.
-
-        Raises:
-            ConversionError: no batch could name it.
-        """
+        """Give a material a row of its name, after the last one where there is none."""
         name, origin = self.names[i], self.origin.get(i)
         old = None if origin is None else self.stored.materials[origin]
         row = self.known.get(name)
@@ -468,11 +460,7 @@ class _TerrainRows(_Settlement):
                 self.out.seconds.append(made)
 
     def _row(self, name: str, one: _Renamed, k: int) -> int:
-        """The row of a name, after the last one where there is none.
-
-        Raises:
-            ConversionError: no face could name it.
-        """
+        """The row of a name, after the last one where there is none."""
         row = one.origin(k)
         if row is not None and self.out.names.get(row, self._name_of(row)) == name:
             return row

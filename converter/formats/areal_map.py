@@ -204,11 +204,7 @@ def game_xy(points: F32) -> F64:
 
 
 def require_areal(areals: ArealMap, index: int) -> None:
-    """Refuse an index that no areal has.
-
-    Raises:
-        ConversionError: there is no such areal.
-    """
+    """Refuse an index that no areal has."""
     if not 0 <= index < len(areals.records):
         raise ConversionError(
             "there is no such areal",

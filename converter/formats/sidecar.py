@@ -215,11 +215,7 @@ def read_sidecar(data: memoryview | bytes, label: str, *, whole: bool = True) ->
 
 
 def _require_types(description: Description) -> None:
-    """Check that a description's fields have their declared types.
-
-    Raises:
-        Malformed: one has not.
-    """
+    """Check that a description's fields have their declared types."""
     for name, kind in Description.__annotations__.items():
         value = getattr(description, name)
         if kind == "dict[str, bytes]":

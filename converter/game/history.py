@@ -39,11 +39,7 @@ class History:
     """
 
     def __init__(self, records: list[dict[str, Any]]) -> None:
-        """Replay transactions.
-
-        Raises:
-            ConversionError: one of them is damaged.
-        """
+        """Replay transactions."""
         self.records = records
         self.files: dict[str, State] = {}
         self.undone: set[int] = set()

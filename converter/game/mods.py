@@ -295,11 +295,7 @@ def _in_game(edits: GameEdits, change: Change) -> str:
 
 
 def _require_edition(edits: GameEdits, mod: Mod, change: Change, file: str) -> None:
-    """Stop where an entry that nobody changed is not the one that a mod was made for.
-
-    Raises:
-        Conflict: it is another one, or missing.
-    """
+    """Stop where an entry that nobody changed is not the one that a mod was made for."""
     opened = edits.open(file)
     if any(layer.slot == change.slot for layer in opened.wanted):
         return  # merged row by row, or a conflict that says more
@@ -337,11 +333,7 @@ def _digests_in(data: bytes | None, file: str, change: Change) -> set[str]:
 
 
 def _require_valid(edits: GameEdits, mod: Mod, change: Change) -> None:
-    """Stop where a merge has a finding that neither side has alone.
-
-    Raises:
-        Conflict: naming the finding.
-    """
+    """Stop where a merge has a finding that neither side has alone."""
     file = _in_game(edits, change)
     opened = edits.open(file)
     if not any(layer.slot == change.slot for layer in opened.layers):

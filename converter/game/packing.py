@@ -135,11 +135,7 @@ def unpack(data: memoryview | bytes) -> Packed:
 
 
 def require_size(size: int, stored: int) -> None:
-    """Refuse to make more of some stored bytes than differences may.
-
-    Raises:
-        ConversionError: it is too much.
-    """
+    """Refuse to make more of some stored bytes than differences may."""
     if size > most_bytes(stored):
         raise _too_large(size, most_bytes(stored))
 

@@ -150,21 +150,13 @@ def carry_out(
 
 
 def require_unchanged(path: Path, digest: str) -> None:
-    """Stop where somebody changes a file while a run is at work: theirs is not replaced.
-
-    Raises:
-        ConversionError: it is so.
-    """
+    """Stop where somebody changes a file while a run is at work: theirs is not replaced."""
     if digest_of_file(file_bytes(path)) != digest:
         raise ConversionError("changed while this run was at work", file=str(path), hint="run it again")
 
 
 def _require_free(target: Path) -> None:
-    """Stop where a file cannot be replaced because a program has it open (Windows).
-
-    Raises:
-        ConversionError: it is so.
-    """
+    """Stop where a file cannot be replaced because a program has it open (Windows)."""
     if (error := held_open(target)) is not None:
         raise ConversionError(
             f"cannot be replaced ({reason_of(error)})",

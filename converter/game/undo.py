@@ -194,11 +194,7 @@ def _require_last(
     removed: Sequence[Layer],
     in_force: Sequence[Layer],
 ) -> None:
-    """Stop where a later transaction changed what one of them changed.
-
-    Raises:
-        ConversionError: it did.
-    """
+    """Stop where a later transaction changed what one of them changed."""
     slots = {layer.slot for layer in (*added, *removed)}
     later = {(layer.number, layer.slot) for layer in without(in_force, added) if layer.slot in slots}
     gone = {*without(added, in_force)}
@@ -217,11 +213,7 @@ def _require_last(
 
 
 def _require_exact(history: History, number: int, file: str, slots: set[Slot], layers: Iterable[Layer]) -> None:
-    """Stop where what a transaction changed would not be as it was before.
-
-    Raises:
-        ConversionError: it is so.
-    """
+    """Stop where what a transaction changed would not be as it was before."""
     was, becomes = by_slot(history.before(number, file)), by_slot(layers)
     if other := next((slot for slot in sorted(slots) if was.get(slot) != becomes.get(slot)), None):
         raise _not_there(number, file, other.text)

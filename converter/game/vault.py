@@ -201,11 +201,7 @@ class Vault:
             raise cannot_read(path, error) from error
 
     def _require_real(self) -> None:
-        """Stop where the vault, or a folder in it, is a link.
-
-        Raises:
-            ConversionError: it is one.
-        """
+        """Stop where the vault, or a folder in it, is a link."""
         for path in (self.path, self.path / "originals", self.path / "changes"):
             if is_taken(path) and not _is_directory(path):
                 raise ConversionError(

@@ -152,11 +152,7 @@ class _Crew(Generic[T, R]):
 
 
 def _require_descriptors(jobs: int) -> None:
-    """Stop before the processes run out of file descriptors, which they would say at length.
-
-    Raises:
-        ConversionError: the limit is too low for so many processes.
-    """
+    """Stop before the processes run out of file descriptors, which they would say at length."""
     import resource
 
     limit, wanted = resource.getrlimit(resource.RLIMIT_NOFILE)[0], 32 + 8 * jobs

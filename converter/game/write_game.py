@@ -41,11 +41,7 @@ class Places:
     new: Path | None
 
     def check(self) -> None:
-        """Stop where two of them overlap, or are not there.
-
-        Raises:
-            ConversionError: they are not three separate directories.
-        """
+        """Stop where two of them overlap, or are not there."""
         if not self.game.is_dir():
             raise ConversionError("is not a directory", file=str(self.game), hint="name the game's folder")
         if self.new is None:
@@ -197,11 +193,7 @@ class GameWriter:
         self._report(path, outcomes, [path])
 
     def _put_edit(self, archive: ArchiveEdits, outcome: Outcome) -> list[bytes]:
-        """Put one edit into an archive; return the names of its entries.
-
-        Raises:
-            ConversionError: it does not fit.
-        """
+        """Put one edit into an archive; return the names of its entries."""
         edited: Edited = outcome.result
         names = []
         if edited.name is not None:

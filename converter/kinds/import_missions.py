@@ -177,11 +177,7 @@ def _add_placed(
 
 
 def require_extras(imported: ImportedScene) -> None:
-    """Refuse a file that does not say what its nodes are.
-
-    Raises:
-        ConversionError: none of them has custom properties.
-    """
+    """Refuse a file that does not say what its nodes are."""
     if not any("kind" in node.extras for node in imported.nodes):
         raise ConversionError(
             "does not say what its objects are: it lost its custom properties",

@@ -287,11 +287,7 @@ def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> I
 def _add_lods(
     identified: Identified, stored: Scene | None, options: ImportOptions, dialect: Dialect
 ) -> list[GeneratedLevel]:
-    """Add the levels of ``--generate-lods``, and return what is stated of them.
-
-    Raises:
-        ConversionError: more than the dialect has.
-    """
+    """Add the levels of ``--generate-lods``, and return what is stated of them."""
     if not options.lod_ratios:
         return []
     if dialect is Dialect.SPEC and len(options.lod_ratios) >= LOD_COUNT:
@@ -324,9 +320,6 @@ def require_sound(model: MshModel, before: MshModel | None = None) -> None:
     Args:
         model: read again from the bytes.
         before: the stored model; what was not strict there need not be strict here.
-
-    Raises:
-        ConversionError: it is broken.
     """
     require_valid(model)
     known = set() if before is None else {finding.code for finding in _about_links(before)}

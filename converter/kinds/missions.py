@@ -15,7 +15,7 @@ from ..files import read_file
 from ..findings import Finding, without_errors
 from ..formats.kinds import Kind
 from ..formats.mission import BUILDING, OBJECT_KINDS, UNIT, Mission, PlacedObject, read_mission
-from ..formats.names import escape, readable, stem
+from ..formats.names import readable, stem
 from ..formats.nres import read_nres
 from ..formats.unit import UNIT_ENDING, UNITS, Unit, read_unit
 from ..numeric.arrays import F64
@@ -48,11 +48,6 @@ class LoadedUnit(LoadedAssembly):
     def summary(self) -> str:
         """What it is, in a few figures."""
         return f"unit, {plural(len(self.unit), 'component')}, {self.figures}"
-
-    @property
-    def file_stem(self) -> str:
-        """What its glTF is called, without an ending."""
-        return escape(self.assembly.name)
 
     @classmethod
     def load(cls, source: Source, options: ExportOptions) -> LoadedUnit:
@@ -156,11 +151,6 @@ class LoadedMission(LoadedAssembly):
     def summary(self) -> str:
         """What it is, in a few figures."""
         return f"mission, {plural(len(self.mission.objects), 'object')}, {self.figures}"
-
-    @property
-    def file_stem(self) -> str:
-        """What its glTF is called, without an ending."""
-        return escape(self.assembly.name)
 
     @classmethod
     def load(cls, source: Source, options: ExportOptions) -> LoadedMission:

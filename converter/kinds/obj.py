@@ -378,9 +378,6 @@ def _require_known_names(given: ImportedScene, number_of: dict[int, int], expect
     Args:
         number_of: object -> node.
         expected: names of the nodes that the OBJ showed.
-
-    Raises:
-        ConversionError: no object has the name of a node.
     """
     unknown = [item.name for i, item in enumerate(given.nodes) if i not in number_of]
     if not unknown or not expected:

@@ -18,7 +18,7 @@ from ..findings import Finding
 from ..formats.control_points import POINTS_ENDING
 from ..formats.kinds import Kind, content_kind, models_in
 from ..formats.mission import VEGETATION, kind_of_unit
-from ..formats.names import readable, stem
+from ..formats.names import escape, readable, stem
 from ..formats.nres import is_nres
 from ..formats.registry import Member
 from ..formats.sidecar import Description, Sidecar, sha256
@@ -54,6 +54,11 @@ class LoadedAssembly(LoadedScene):
     def stored(self) -> bytes:
         """The bytes of the file, which the sidecar keeps."""
         return self.data
+
+    @property
+    def file_stem(self) -> str:
+        """What its glTF is called, without an ending."""
+        return escape(self.assembly.name)
 
     def why_no_ranges(self, options: ExportOptions) -> str:
         """Say why ``--clips states`` makes no clip of a range; empty where it does, or nobody asked for it."""

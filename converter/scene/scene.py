@@ -287,9 +287,6 @@ def require_in_range(what: str, positions: NDArray[np.floating], label: str | No
 
     Args:
         positions: (..., 3).
-
-    Raises:
-        ConversionError: there are such.
     """
     if not np.abs(positions).max(initial=0) <= MAX_COORDINATE:  # also where one is NaN
         far = ~(np.abs(positions) <= MAX_COORDINATE)
