@@ -45,7 +45,7 @@ def as_typed_there(command: str, paths: Sequence[str]) -> list[str]:
 
     Returns:
         The same with outputs beside the first path: files, or a folder of its name with ``_gltf`` after it for a
-        game's folder, an archive or several files. Such a folder goes back into the game's folder beside it.
+        game's folder, an archive or several files. Such a folder goes back into the game or the archive beside it.
     """
     first = Path(paths[0])
     if command == "msh2gltf":
@@ -54,9 +54,12 @@ def as_typed_there(command: str, paths: Sequence[str]) -> list[str]:
         return [*paths, "-o", str(first.parent / f"{name}{_FOLDER}") if many else f"{first.parent}{os.sep}"]
     if command == "gltf2msh" and first.is_file():
         return [*paths, "-o", f"{first.parent}{os.sep}"]
-    game = Path(paths[0].removesuffix(_FOLDER))
-    if command == "gltf2msh" and game != first and game.is_dir():
-        return [*paths, "--game", str(game), "--in-place"]
+    made_of = Path(paths[0].removesuffix(_FOLDER))
+    if command == "gltf2msh" and made_of != first:
+        archives = {f"{made_of.name}{ending}".lower() for ending in _ARCHIVES}
+        beside = archives & {one.name.lower() for one in first.parent.iterdir()}
+        game = made_of if made_of.is_dir() else first.parent
+        return [*paths, "--game", str(game), "--in-place"] if made_of.is_dir() or beside else [*paths]
     if command == "msh-mod":
         return ["show" if first.suffix.lower() == ".zip" else "status", *paths]
     return [*paths]

@@ -87,7 +87,7 @@ def test_outputs_of_dropped_files_go_beside_them(tmp_path: Path) -> None:
     """tests/windows/test_dropped.py drops them; here is where each goes."""
     for name in ("a.msh", "b.rlb", "c.glb", "d.zip"):
         (tmp_path / name).touch()
-    for name in ("GAME", "Parkan 1.0", "Parkan 1.0_gltf"):
+    for name in ("GAME", "Parkan 1.0", "Parkan 1.0_gltf", "b_gltf", "x_gltf"):
         (tmp_path / name).mkdir()
     here = f"{tmp_path}{os.sep}"
     for command, names, added in (
@@ -99,6 +99,8 @@ def test_outputs_of_dropped_files_go_beside_them(tmp_path: Path) -> None:
         ("msh2gltf", ["Parkan 1.0"], ["-o", f"{here}Parkan 1.0_gltf"]),
         ("gltf2msh", ["GAME"], []),
         ("gltf2msh", ["Parkan 1.0_gltf"], ["--game", f"{here}Parkan 1.0", "--in-place"]),
+        ("gltf2msh", ["b_gltf"], ["--game", f"{tmp_path}", "--in-place"]),
+        ("gltf2msh", ["x_gltf"], []),
         ("msh-inspect", ["a.msh"], []),
     ):
         paths = [f"{here}{name}" for name in names]
