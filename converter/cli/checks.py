@@ -20,6 +20,7 @@ from ..game.export_run import found_in
 from ..game.outcome import FAILED, progress_bar
 from ..game.walk import Item
 from ..game.workers import Engine, cores
+from ..language import in_language
 from .common import EXIT_INTERRUPTED, console, print_json, say
 from .given import ToInspect
 
@@ -197,10 +198,8 @@ def _show(run: CheckRun, given: ToInspect) -> None:
         if lines:
             out.print(f"[bold]{escape(one.id)}[/]  {one.kind}", soft_wrap=True)
         for finding in sorted(lines, key=lambda f: _SEVERITIES.index(f.severity)):
-            out.print(
-                f"  [{colours[finding.severity]}]{finding.severity:8}[/] {finding.code}: {escape(str(finding))}",
-                soft_wrap=True,
-            )
+            severity = f"[{colours[finding.severity]}]{in_language(finding.severity):8}[/]"
+            out.print(f"  {severity} {finding.code}: {escape(str(finding))}", soft_wrap=True)
     files, places = _totals(run.checked)
     if files:
         out.print(_table(_rules(run.checked), files, places))

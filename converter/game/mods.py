@@ -30,7 +30,7 @@ from ..formats.texture import TEXM_MAGIC, read_texm
 from ..kinds.check import finding_of, findings_in
 from ..kinds.check_assembly import check_mission_file, check_unit_file
 from ..storage import not_there
-from .differences import conflict, digests, overlap, touched
+from .differences import WHOLE, conflict, digests, overlap, touched
 from .edits import GameEdits
 from .history import History
 from .layers import Attributes, Layer, Slot, by_slot, changes, compose, is_archive, slots_of
@@ -459,5 +459,6 @@ def describe(change: Change) -> list[str]:
     for one in touched(change.stored):
         rows = [str(row) for row in one.rows[:8]]
         more = f" and {len(one.rows) - 8} more" if len(one.rows) > 8 else ""
-        lines.append(f"{one.table}: {one.kind}" + (f" {', '.join(rows)}{more}" if rows else ""))
+        what = one.table if one.table == WHOLE else f"{one.table}: {one.kind}"
+        lines.append(what + (f" {', '.join(rows)}{more}" if rows else ""))
     return lines
