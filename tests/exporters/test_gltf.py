@@ -62,6 +62,8 @@ def test_hierarchy_and_names(sample: Sample, view: GltfView) -> None:
     if sample.truth["legacy"]:
         return
     nodes, parents = sample.truth["nodes"], view.parents()
+    rest = {"translation": [0, 0, 0], "rotation": [0, 0, 0, 1], "scale": [1, 1, 1]}
+    assert not [node for node in view["nodes"] for name, value in rest.items() if node.get(name) == value]
     met: set[str] = set()
     for i, node in enumerate(nodes):
         got = view["nodes"][i]

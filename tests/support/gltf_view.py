@@ -51,8 +51,6 @@ class GltfView:
                 self.buffer = base64.b64decode(uri.partition(",")[2])
             else:
                 self.buffer = (path.parent / uri).read_bytes()
-        rest = {"translation": [0, 0, 0], "rotation": [0, 0, 0, 1], "scale": [1, 1, 1]}
-        assert not [node for node in self["nodes"] for name, value in rest.items() if node.get(name) == value]
 
     def __getitem__(self, key: str) -> Any:
         return self.json.get(key, [])
