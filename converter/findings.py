@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -68,6 +69,31 @@ class Rule:
         if mode == "strict":
             return self.severity != "note"
         return self.severity == "error" and not (mode == "tolerant" and self.drops)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Declares the rules of one format.
+
+    Attributes:
+        format: what kind of file or entry they are about.
+        source: page and section that states them, where a rule names no other.
+    """
+
+    format: str
+    source: str
+
+    def __call__(
+        self, code: str, severity: Severity, text: str, place: str = "", *, drops: str = ""
+    ) -> Callable[..., Rule]:
+        """Return what makes the rule of its ``why`` and ``fix``; others as of :class:`Rule`.
+
+        Args:
+            text: what holds in a valid file, in one line.
+            place: another source, or another section of the same page (``#section``).
+        """
+        page = self.source.partition("#")[0] if place.startswith("#") else ""
+        return partial(Rule, self.format, code, severity, text, source=page + place or self.source, drops=drops)
 
 
 @dataclass(frozen=True)

@@ -97,8 +97,8 @@ def texts() -> Iterator[tuple[str, str]]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
                 left_out.add(id(node.value))  # a docstring
-            calls_rule = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-            if calls_rule and node.func.id in ("Rule", "_rule", "partial"):
+            called = getattr(node, "func", None)
+            if getattr(getattr(called, "func", called), "id", "") in ("Rule", "Rules", "_rule", "partial"):
                 left_out |= {id(one) for one in ast.walk(node)}
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in left_out:

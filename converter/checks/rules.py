@@ -8,6 +8,7 @@ from typing import Any, Generic, ParamSpec, cast
 
 import numpy as np
 
+from .. import findings
 from ..findings import At, Bad, Finding, Place, Rule, Severity, found
 from ..formats.areal_map import AREAL_DTYPE, AREALS, ArealMap
 from ..formats.nres import NRES_ENTRY_DTYPE, Archive
@@ -24,12 +25,7 @@ DIRECTORY = "NRes directory"
 
 @dataclass(frozen=True)
 class Rules:
-    """A decorator that declares rules of one format, above :class:`why`.
-
-    Attributes:
-        format: what kind of file or entry they are about.
-        source: page and section that states them, where a rule names no other.
-    """
+    """A decorator that declares rules of one format, above :class:`why`; as :class:`converter.findings.Rules`."""
 
     format: str
     source: str
@@ -37,21 +33,9 @@ class Rules:
     def __call__(
         self, code: str, severity: Severity, text: str, place: str = "", *, drops: str = ""
     ) -> Callable[[Explained[P]], Check[P]]:
-        """Return what makes a check of a function.
-
-        Args:
-            code, severity, drops: as of :class:`Rule`.
-            text: what holds in a valid file, in one line.
-            place: another source, or another section of the same page (``#section``).
-        """
-        page = self.source.partition("#")[0] if place.startswith("#") else ""
-
-        def check(given: Explained[P]) -> Check[P]:
-            source = page + place or self.source
-            rule = Rule(self.format, code, severity, text, source=source, why=given.why, fix=given.fix, drops=drops)
-            return Check(rule, given.function)
-
-        return check
+        """Return what makes a check of a function."""
+        made = findings.Rules(self.format, self.source)(code, severity, text, place, drops=drops)
+        return lambda given: Check(made(why=given.why, fix=given.fix), given.function)
 
 
 @dataclass(frozen=True)

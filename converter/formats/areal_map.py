@@ -11,7 +11,7 @@ to the next one (the last edge: back to vertex 0), so vertices, edges and links 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from struct import Struct
 from typing import Any, TypeVar
 
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ConversionError, plural
-from ..findings import Rule
+from ..findings import Rules
 from ..numeric.arrays import F32, F64, I64, U16, U32, Records, field_offset, ranges
 from .kinds import AREAL_MAP_TYPE
 from .nres import Archive, Entry, write_nres
@@ -56,7 +56,7 @@ assert AREAL_LINK_DTYPE.itemsize == 8
 AREAL_CELL_COUNT_BITS = 10
 AREAL_CELL_START_BITS = 22
 
-_rule = partial(Rule, "areal map", source="docs/reference/areal_map.md")
+_rule = Rules("areal map", "docs/reference/areal_map.md")
 
 #: What messages call the three parts of the entry.
 AREALS = "Type 12 (areals)"
@@ -77,26 +77,14 @@ assert field_offset(AREAL_DTYPE, "poly_count") == _COUNTS.size - 4
 _CORNER = AREAL_VERTEX_DTYPE.itemsize + AREAL_LINK_DTYPE.itemsize
 _EXTRA = _LINKS_OF_POLY * AREAL_LINK_DTYPE.itemsize
 
-AREAL_ENTRY = _rule(
-    "areal-entry",
-    "error",
-    "An areal map has an entry of type 12.",
-    why='The game stops with "Cannot find chunk in resource".',
-    fix="Take the file from a backup.",
+AREAL_ENTRY = _rule("areal-entry", "error", "An areal map has an entry of type 12.")(
+    why='The game stops with "Cannot find chunk in resource".', fix="Take the file from a backup."
 )
-AREAL_SIZE = _rule(
-    "areal-size",
-    "error",
-    "Areals and cells fit the entry.",
-    why="The game would read past the entry.",
-    fix="The entry was cut, or a count is wrong: take it from a backup.",
+AREAL_SIZE = _rule("areal-size", "error", "Areals and cells fit the entry.")(
+    why="The game would read past the entry.", fix="The entry was cut, or a count is wrong: take it from a backup."
 )
-AREAL_TAIL = _rule(
-    "areal-tail",
-    "error",
-    "Areals and cells fill the entry to its last byte.",
-    why='The game stops with "Incorrect ArealMap".',
-    fix="A count is wrong: take the entry from a backup.",
+AREAL_TAIL = _rule("areal-tail", "error", "Areals and cells fill the entry to its last byte.")(
+    why='The game stops with "Incorrect ArealMap".', fix="A count is wrong: take the entry from a backup."
 )
 
 

@@ -12,13 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from ..errors import ConversionError, printable
-from ..findings import Finding, Rule
+from ..findings import Finding, Rule, Rules
 from .names import decode_text
 
-_rule = partial(Rule, "BuildDat.lst", source="docs/reference/build_dat.md#grammar")
+_rule = Rules("BuildDat.lst", "docs/reference/build_dat.md#grammar")
 
 #: What findings and errors call the file.
 TABLE = "BuildDat.lst"
@@ -114,59 +113,25 @@ class BuildDat:
 
 
 BUILD_CATEGORY = _rule(
-    "build-category",
-    "error",
-    "A category is one of the twelve.",
-    source="docs/reference/build_dat.md",
-    why='The game stops with "BuildDat.lst is corrupted".',
-    fix="Correct the name; case matters.",
-    drops="the section",
-)
+    "build-category", "error", "A category is one of the twelve.", "docs/reference/build_dat.md", drops="the section"
+)(why='The game stops with "BuildDat.lst is corrupted".', fix="Correct the name; case matters.")
 BUILD_COUNT = _rule(
-    "build-count",
-    "error",
-    "A category's count is the number of paths that follow.",
-    why='The game stops with "BuildDat.lst is corrupted".',
-    fix="Correct the count.",
-    drops="the section",
+    "build-count", "error", "A category's count is the number of paths that follow.", drops="the section"
+)(why='The game stops with "BuildDat.lst is corrupted".', fix="Correct the count.")
+BUILD_PATH = _rule("build-path", "error", "Paths are in double quotes.", drops="the line")(
+    why='The game stops with "BuildDat.lst is corrupted".', fix="Put the path in double quotes."
 )
-BUILD_PATH = _rule(
-    "build-path",
-    "error",
-    "Paths are in double quotes.",
-    why='The game stops with "BuildDat.lst is corrupted".',
-    fix="Put the path in double quotes.",
-    drops="the line",
+BUILD_EMPTY = _rule("build-empty", "warning", "A path is not empty.")(
+    why="There is no such unit.", fix="Name a unit, or remove the line and lower the count."
 )
-BUILD_EMPTY = _rule(
-    "build-empty",
-    "warning",
-    "A path is not empty.",
-    why="There is no such unit.",
-    fix="Name a unit, or remove the line and lower the count.",
+BUILD_STRAY = _rule("build-stray", "error", "Every path is covered by a count.", drops="the line")(
+    why='The game stops with "BuildDat.lst is corrupted".', fix="Raise the count, or remove the path."
 )
-BUILD_STRAY = _rule(
-    "build-stray",
-    "error",
-    "Every path is covered by a count.",
-    why='The game stops with "BuildDat.lst is corrupted".',
-    fix="Raise the count, or remove the path.",
-    drops="the line",
+BUILD_LINE = _rule("build-line", "error", "A line is empty, a comment, a header or a path.", drops="the line")(
+    why='The game stops with "BuildDat.lst is corrupted".', fix="Start it with // or remove it."
 )
-BUILD_LINE = _rule(
-    "build-line",
-    "error",
-    "A line is empty, a comment, a header or a path.",
-    why='The game stops with "BuildDat.lst is corrupted".',
-    fix="Start it with // or remove it.",
-    drops="the line",
-)
-BUILD_TWICE = _rule(
-    "build-twice",
-    "warning",
-    "A category has one header.",
-    why="Which one counts is not known; the first is used.",
-    fix="Join the two.",
+BUILD_TWICE = _rule("build-twice", "warning", "A category has one header.")(
+    why="Which one counts is not known; the first is used.", fix="Join the two."
 )
 
 

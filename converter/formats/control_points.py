@@ -10,13 +10,12 @@ position is in its frame.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import ConversionError, plural, printable
-from ..findings import Finding, Rule
+from ..findings import Finding, Rules
 from ..numeric.arrays import Records
 from .names import field_text
 from .tables import NAME_DTYPE
@@ -32,7 +31,7 @@ POINT_DTYPE = np.dtype(
 )
 assert POINT_DTYPE.itemsize == 36
 
-_rule = partial(Rule, "control points", source="docs/reference/control_points.md")
+_rule = Rules("control points", "docs/reference/control_points.md")
 
 #: Type of a directory entry of control points.
 POINTS_TYPE = int.from_bytes(b"CTPT", "little")
@@ -83,19 +82,11 @@ class ControlPoints:
         return field_text(self.names["name"][row])
 
 
-POINTS_SIZE = _rule(
-    "points-size",
-    "warning",
-    "A .cpt is its count, a record of 36 bytes and a name of 32 for each.",
-    why="The points cannot be shown.",
-    fix="Take the file from the game again.",
+POINTS_SIZE = _rule("points-size", "warning", "A .cpt is its count, a record of 36 bytes and a name of 32 for each.")(
+    why="The points cannot be shown.", fix="Take the file from the game again."
 )
-POINT_PLACE = _rule(
-    "point-place",
-    "warning",
-    "A point is on a node of the model, at finite numbers of at most 1e6.",
-    why="The point cannot be shown.",
-    fix="Name a node that the model has, in the .cpt.",
+POINT_PLACE = _rule("point-place", "warning", "A point is on a node of the model, at finite numbers of at most 1e6.")(
+    why="The point cannot be shown.", fix="Name a node that the model has, in the .cpt."
 )
 
 

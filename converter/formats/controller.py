@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
-from ..findings import Rule
+from ..findings import Rules
 from ..numeric.arrays import F32, I64, Bools, Records
 from .names import Cursor, field_text
 
@@ -123,7 +122,7 @@ assert ACTION_DTYPE.itemsize == 100
 EVENTS_DTYPE = np.dtype(("<i4", (21,)))  # group of actions by event, -1 none
 assert EVENTS_DTYPE.itemsize == 84
 
-_rule = partial(Rule, "controller", source="docs/reference/controller.md")
+_rule = Rules("controller", "docs/reference/controller.md")
 
 #: Type of a directory entry of a controller.
 CONTROLLER_TYPE = int.from_bytes(b"CTLD", "little")
@@ -147,12 +146,8 @@ MAX_CLASS, MAX_ACTION = 30, 27
 POINT_ARGUMENTS: Mapping[int, tuple[int, ...]] = {3: (0,), 4: (0, 1, 2), 14: (1,)}
 NODE_ARGUMENTS: Mapping[int, tuple[int, ...]] = {7: (0,), 27: (0,)}
 
-CONTROLLER_SIZE = _rule(
-    "controller-size",
-    "warning",
-    "A controller is used up exactly by its counts.",
-    why="The game reads past the file.",
-    fix="Take the file from the game again.",
+CONTROLLER_SIZE = _rule("controller-size", "warning", "A controller is used up exactly by its counts.")(
+    why="The game reads past the file.", fix="Take the file from the game again."
 )
 
 

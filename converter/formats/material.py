@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from ..errors import ConversionError, plural, printable
-from ..findings import Rule
+from ..findings import Rules
 from ..numeric.arrays import Records, field_offset
 from .names import field_text
 from .nres import Archive, Entry
@@ -63,7 +63,7 @@ MATERIAL_KEY_DTYPE = np.dtype(
 )
 assert MATERIAL_KEY_DTYPE.itemsize == 6
 
-_rule = partial(Rule, "MAT0", source="docs/reference/material.md")
+_rule = Rules("MAT0", "docs/reference/material.md")
 
 #: Type of a material's directory entry: ``MAT0``.
 MATERIAL_TYPE = int.from_bytes(b"MAT0", "little")
@@ -72,42 +72,20 @@ MATERIAL_VERSION = 6
 #: The material that stands for an unknown name.
 DEFAULT_MATERIAL = "DEFAULT"
 
-MATERIAL_VERSION_RULE = _rule(
-    "material-version",
-    "error",
-    "A material's version (attr2) is 6.",
-    why="Other versions have other headers.",
-    fix="Take the entry from the game again.",
+MATERIAL_VERSION_RULE = _rule("material-version", "error", "A material's version (attr2) is 6.")(
+    why="Other versions have other headers.", fix="Take the entry from the game again."
 )
-MATERIAL_HEADER = _rule(
-    "material-header",
-    "error",
-    "A material has a header of 14 bytes.",
-    source="docs/reference/material.md#header",
-    why="The counts are not there.",
-    fix="The entry was cut: take it from a backup.",
+MATERIAL_HEADER = _rule("material-header", "error", "A material has a header of 14 bytes.", "#header")(
+    why="The counts are not there.", fix="The entry was cut: take it from a backup."
 )
 MATERIAL_PHASES = _rule(
-    "material-phases",
-    "error",
-    "A material has a phase, and all of them fit the entry.",
-    source="docs/reference/material.md#header",
-    why="The game would read past the entry.",
-    fix="Correct the count.",
+    "material-phases", "error", "A material has a phase, and all of them fit the entry.", "#header"
+)(why="The game would read past the entry.", fix="Correct the count.")
+MATERIAL_TRACKS = _rule("material-tracks", "error", "Tracks fit the entry.")(
+    why="The game would read past the entry.", fix="Correct the count."
 )
-MATERIAL_TRACKS = _rule(
-    "material-tracks",
-    "error",
-    "Tracks fit the entry.",
-    why="The game would read past the entry.",
-    fix="Correct the count.",
-)
-MATERIAL_KEYS = _rule(
-    "material-keys",
-    "error",
-    "A track's keys fit the entry.",
-    why="The game would read past the entry.",
-    fix="Correct the count.",
+MATERIAL_KEYS = _rule("material-keys", "error", "A track's keys fit the entry.")(
+    why="The game would read past the entry.", fix="Correct the count."
 )
 
 

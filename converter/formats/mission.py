@@ -9,13 +9,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from itertools import chain
 
 import numpy as np
 
 from ..errors import ConversionError, plural
-from ..findings import Rule
+from ..findings import Rules
 from ..numeric.arrays import F32, Records
 from .names import Cursor, field_text
 
@@ -76,7 +76,7 @@ LODE_DTYPE = np.dtype(
 )
 assert LODE_DTYPE.itemsize == 28
 
-_rule = partial(Rule, "mission", source="docs/reference/mission.md")
+_rule = Rules("mission", "docs/reference/mission.md")
 
 #: What messages call the tables.
 ROUTES, CLANS, OBJECTS, LODES = "routes", "clans", "objects", "lodes"
@@ -97,16 +97,12 @@ FILE_VERSION, CLAN_VERSION, OBJECT_VERSION, PROPERTY_VERSION, LODE_VERSION = 1, 
 SINCE = {"clan": 3, "logical_id": 4, "scale": 10, "name": 7, "start": 8, "host": 9, "vertex": 9, "property_version": 6}
 
 MISSION_VERSION = _rule(
-    "mission-version",
-    "error",
-    "The versions are 1 (file), 6 (clans), 1 to 10 (objects) and 1 (lodes).",
+    "mission-version", "error", "The versions are 1 (file), 6 (clans), 1 to 10 (objects) and 1 (lodes)."
+)(
     why="Another version may lay out everything in another way.",
     fix="Take the file from the game again; no other version is known.",
 )
-MISSION_END = _rule(
-    "mission-end",
-    "error",
-    "Counts and texts stay inside the file, and the last record ends it.",
+MISSION_END = _rule("mission-end", "error", "Counts and texts stay inside the file, and the last record ends it.")(
     why="What is read past a wrong count is not what it seems.",
     fix="The file was cut off, or is damaged: take it from a backup.",
 )

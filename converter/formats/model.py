@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, printable
-from ..findings import Rule
+from ..findings import Rules
 from ..numeric.arrays import F32, I64, U8, U16, Records, ranges
 from .nres import Archive, Entry, read_nres, write_nres
 from .nres_edits import new_archive
@@ -147,33 +146,19 @@ NODE_COCKPIT = 0x20
 BATCH_PORTAL = 0x8
 BATCH_LIGHTMAP = 0x2000
 
-_rule = partial(Rule, "core model", source="docs/reference/model.md#the-tables")
+_rule = Rules("core model", "docs/reference/model.md#the-tables")
 
 _ZERO = np.zeros(1, np.uint16)
 
-MODEL_TABLES = _rule(
-    "model-tables",
-    "error",
-    "A core model has tables 1, 2, 3, 6 and 13.",
-    why="The game's loader needs every one of them.",
-    fix="Take the model from a backup.",
+MODEL_TABLES = _rule("model-tables", "error", "A core model has tables 1, 2, 3, 6 and 13.")(
+    why="The game's loader needs every one of them.", fix="Take the model from a backup."
 )
 TABLE_STRIDE = _rule(
-    "table-stride",
-    "error",
-    "The size of a table is a multiple of its record.",
-    why="The last record would be read past the end.",
-    fix="The table was cut: take it from a backup.",
-    drops="the last record",
-)
+    "table-stride", "error", "The size of a table is a multiple of its record.", drops="the last record"
+)(why="The last record would be read past the end.", fix="The table was cut: take it from a backup.")
 SLOTS_SIZE = _rule(
-    "slots-size",
-    "error",
-    "Res2 is a header of 140 bytes and slots of 68 bytes.",
-    source="docs/reference/model.md#res2-header-and-slots",
-    why="The last slot would be read past the end.",
-    fix="The table was cut: take it from a backup.",
-)
+    "slots-size", "error", "Res2 is a header of 140 bytes and slots of 68 bytes.", "#res2-header-and-slots"
+)(why="The last slot would be read past the end.", fix="The table was cut: take it from a backup.")
 _RULES = TableRules(missing=MODEL_TABLES, size=TABLE_STRIDE, header=SLOTS_SIZE)
 
 

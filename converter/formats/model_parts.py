@@ -7,16 +7,15 @@ A ``.bas`` holds two rings around a building, its outline and what is kept clear
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural
-from ..findings import Finding, Rule
+from ..findings import Finding, Rules
 from ..numeric.arrays import F32, Records
 
-_rule = partial(Rule, "footings, node properties", source="docs/reference/model_parts.md")
+_rule = Rules("footings, node properties", "docs/reference/model_parts.md")
 
 #: Endings of the files.
 FOOTING_ENDING, NODE_PROPERTIES_ENDING = ".bas", ".ndp"
@@ -36,26 +35,14 @@ NODE_PROPERTIES_DTYPE = np.dtype(
 )
 assert NODE_PROPERTIES_DTYPE.itemsize == 76
 
-FOOTING_SIZE = _rule(
-    "footing-size",
-    "warning",
-    "A .bas is two closed rings, the first with places on the model.",
-    why="The game reads past the file.",
-    fix="Take the file from the game again.",
+FOOTING_SIZE = _rule("footing-size", "warning", "A .bas is two closed rings, the first with places on the model.")(
+    why="The game reads past the file.", fix="Take the file from the game again."
 )
-NODE_PROPERTIES_SIZE = _rule(
-    "ndp-size",
-    "warning",
-    "A .ndp is its count and a record of 76 bytes for each.",
-    why="The game reads past the file.",
-    fix="Take the file from the game again.",
+NODE_PROPERTIES_SIZE = _rule("ndp-size", "warning", "A .ndp is its count and a record of 76 bytes for each.")(
+    why="The game reads past the file.", fix="Take the file from the game again."
 )
-NODE_PROPERTIES_COUNT = _rule(
-    "ndp-count",
-    "warning",
-    "A .ndp has a record for each node of the model.",
-    why="Nodes without one have no hit points, or those of another node.",
-    fix="Add the missing records.",
+NODE_PROPERTIES_COUNT = _rule("ndp-count", "warning", "A .ndp has a record for each node of the model.")(
+    why="Nodes without one have no hit points, or those of another node.", fix="Add the missing records."
 )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import ConversionError, plural
 from ..files import Later, foreign_file
-from ..findings import Finding, Rule
+from ..findings import Finding, Rule, Rules
 from ..numeric.arrays import field_offset, max_uses
 from .names import decode_text, encode_name, fold_lower, fold_upper
 
@@ -47,66 +47,37 @@ NRES_ENTRY_DTYPE = np.dtype(
 )
 assert NRES_ENTRY_DTYPE.itemsize == 64
 
-_rule = partial(Rule, "NRes", source="docs/reference/nres.md#header")
+_rule = Rules("NRes", "docs/reference/nres.md#header")
 
 Fold = Callable[[bytes], bytes]
 
-NRES_MAGIC_RULE = _rule(
-    "nres-magic",
-    "error",
-    "A container starts with the four bytes NRes.",
+NRES_MAGIC_RULE = _rule("nres-magic", "error", "A container starts with the four bytes NRes.")(
     why="Content decides what a file is; without the magic nothing in it can be found.",
     fix="Give the right file; a file that was an archive once is damaged: take it from a backup.",
 )
-NRES_HEADER = _rule(
-    "nres-header",
-    "error",
-    "A container has a header of 16 bytes.",
-    why="A shorter file does not hold the place of its entries.",
-    fix="The file was cut off: copy it again.",
+NRES_HEADER = _rule("nres-header", "error", "A container has a header of 16 bytes.")(
+    why="A shorter file does not hold the place of its entries.", fix="The file was cut off: copy it again."
 )
-NRES_VERSION_RULE = _rule(
-    "nres-version",
-    "error",
-    "The version word is 0x100.",
+NRES_VERSION_RULE = _rule("nres-version", "error", "The version word is 0x100.")(
     why="Another version may lay out everything else in another way.",
     fix="Take the file from the game again; no other version is known.",
 )
-NRES_SIZE = _rule(
-    "nres-size",
-    "error",
-    "total_size is the length of the file.",
+NRES_SIZE = _rule("nres-size", "error", "total_size is the length of the file.")(
     why="The directory lies at the end: a wrong length means that it is looked for in the wrong place.",
     fix="The file was cut off or something was appended: copy it again.",
 )
-NRES_TRAILING = _rule(
-    "nres-trailing",
-    "error",
-    "Nothing follows the directory.",
-    why="The directory is looked for at the end of the file.",
-    fix="Something was appended: copy the file again.",
-    drops="what follows the directory",
+NRES_TRAILING = _rule("nres-trailing", "error", "Nothing follows the directory.", drops="what follows the directory")(
+    why="The directory is looked for at the end of the file.", fix="Something was appended: copy the file again."
 )
 NRES_COUNT = _rule(
-    "nres-count",
-    "error",
-    "entry_count is not negative, and so many directory rows of 64 bytes fit after the header.",
-    why="The directory would start before the data.",
-    fix="Take the file from a backup, or pack it again.",
-)
+    "nres-count", "error", "entry_count is not negative, and so many directory rows of 64 bytes fit after the header."
+)(why="The directory would start before the data.", fix="Take the file from a backup, or pack it again.")
 NRES_PAYLOAD = _rule(
-    "nres-payload",
-    "error",
-    "Every payload lies between the header and the directory.",
-    source="docs/reference/nres.md#a-row-of-the-directory",
-    why="Reading it would leave the file.",
-    fix="Pack the archive again from its entries.",
-)
+    "nres-payload", "error", "Every payload lies between the header and the directory.", "#a-row-of-the-directory"
+)(why="Reading it would leave the file.", fix="Pack the archive again from its entries.")
 NRES_REUSE = _rule(
-    "nres-reuse",
-    "error",
-    "All payloads together are at most 16 times the file, or 1,048,576 bytes.",
-    source="docs/limits.md",
+    "nres-reuse", "error", "All payloads together are at most 16 times the file, or 1,048,576 bytes.", "docs/limits.md"
+)(
     why="A small file could be made to look like a huge one, and exhaust memory and time.",
     fix="Pack the archive again: every entry gets bytes of its own.",
 )

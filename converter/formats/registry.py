@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import plural, printable
-from ..findings import Finding, Rule
+from ..findings import Finding, Rule, Rules
 from ..numeric.arrays import Records
 from .names import field_text
 from .nres import Archive, write_nres
@@ -29,7 +28,7 @@ REGISTRY_ROW_DTYPE = np.dtype(
 )
 assert REGISTRY_ROW_DTYPE.itemsize == 64
 
-_rule = partial(Rule, "objects.rlb", source="docs/reference/registry.md#from-a-key-to-a-model")
+_rule = Rules("objects.rlb", "docs/reference/registry.md#from-a-key-to-a-model")
 
 #: The file's name; case does not matter.
 REGISTRY = "objects.rlb"
@@ -55,27 +54,13 @@ MAX_PARENTS = 16
 
 
 REGISTRY_SIZE = _rule(
-    "registry-size",
-    "warning",
-    "An entry of objects.rlb is rows of 64 bytes.",
-    source="docs/reference/registry.md",
-    why="The last row is cut off and does not count.",
-    fix="Take the file from a backup.",
+    "registry-size", "warning", "An entry of objects.rlb is rows of 64 bytes.", "docs/reference/registry.md"
+)(why="The last row is cut off and does not count.", fix="Take the file from a backup.")
+REGISTRY_CYCLE = _rule("registry-cycle", "error", "No object is its own parent.", drops="the object")(
+    why="A key in a circle has no model; the game follows 3 parents and gives up.", fix="Name another parent, or none."
 )
-REGISTRY_CYCLE = _rule(
-    "registry-cycle",
-    "error",
-    "No object is its own parent.",
-    why="A key in a circle has no model; the game follows 3 parents and gives up.",
-    fix="Name another parent, or none.",
-    drops="the object",
-)
-REGISTRY_PARENT = _rule(
-    "registry-parent",
-    "warning",
-    "A parent is an entry of objects.rlb, at most 3 steps away.",
-    why="What the object lacks is not found.",
-    fix="Correct the row's member.",
+REGISTRY_PARENT = _rule("registry-parent", "warning", "A parent is an entry of objects.rlb, at most 3 steps away.")(
+    why="What the object lacks is not found.", fix="Correct the row's member."
 )
 
 

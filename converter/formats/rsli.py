@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import ConversionError, plural, printable
 from ..files import inflate
-from ..findings import Finding, Rule
+from ..findings import Finding, Rules
 from ..numeric.arrays import Records
 from .kinds import is_rsli
 from .names import encode_name, field_text, fold_upper
@@ -150,7 +150,7 @@ def encoded(steps: Iterable[tuple[int, int]]) -> bytes:
     return int(bits.ljust(8 * count, "0") or "0", 2).to_bytes(count, "big")
 
 
-_rule = partial(Rule, "RsLi", source="docs/reference/rsli.md")
+_rule = Rules("RsLi", "docs/reference/rsli.md")
 
 #: What messages call the table.
 ENTRIES = "RsLi table"
@@ -197,29 +197,21 @@ RSLI_ENTRY_DTYPE = np.dtype(
 assert RSLI_ENTRY_DTYPE.itemsize == 32
 
 RSLI_HEADER_RULE = _rule(
-    "rsli-header",
-    "error",
-    "A library has a header of 32 bytes and so many rows of 32 as it says.",
-    why="Without its table nothing in it can be found.",
-    fix="Take the file from the game again.",
-)
+    "rsli-header", "error", "A library has a header of 32 bytes and so many rows of 32 as it says."
+)(why="Without its table nothing in it can be found.", fix="Take the file from the game again.")
 RSLI_ENTRY = _rule(
     "rsli-entry",
     "error",
     "An entry lies inside the file and unpacks to the size that it states.",
-    source="docs/reference/rsli.md#entries",
-    why="Its content is damaged.",
-    fix="Take the file from the game again.",
+    "#entries",
     drops="the entry",
-)
+)(why="Its content is damaged.", fix="Take the file from the game again.")
 RSLI_METHOD = _rule(
     "rsli-method",
     "note",
     "An entry is stored, enciphered (XOR), or packed with LZSS, Huffman codes or Deflate.",
-    source="docs/reference/rsli.md#entries",
-    why="It is listed, and cannot be unpacked here.",
-    fix="Nothing to do.",
-)
+    "#entries",
+)(why="It is listed, and cannot be unpacked here.", fix="Nothing to do.")
 
 
 @dataclass(frozen=True)

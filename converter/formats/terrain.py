@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from functools import cached_property, partial
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
-from ..findings import Rule
+from ..findings import Rules
 from ..numeric.arrays import F32, F64, I64, NONE16, Bools, Records, covered, ranges
 from .nres import Archive
 from .tables import (
@@ -90,7 +90,7 @@ TERRAIN_TABLES = by_type(
     TableSpec(_T.DRAW_ORDER, "draw order", DRAW_DTYPE, Presence.REQUIRED, 4),
 )
 
-_rule = partial(Rule, "terrain", source="docs/reference/terrain.md#the-tables")
+_rule = Rules("terrain", "docs/reference/terrain.md#the-tables")
 
 MOST_VERTICES = 0xFFFF
 MOST_FACES = 0x7FFF
@@ -102,10 +102,7 @@ LEVELS = ("fine", "coarse")
 #: "No second material".
 NO_MATERIAL = 0xFF
 
-TERRAIN_TABLES_RULE = _rule(
-    "terrain-tables",
-    "error",
-    "A terrain has tables 1, 2, 3, 4, 5, 11, 18 and 21.",
+TERRAIN_TABLES_RULE = _rule("terrain-tables", "error", "A terrain has tables 1, 2, 3, 4, 5, 11, 18 and 21.")(
     why='The game stops with "Unable to open file" or "Unable to find microtexture mapping chunk".',
     fix="Take the file from a backup.",
 )
@@ -113,20 +110,13 @@ TERRAIN_STRIDE = _rule(
     "terrain-stride",
     "error",
     "The size of a table is a multiple of its record (Res2: after 140 bytes).",
-    why="The last record would be read past the end.",
-    fix="The table was cut: take it from a backup.",
     drops="the last record",
-)
+)(why="The last record would be read past the end.", fix="The table was cut: take it from a backup.")
 _RULES = TableRules(missing=TERRAIN_TABLES_RULE, size=TERRAIN_STRIDE, header=TERRAIN_TABLES_RULE)
 # What a tolerant reader refuses.
 TERRAIN_GROUND = _rule(
-    "terrain-ground",
-    "error",
-    "Not all of the ground is broken.",
-    source="docs/checks.md#converting-a-broken-file",
-    why="Nothing is left to show.",
-    fix="Take the file from a backup.",
-)
+    "terrain-ground", "error", "Not all of the ground is broken.", "docs/checks.md#converting-a-broken-file"
+)(why="Nothing is left to show.", fix="Take the file from a backup.")
 
 
 @dataclass

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural, printable
-from ..findings import Rule
+from ..findings import Rule, Rules
 from ..numeric.arrays import U8, U32, Records, field_offset
 from .names import decode_text
 
@@ -50,7 +50,7 @@ PAGE_DTYPE = np.dtype(
 )
 assert PAGE_DTYPE.itemsize == 8
 
-_rule = partial(Rule, "Texm", source="docs/reference/texture.md")
+_rule = Rules("Texm", "docs/reference/texture.md")
 
 TEXM_MAGIC = b"Texm"
 #: Type of a texture's directory entry.
@@ -82,45 +82,23 @@ WRITABLE_FORMATS = (8888, 888, 565, 556, 4444)
 
 _WITH_MIPS = 32
 
-TEXM_MAGIC_RULE = _rule(
-    "texm-magic",
-    "error",
-    "A texture starts with the four bytes Texm.",
-    why="It cannot be read.",
-    fix="Take the entry from a backup.",
+TEXM_MAGIC_RULE = _rule("texm-magic", "error", "A texture starts with the four bytes Texm.")(
+    why="It cannot be read.", fix="Take the entry from a backup."
 )
-TEXM_HEADER = _rule(
-    "texm-header",
-    "error",
-    "A texture has a header of 32 bytes.",
-    why="Its size is not there.",
-    fix="The entry was cut: take it from a backup.",
+TEXM_HEADER = _rule("texm-header", "error", "A texture has a header of 32 bytes.")(
+    why="Its size is not there.", fix="The entry was cut: take it from a backup."
 )
-TEXM_FORMAT = _rule(
-    "texm-format",
-    "error",
-    "The format is 0, 565, 556, 4444, 88, 888 or 8888.",
-    source="docs/reference/texture.md#pixels",
-    why="The layout of a pixel is not known.",
-    fix="Make the texture again.",
+TEXM_FORMAT = _rule("texm-format", "error", "The format is 0, 565, 556, 4444, 88, 888 or 8888.", "#pixels")(
+    why="The layout of a pixel is not known.", fix="Make the texture again."
 )
-TEXM_SIDES = _rule(
-    "texm-sides", "error", "Sides are 1 or more.", why="The picture is empty.", fix="Make the texture again."
+TEXM_SIDES = _rule("texm-sides", "error", "Sides are 1 or more.")(
+    why="The picture is empty.", fix="Make the texture again."
 )
-TEXM_MIPS = _rule(
-    "texm-mips",
-    "error",
-    "There are as many levels as the size can be halved, at least one.",
-    source="docs/reference/texture.md#pixels",
-    why="A level would have no size.",
-    fix="Correct the count.",
+TEXM_MIPS = _rule("texm-mips", "error", "There are as many levels as the size can be halved, at least one.", "#pixels")(
+    why="A level would have no size.", fix="Correct the count."
 )
-TEXM_SIZE = _rule(
-    "texm-size",
-    "error",
-    "Every declared level is there.",
-    why="The game would read past the entry.",
-    fix="The entry was cut: take it from a backup.",
+TEXM_SIZE = _rule("texm-size", "error", "Every declared level is there.")(
+    why="The game would read past the entry.", fix="The entry was cut: take it from a backup."
 )
 
 

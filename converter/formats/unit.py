@@ -7,12 +7,11 @@ A component names an object key and the node of its parent's model that it is mo
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 
 from ..errors import ConversionError, plural
-from ..findings import Rule
+from ..findings import Rules
 from ..numeric.arrays import I64, Records, field_offset
 from .names import field_text
 
@@ -37,7 +36,7 @@ COMPONENT_DTYPE = np.dtype(
 )
 assert COMPONENT_DTYPE.itemsize == 112
 
-_rule = partial(Rule, "unit", source="docs/reference/unit.md")
+_rule = Rules("unit", "docs/reference/unit.md")
 
 #: The first word of the file.
 UNIT_MAGIC = 0x0000F0F1
@@ -53,27 +52,14 @@ CHASSIS, TURRET, ARMOUR, INTERNAL, GUN, AMMUNITION = range(6)
 #: Keys of class 2 that are guns all the same; case does not matter.
 _GUN_KEY = "e_gun_"
 
-UNIT_MAGIC_RULE = _rule(
-    "unit-magic",
-    "error",
-    "A unit starts with the word 0xF0F1.",
-    why="It is a file of another kind.",
-    fix="Give the right file.",
+UNIT_MAGIC_RULE = _rule("unit-magic", "error", "A unit starts with the word 0xF0F1.")(
+    why="It is a file of another kind.", fix="Give the right file."
 )
-UNIT_SIZE = _rule(
-    "unit-size",
-    "error",
-    "A unit is 8 bytes and a record of 112 for each component.",
-    why="A component would be read past the end.",
-    fix="Take the file from a backup.",
+UNIT_SIZE = _rule("unit-size", "error", "A unit is 8 bytes and a record of 112 for each component.")(
+    why="A component would be read past the end.", fix="Take the file from a backup."
 )
-UNIT_TREE = _rule(
-    "unit-tree",
-    "error",
-    "The child counts make one tree of all components.",
-    source="docs/reference/unit.md#the-tree",
-    why="The game reads past the file, or leaves components out.",
-    fix="Correct the child counts.",
+UNIT_TREE = _rule("unit-tree", "error", "The child counts make one tree of all components.", "#the-tree")(
+    why="The game reads past the file, or leaves components out.", fix="Correct the child counts."
 )
 
 

@@ -13,15 +13,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 from ..errors import ConversionError, printable
-from ..findings import Finding, Rule, more
+from ..findings import Finding, Rule, Rules, more
 from .material import DEFAULT_MATERIAL
 from .names import decode_text, encode_name
 from .nres import NAME_SIZE
 
-_rule = partial(Rule, "WEAR", source="docs/reference/wear.md#grammar")
+_rule = Rules("WEAR", "docs/reference/wear.md#grammar")
 
 #: What findings and errors call the file.
 TABLE = "WEAR"
@@ -203,41 +203,19 @@ def _is_blank(line: str) -> bool:
 
 
 WEAR_COUNT = _rule(
-    "wear-count",
-    "error",
-    "The first line is the number of rows that follow.",
-    why="Rows are selected by position: names are missing.",
-    fix="Correct the count.",
-    drops="the rows that are missing",
+    "wear-count", "error", "The first line is the number of rows that follow.", drops="the rows that are missing"
+)(why="Rows are selected by position: names are missing.", fix="Correct the count.")
+WEAR_ROW = _rule("wear-row", "error", "A row is an id and a name.", drops="the row")(
+    why="The row has no material.", fix="Add the name."
 )
-WEAR_ROW = _rule(
-    "wear-row",
-    "error",
-    "A row is an id and a name.",
-    why="The row has no material.",
-    fix="Add the name.",
-    drops="the row",
+WEAR_ID = _rule("wear-id", "warning", "A row's id is its position.")(
+    why="Rows are selected by position: the id misleads.", fix="Number the rows from 0."
 )
-WEAR_ID = _rule(
-    "wear-id",
-    "warning",
-    "A row's id is its position.",
-    why="Rows are selected by position: the id misleads.",
-    fix="Number the rows from 0.",
+WEAR_EXTRA = _rule("wear-extra", "warning", "Nothing follows the rows but LIGHTMAPS.")(
+    why="It is never read; perhaps the count is too small.", fix="Raise the count, or remove the lines."
 )
-WEAR_EXTRA = _rule(
-    "wear-extra",
-    "warning",
-    "Nothing follows the rows but LIGHTMAPS.",
-    why="It is never read; perhaps the count is too small.",
-    fix="Raise the count, or remove the lines.",
-)
-WEAR_BLANK = _rule(
-    "wear-blank",
-    "warning",
-    "A blank line precedes LIGHTMAPS.",
-    why="The game may take the word for a row.",
-    fix="Add a blank line.",
+WEAR_BLANK = _rule("wear-blank", "warning", "A blank line precedes LIGHTMAPS.")(
+    why="The game may take the word for a row.", fix="Add a blank line."
 )
 
 

@@ -143,7 +143,9 @@ def messages() -> Iterator[tuple[str, list[str]]]:
                 left_out.add(id(node.value))  # a docstring
             elif isinstance(node, ast.JoinedStr):
                 left_out |= {id(one) for part in node.values for one in (part, *is_counted(part))}
-            elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in FOR_OTHERS:
+            elif (
+                isinstance(node, ast.Call) and ast.unparse(node.func).partition("(")[0].rpartition(".")[2] in FOR_OTHERS
+            ):
                 left_out |= {id(one) for one in ast.walk(node)}
         for node in ast.walk(tree) if not place.startswith(SILENT) else ():
             if id(node) in left_out or not isinstance(node, ast.Constant | ast.JoinedStr):

@@ -44,14 +44,14 @@ def literals(tree: ast.AST) -> list[str]:
 def declarations(tree: ast.Module) -> dict[str, str]:
     """Name of the constant or check -> code, of the rules that a module declares.
 
-    ``_rule`` is ``Rule`` with the format, its first argument, already given; ``@rule`` stands above a check.
+    ``_rule`` makes what is called with ``why`` and ``fix``; ``@rule`` stands above a check.
     """
     constants = {
-        node.targets[0].id: node.value.args[function == "Rule"].value
+        node.targets[0].id: call.args[function == "Rule"].value
         for node in tree.body
-        if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Call)
-        and (function := getattr(node.value.func, "id", "")) in ("Rule", "_rule")
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        for call in (node.value.func if isinstance(node.value.func, ast.Call) else node.value,)
+        if (function := getattr(call.func, "id", "")) in ("Rule", "_rule")
     }
     return constants | {
         node.name: call.args[0].value
