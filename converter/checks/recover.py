@@ -150,7 +150,6 @@ def put_back(edited: MshModel, model: MshModel) -> MshModel | None:
 
     Args:
         edited: made of ``leave_out(model)``.
-        model: the stored model.
 
     Returns:
         ``None`` where the edit changes a broken table, or one that broken rows point into: they

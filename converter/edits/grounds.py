@@ -40,7 +40,6 @@ def settle_pairs(
 
     Args:
         found: what came of the comparison; changed in place.
-        pairs: the stored materials.
         choices: per material of the file the stored ones that it may be.
         used: materials of the file that faces have.
         entries: what of the game's libraries the stored materials showed.
@@ -96,7 +95,6 @@ def settle_microtextures(
 
     Args:
         wear: what changes of ``Land1.wea`` and ``Land2.wea``; its ``micro`` and report grow.
-        pairs: the stored materials.
         used: materials of the file that faces have, and the rows that their extras stated.
         locked: why ``Land2.wea`` cannot be changed, if so.
     """

@@ -445,7 +445,6 @@ def own_materials(
         found: what materials show otherwise; its edits become new materials.
         wear: what changes of the ``.wea``; it gets their names.
         model: the model's name, which theirs end with.
-        names: of the ``.wea`` by row.
         rows: per stored material its row.
     """
     known = {entry.key: entry for entry in entries}

@@ -40,9 +40,6 @@ _FOLLOW = {"clan": "ClanID", "logical_id": "LogicalID"}
 def edit_objects(edit: MissionEdit) -> None:
     """Apply what a file changes of the objects of a mission; records without edits are kept.
 
-    Args:
-        edit: the file and the mission. Its mission's objects and its reports change.
-
     Raises:
         ConversionError: an object of something that nothing is known of.
     """

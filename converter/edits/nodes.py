@@ -373,7 +373,6 @@ def hidden_items(
     """Return the hidden items that stay, as they are stored or have such below them, and those that are left out.
 
     Args:
-        items: all of a file.
         is_stored: whether an item is in the sidecar's file.
     """
     hidden = [i for i, item in enumerate(items) if item.hidden]
@@ -387,7 +386,6 @@ def leave_out_hidden(imported: ImportedScene, is_stored: Callable[[ImportedNode]
     """Leave out hidden items that are new; stored ones stay, and are reported.
 
     Args:
-        imported: the file; changed in place.
         is_stored: whether an item is in the sidecar's file.
     """
     staying, gone = hidden_items(imported.nodes, is_stored)

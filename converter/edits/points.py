@@ -84,7 +84,6 @@ def compare_points(
 
     Args:
         stored: the ``.cpt``; ``None``: version 0.1 did not keep it, nor show directions.
-        shown: its points that the glTF was made with.
         names: names of the model's own nodes.
         options: whether they are deleted even where none is left.
         controllers: what names them by row.

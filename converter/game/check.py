@@ -90,7 +90,6 @@ def check_run(tasks: Sequence[CheckTask], run: CheckRun, engine: Engine, progres
 
     Args:
         tasks, run: from :func:`check_tasks`.
-        progress: called after every file.
     """
     here = Engine(0) if len(tasks) == 1 else engine
     ids, sizes = [task.source for task in tasks], [_size(task.path) for task in tasks]

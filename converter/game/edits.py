@@ -158,7 +158,6 @@ class GameEdits:
         """Return a file as it is without some changes: what a transaction starts from.
 
         Args:
-            file: its path from the root.
             mine: which changes are left out; one that a later change needs stays.
 
         Returns:
@@ -178,7 +177,6 @@ class GameEdits:
         whoever brought them: changes that cancel are not in force.
 
         Args:
-            file: its path from the root.
             data: its bytes; ``None``: all that is mine is taken back.
             mine: which changes are replaced; an entry that is as it was without them loses them.
             items: which model or texture an entry belongs to, by the entry's name.
@@ -216,7 +214,6 @@ class GameEdits:
         """Say which changes are to be in force in a file (undo, restore).
 
         Args:
-            file: its path from the root.
             base: what they apply to, where ``rebase`` is set.
             rebase: give the file another base.
         """
@@ -354,7 +351,6 @@ class GameEdits:
         """Write all or nothing, and add it to the history.
 
         Args:
-            kind: what kind of transaction it is.
             beside: another game that is written with this one, or not at all.
 
         Returns:

@@ -54,7 +54,6 @@ def found_in(
     """The models that a run is about, and all that was met on the way.
 
     Args:
-        inputs: directories, archives, models.
         out: the output directory, which is not looked into.
         include, exclude: globs on ``path::entry``.
         only: keys of ``ONLY``; none: all of them.
@@ -114,7 +113,6 @@ def export_run(
 
     Args:
         items, found: from :func:`found_in`.
-        progress: called after every item.
 
     Raises:
         ConversionError: the output directory cannot be used.

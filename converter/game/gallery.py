@@ -108,7 +108,6 @@ def make_gallery(
     A model that cannot be drawn is a warning: the model itself is there.
 
     Args:
-        engine: its processes draw.
         progress: makes a progress display from a verb and a number of items.
 
     Raises:

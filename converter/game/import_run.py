@@ -266,8 +266,6 @@ def add_placed_edits(run: Run, game: Path, *, brought: Brought, force: bool = Fa
 
     Args:
         run: its outcomes; those of the models change, and ``not_applied`` grows.
-        brought: what earlier runs brought into the game.
-        force: replace entries that are not the ones that were converted.
     """
     groups: dict[tuple[str, bytes], list[tuple[Outcome, PlacedImport]]] = {}
     for outcome in run.outcomes:

@@ -156,7 +156,6 @@ def compose(base: bytes | None, layers: Iterable[Layer], read: Read, label: str)
     Args:
         base: the file without our changes; ``None``: there is none.
         layers: the changes in force, in any order.
-        read: reads stored differences.
 
     Raises:
         Conflict: a layer does not fit what is below it.
@@ -327,7 +326,6 @@ def taken_out(now: bytes, base: bytes | None, layers: Sequence[Layer], read: Rea
 
     Args:
         base: what our layers were applied to.
-        read: reads stored differences.
     """
     groups = by_slot(layers)
     if base is None or Slot() in groups or not (is_archive(now) and is_archive(base)):

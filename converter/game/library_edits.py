@@ -42,9 +42,7 @@ def add_library_edits(
 
     Args:
         run: its outcomes; textures are added, and ``not_applied`` grows.
-        brought: what earlier runs brought into the game.
         like: the material that new ones are made like; empty: ``DEFAULT``.
-        force: replace entries that are not the ones that were converted.
 
     Raises:
         ConversionError: the game has no material ``like``.
@@ -349,7 +347,6 @@ def plan_libraries(games: Games, folders: Sequence[Path], result: ImportResult, 
     """Plan what a model changes in the libraries of a game; nothing is written.
 
     Args:
-        games: the transaction; what is its owner's is taken back first.
         like: the material that new ones are made like; empty: ``DEFAULT``.
 
     Raises:

@@ -92,8 +92,6 @@ def add_model(plan: LibraryPlan, to: Destination, result: ImportResult, *, force
 
     Args:
         plan: what the model changes in the libraries; the archive and the registry are added.
-        force: replace an entry of its name that is another model.
-        hint: what the user can do about such a one.
 
     Raises:
         ConversionError: it is not a model, its name is taken, or does not fit.
@@ -155,7 +153,6 @@ class NewKeys:
         """Open the registry, if it is needed.
 
         Args:
-            files: the files in it, from there.
             tag: what new models are, a key of ``TAGS``; ``None``: they get no keys.
 
         Raises:
@@ -188,11 +185,7 @@ class NewKeys:
         return bool(self._keys)
 
     def names(self, models: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-        """Return the keys of new models that will have one, if nothing is wrong with them.
-
-        Args:
-            models: the name of each in reports, and the name of its entry.
-        """
+        """Return the keys of new models that will have one, if nothing is wrong with them."""
         return tuple(stem(name) for id, name in models if self._tag or id in self._before)
 
     def add(self, archive: ArchiveEdits, edited: Edited, outcome: Outcome) -> None:

@@ -29,7 +29,6 @@ def changed_since(file: str, entry: str | None, hint: str, companion: Companion 
     """Return the error for a file or an entry that is not the one that was converted.
 
     Args:
-        file, entry: what messages call it.
         companion: what should replace it, if it is one.
     """
     problem = "has changed since it was converted"
@@ -92,10 +91,6 @@ def put_new_entry(
 ) -> tuple[str, str] | None:
     """Put a new entry into an archive; one that is there stays.
 
-    Args:
-        force: replace an entry of this name that is another one.
-        hint: what the user can do about such a one.
-
     Returns:
         The status and detail of the outcome where the entry is there; ``None``: it was added.
 
@@ -132,10 +127,8 @@ def put_companions(
     """Put the entries that change with a model into an archive.
 
     Args:
-        model: its entry's name.
         companions: what changes with it; one whose ``data`` is ``before`` only takes the place of
             one of the known.
-        hint: what the user can do about an entry that is another one.
         known: SHA-256 of what may be replaced, besides what was converted.
 
     Raises:
@@ -188,7 +181,6 @@ def replace_model(
     """Plan an edited model in the file or the archive that it came from; nothing is written yet.
 
     Args:
-        games: the transaction; what is its owner's is taken back first.
         known: SHA-256 of what may be replaced: the model that was converted, and what versions
             before the vault put there.
         companions: files of the model's name that change with it, or that did not: these come back

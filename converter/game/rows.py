@@ -183,7 +183,6 @@ def changed_rows(key: str, before: Table, after: Table, derived: Bools | None) -
     """Return the rows that differ between two tables, ``None`` where they do not have the same.
 
     Args:
-        key: of the table.
         before, after: they differ.
         derived: (stride,) which bytes of a row follow from other tables.
     """

@@ -417,7 +417,6 @@ class Engine:
 
         Args:
             function: takes a task, raises nothing.
-            progress: called after every task.
             each: called with every outcome, before that.
             known: the outcome of a task that needs no work, else ``None``. Asked first, in this
                 process: where nothing is left to do, no other is started.

@@ -216,11 +216,7 @@ class Libraries:
             return missing_material(name)
 
     def find(self, library: str, name: str) -> tuple[int, Texm] | None:
-        """A texture or a lightmap with its directory index; ``None`` where there is none.
-
-        Args:
-            name: the entry's name; case does not matter.
-        """
+        """A texture or a lightmap with its directory index; ``None`` where there is none."""
         found = self._read(library, name)
         return None if found is None else (found[0], found[2])
 

@@ -306,7 +306,6 @@ def find_sidecar(
     """Find the sidecar: as given, as the glTF names it, or by its stem.
 
     Args:
-        info: what the file says of its source.
         alone: the document is in memory, and nothing lies beside it.
 
     Returns:

@@ -142,7 +142,6 @@ def import_gltf(
     Args:
         gltf: the file; what messages call a document in memory.
         sidecar: its sidecar, or the bytes of it; found by the name in the file, then by stem, if not given.
-        in_memory: the document, where it is not a file.
 
     Raises:
         ConversionError: unreadable, another model's sidecar, beyond the format's limits, or the

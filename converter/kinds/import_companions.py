@@ -105,10 +105,8 @@ def import_unseen(
     """Say what a model that was made without its sidecar breaks in its controller, or that nobody could look.
 
     Args:
-        out: the result; its warnings grow.
         gltf: the file, which a ``.ctl`` may lie beside.
         rows: node of the file -> row in Res1.
-        options: the game, where the controller may be.
     """
     given, scene = identified.imported, identified.scene
     found, before = ([], None) if options.new else _unseen_controllers(stem(out.name), gltf, options)
@@ -171,7 +169,6 @@ def import_clip(
     """Say what an edit of the clip changes of what controllers play.
 
     Args:
-        out: the result; its warnings grow.
         stored, edited: the sidecar's scene and the file's, by rows.
         frames: at which a node stands otherwise.
     """
@@ -193,7 +190,6 @@ def import_nodes(
     """Carry the numbers of nodes along in ``.ctl`` and ``.ndp``.
 
     Args:
-        out: the result; its warnings, changes and companions grow.
         rows: node of the file -> row in Res1.
     """
     row_of = {k: rows[i] for i, k in identified.stored_of.items()}
@@ -233,7 +229,6 @@ def import_triangles(
     """Carry the triangles that a ``.bas`` names along to where they are now, and name those that are gone.
 
     Args:
-        out: the result; its warnings, changes and companions grow.
         row_of: stored node -> row now.
     """
     what, data = files.get(FOOTING_ENDING)

@@ -290,11 +290,7 @@ def import_unit(kept: Sidecar, imported: ImportedScene, options: ImportOptions, 
 
 
 def judge_mission(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None:
-    """Compare an edited mission with the file; what nothing explains goes into the report.
-
-    Args:
-        seen: the file as it was read.
-    """
+    """Compare an edited mission with the file; what nothing explains goes into the report."""
     about = kept.description
     stored = read_mission(bytes(kept.source), about.source)
     shown = {int(row) for row in about.inside.get("rows", "").split() if row.isdecimal()}

@@ -117,7 +117,6 @@ def import_edited(
     """Apply what a file changed to the model of its sidecar.
 
     Args:
-        gltf: the glTF or OBJ file, for messages and files beside it.
         only_shown: the file never had more than what the default scene shows.
 
     Raises:
@@ -333,11 +332,7 @@ def _about_links(model: MshModel) -> list[Finding]:
 
 
 def judge_edited(out: ImportResult, seen: ImportedScene, stored: StoredModel, options: ImportOptions) -> None:
-    """Compare an edited model with the file; what nothing explains goes into the report.
-
-    Args:
-        seen: the file as it was read.
-    """
+    """Compare an edited model with the file; what nothing explains goes into the report."""
     about = stored.about
     made = {one.name for one in out.new_materials} if options.own_materials else set()
     owns = {own_name(name, stem(about.source)): name for name in about.materials}

@@ -180,7 +180,6 @@ def import_obj(
         options: how to read and rebuild; what is about clips and scenes does not matter.
         up: ``y`` or ``z``; default as the file says, else ``y``.
         frame: the frame of the pose; default as the file says, else 0.
-        in_memory: a scene that is not a file.
 
     Raises:
         ConversionError: unreadable, another model's sidecar, beyond the format's limits, or the

@@ -292,7 +292,6 @@ def differences_of(out: ImportResult, seen: ImportedScene, kept: Sidecar, label:
 
     Args:
         out: the result; its bytes and companions matter here.
-        seen: the file as it was read.
     """
     about = kept.description
     files = {one.ending: read_wear_names(one.data) for one in out.companions}

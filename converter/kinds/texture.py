@@ -250,11 +250,7 @@ def _alpha_warnings(rgba: U8, old: Texm, name: str) -> list[str]:
 
 
 def edited_texture(picture: Path, entry: Entry, label: str, *, keep_alpha: bool = False) -> Replacement | None:
-    """An edited picture in the place of the texture that it was made of; see :func:`over_texture`.
-
-    Args:
-        keep_alpha: whether a picture that is solid throughout gets the alpha of the texture.
-    """
+    """An edited picture in the place of the texture that it was made of; see :func:`over_texture`."""
     from ...importers.materials import read_picture  # an export needs no reader of pictures
 
     rgba = read_picture(picture)

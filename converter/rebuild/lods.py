@@ -258,7 +258,6 @@ def generate_lods(
     between materials stay. How far its surface is from the part's is measured, bounded and reported.
 
     Args:
-        scene: changed in place.
         ratios: of triangles to those of level 0, for level 1 and so on.
         taken: cells (node, lod, group) that the sidecar fills.
         report: of the import; states the error of each part, and warns of levels with more triangles than asked for.

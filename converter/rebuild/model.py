@@ -206,7 +206,6 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
 
     Args:
         job: the rebuild; its model has the new nodes.
-        order: from ``node_order``.
     """
     plan, model, dialect, scene = job.plan, job.model, job.dialect, job.scene
     moved = [edits[i].old for i in order] != list(range(len(model.strings.records) if model.strings else len(order)))

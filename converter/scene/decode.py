@@ -55,7 +55,6 @@ def decode(
     Args:
         model: checked by ``require_valid``.
         wear: material names by row.
-        subframes: samples per frame of the clip.
         stored_keys: the clip holds the stored keys instead of samples.
         keys: the model's, where they were read already (``dialect.read_keys``).
     """
