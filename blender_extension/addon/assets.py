@@ -27,12 +27,18 @@ from .converter.errors import ConversionError, plural
 from .converter.formats.names import stem, without_number
 from .converter.kinds.placed_models import GameAsset, GameAssets, game_assets
 from .converter.options import ExportOptions
+from .converter.scene.scene import ImportedScene
 from .converter.storage import write_outputs
 from .exporters.gltf_assembly import AssemblyOptions, export_assembly
 from .exporters.gltf_file import glb_bytes
+from .game_material import HOLES, node_of, read
+from .importers.gltf import read_gltf
+from .importers.gltf_file import GltfFile, GltfInMemory, open_gltf
 from .landscapes import named_game
 from .language import say
-from .long_work import Step, Steps, run, whole_or_nothing
+from .long_work import Step, Steps, paced, run, whole_or_nothing
+from .materials import bring_in
+from .to_blender import Builder
 from .wording import in_blender
 
 F32 = NDArray[np.float32]
@@ -140,17 +146,12 @@ class Thumbnails:
         return self._surfaces[material.name]
 
     def _read(self, material: bpy.types.Material) -> _Surface:
-        nodes = material.node_tree.nodes if material.node_tree is not None else []
-        shader = next((node for node in nodes if node.type == "BSDF_PRINCIPLED"), None)
-        if shader is None:
+        seen, node = read(material), node_of(material)
+        if seen is None or node is None:
             return _Surface(np.array(material.diffuse_color, np.float32) ** (1 / 2.2))
-        socket = shader.inputs["Base Color"]
-        if not socket.is_linked:
-            return _Surface(np.array(socket.default_value, np.float32) ** (1 / 2.2))
-        image = next((node.image for node in nodes if node.type == "TEX_IMAGE"), None)
-        cut = shader.inputs["Alpha"].is_linked
-        pixels = None if image is None else self._image(image)
-        return _Surface(np.ones(4, np.float32), pixels, cut)
+        colour = np.array(seen.entry["pbrMetallicRoughness"]["baseColorFactor"], np.float32) ** (1 / 2.2)
+        pixels = self._image(seen.images[0]) if seen.images else None
+        return _Surface(colour, pixels, node.inputs[HOLES].is_linked)
 
     def _image(self, image: bpy.types.Image) -> F32 | None:
         if image.name not in self._pixels:
@@ -251,12 +252,15 @@ def with_catalogs(text: str, catalogs: set[str]) -> str:
     return "\n".join([*kept, *made]) + "\n"
 
 
-def _read_assets(game: Path) -> tuple[GameAssets, bytes]:
-    """The assets of a game, and a glTF of them all; nothing of Blender is touched."""
+def _read_assets(game: Path) -> tuple[GameAssets, GltfFile, ImportedScene]:
+    """The assets of a game, and a glTF of them all, read; nothing of Blender is touched."""
     found = game_assets(game, ExportOptions(points=False))
     if not found.assets:
         raise ConversionError("has no models and no units", file=str(game))
-    return found, glb_bytes(export_assembly(found.assembly, AssemblyOptions(clips=False)))
+    target = Path("assets.glb")  # in memory
+    data = glb_bytes(export_assembly(found.assembly, AssemblyOptions(clips=False)))
+    file = open_gltf(target, GltfInMemory(data))
+    return found, file, read_gltf(target, file)
 
 
 def make_library(context: bpy.types.Context, game: Path, target: Path) -> Generator[Step, Any, tuple[int, list[str]]]:
@@ -270,18 +274,16 @@ def make_library(context: bpy.types.Context, game: Path, target: Path) -> Genera
     Raises:
         ConversionError: not a game, nothing in it, or the file cannot be written.
     """
-    found, data = yield Step(f"reading {game.name}", partial(_read_assets, game))
+    found, file, given = yield Step(f"reading {game.name}", partial(_read_assets, game))
     beside = target.with_name(CATALOGS)
     text = beside.read_text("utf-8", errors="replace") if beside.is_file() else ""
     catalogs = with_catalogs(text, {asset.catalog for asset in found.assets})
-    before = set(bpy.data.objects)
     with whole_or_nothing(context, keep=False), tempfile.TemporaryDirectory() as folder:
-        glb, blend = Path(folder) / "assets.glb", Path(folder) / target.name
-        glb.write_bytes(data)
-        context.window.scene = bpy.data.scenes.new("assets")
-        bpy.ops.import_scene.gltf(filepath=str(glb), merge_vertices=False)
-        tops = [one for one in bpy.data.objects if one not in before and one.parent is None]
-        made = _collections(tops, found.assets)
+        blend = Path(folder) / target.name
+        scene = context.window.scene = bpy.data.scenes.new("assets")
+        builder = Builder(scene, given, *bring_in(file, {}, None), whole=False)
+        yield from paced(builder.build(), "making objects of the assets")
+        made = _collections([one for one in scene.objects if one.parent is None], found.assets)
         thumbnails = Thumbnails()
         context.view_layer.update()
         for number, one in enumerate(made):

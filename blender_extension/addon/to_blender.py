@@ -55,6 +55,8 @@ class Builder:
         materials: list[bpy.types.Material],
         batches: Sequence[int],
         clans: Sequence[str] = (),
+        *,
+        whole: bool = True,
     ) -> None:
         """Take what is to be made.
 
@@ -64,8 +66,10 @@ class Builder:
             materials: by number of ``given``.
             batches: for each of them the number of its batch.
             clans: of a mission, by row.
+            whole: whether what is placed is one thing.
         """
         self.scene, self.given, self.materials, self.clans = scene, given, materials, clans
+        self.whole = whole
         self.batches = np.array(batches, np.int32)
         self._homes: dict[tuple[str, ...], bpy.types.Collection] = {}
         self._home(())
@@ -74,7 +78,9 @@ class Builder:
     def build(self) -> Iterator[float]:
         """Make them; yields how much is done, from 0 to 1."""
         nodes = self.given.nodes
-        things = placed_things(nodes, {track.node for clip in self.given.clips for track in clip.tracks})
+        things = Things([-1] * len(nodes), {})
+        if self.whole:
+            things = placed_things(nodes, {track.node for clip in self.given.clips for track in clip.tracks})
         made: dict[int, bpy.types.Object] = {}
         yield from self._objects(things, made)
         owners = {
