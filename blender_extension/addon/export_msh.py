@@ -39,7 +39,7 @@ from .landscapes import game_of_file, named_game, numbered
 from .language import say, shown
 from .long_work import Step, Steps, run
 from .materials import as_shown, split
-from .seen import clans_of_collections, is_elsewhere, others_are_new, report_left_out
+from .seen import clans_of_collections, is_elsewhere, others_are_new, report_left_out, report_unread
 from .state import DIALECTS, commit, game_folders, put_back, recorded, show_report, sidecar_bytes
 from .to_blender import FPS, SWITCHED_OFF
 
@@ -114,6 +114,7 @@ def _scene_of(context: bpy.types.Context, target: Path) -> ImportedScene:
                 bpy.ops.export_scene.gltf(filepath=str(target), use_mesh_edges=lines, **GLTF_OPTIONS)
                 given = read_gltf(target, all_scenes=bool(scene.msh_gltf.source))
                 as_shown(given)
+                report_unread(given)
         report_left_out(scene, given)
     for one in unkeyed:
         why = "it has keys, and these count, as on every other frame"

@@ -170,7 +170,11 @@ class _Reader:
             if one.type in ("CAMERA", "LIGHT") and not children:
                 continue
             own = len(self.items)
-            place = offset @ _local(one) if offset is not None and above == parent else None
+            place = None
+            if above == parent and (offset is not None or one.parent is not None):
+                # Blender shows it where it stands by itself, whatever it is below
+                own_place = _local(one) if one.parent is None else one.matrix_world
+                place = (offset or Matrix.Identity(4)) @ own_place
             self.items.append((one, above, place))
             if one.instance_type == "COLLECTION" and one.instance_collection is not None:
                 away = one.instance_collection.instance_offset
@@ -299,6 +303,10 @@ class _Reader:
         others = []
         for number, (one, _, place) in enumerate(self.items):
             curves = [curve for curve in curves_of(one) if curve.data_path in _PATHS and not curve.mute]
+            if place is not None and (curves or any(map(curves_of, _above(one)))):
+                where, what = f"object {printable(one.name)!r}", "moves, and stands still where a collection shows it"
+                why = "what is shown without its parent, or with an offset, has no keys of its own"
+                self.report.skipped(where, what, why, "Object > Apply > Make Instances Real, and animate that")
             if not curves or place is not None:
                 continue
             track = Track(number)
@@ -347,6 +355,12 @@ class _Reader:
 
 def _is_identity(one: bpy.types.Object) -> bool:
     return one.parent is None or one.matrix_parent_inverse == Matrix.Identity(4)
+
+
+def _above(one: bpy.types.Object) -> Iterator[bpy.types.Object]:
+    """What an object is below."""
+    while (one := one.parent) is not None:
+        yield one
 
 
 def _local(one: bpy.types.Object) -> Matrix:

@@ -7,12 +7,14 @@ there: the collection counts. ``msh_clan`` of a collection and of an object say 
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import bpy
 import numpy as np
 from mathutils import Matrix
 
+from .converter.errors import plural
 from .converter.formats.mission import BUILDING, UNIT
 from .converter.formats.names import without_number
 from .converter.judge.shown import some_of, world_poses
@@ -166,6 +168,31 @@ def _multiplies(node: bpy.types.Node) -> bool:
     return node.blend_type == "MULTIPLY" and not factor.is_linked and factor.default_value > 1 - _NOISE
 
 
+def report_unread(given: ImportedScene) -> None:
+    """Report objects of which Blender shows other triangles than its glTF add-on wrote.
+
+    Args:
+        given: what was read of that; everything of the scene is evaluated.
+    """
+    shown, read, counts = Counter[str](), Counter[str](), dict[int, int]()
+    for one in bpy.context.evaluated_depsgraph_get().object_instances:
+        if one.object.type == "MESH":
+            mesh = one.object.data
+            if mesh.as_pointer() not in counts:
+                mesh.calc_loop_triangles()
+                counts[mesh.as_pointer()] = len(mesh.loop_triangles)
+            shown[one.object.name] += counts[mesh.as_pointer()]
+    for node in given.nodes:
+        if node.mesh >= 0:
+            read[node.name] += sum(p.index_count // 3 for p in given.meshes[node.mesh].primitives)
+    for name in [name for name in shown if shown[name] != read[name]]:
+        what = f"shows {plural(shown[name], 'triangle')}, and {read[name]:,} are read"
+        why = "Blender's glTF add-on leaves out instances of geometry nodes, metaballs and the like"
+        given.report.skipped(
+            f"object {name!r}", what, why, "make them real: Object > Convert > Mesh, or Realize Instances"
+        )
+
+
 # ------------------------------------------------------------------ motion
 
 
@@ -202,6 +229,8 @@ def _report_flattened(scene: bpy.types.Scene, given: ImportedScene) -> None:
     for one in moved:
         if away[one] > _AWAY:
             what = "is moved by a constraint" if free_constraints(one) else "is moved by a driver"
+            if one.parent is not None and one.parent_type != "OBJECT":
+                what = "follows a part of its parent"
             why = f"only keys make motion, and other frames are up to {away[one]:.2g} away from the pose that was read"
             given.report.skipped(f"object {one.name!r}", what, why, "Object > Animation > Bake Action makes keys")
     for one in changed:
@@ -217,7 +246,12 @@ def is_elsewhere(place: Matrix, other: Matrix) -> bool:
 
 def _is_driven(one: bpy.types.Object) -> bool:
     drivers = one.animation_data.drivers if one.animation_data is not None else ()
-    return any(not c.mute for c in free_constraints(one)) or any(d.data_path.startswith(_MOVES) for d in drivers)
+    part_of_parent = one.parent is not None and one.parent_type != "OBJECT"
+    return (
+        part_of_parent
+        or any(not c.mute for c in free_constraints(one))
+        or any(d.data_path.startswith(_MOVES) for d in drivers)
+    )
 
 
 def _in_frames(channel: Channel | None) -> Channel | None:

@@ -29,6 +29,10 @@ NAMED = (
     ("model", "driven modifier"),
     ("model", "node gamma"),
     ("model", "node curves"),
+    ("model", "metaball"),
+    ("model", "geometry nodes instances"),
+    ("model", "parent to a vertex"),
+    ("model", "collection instance"),
 )
 
 

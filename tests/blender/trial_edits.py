@@ -6,7 +6,8 @@ An edit returns names; a message about any of them names the edit.
 import trial_clips
 import trial_levels
 import trial_looks
+import trial_modder
 import trial_nodes
 from trial_tools import EDITS, ONLY_EXTENSION
 
-__all__ = ["EDITS", "ONLY_EXTENSION", "trial_clips", "trial_levels", "trial_looks", "trial_nodes"]
+__all__ = ["EDITS", "ONLY_EXTENSION", "trial_clips", "trial_levels", "trial_looks", "trial_modder", "trial_nodes"]

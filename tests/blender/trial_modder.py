@@ -25,7 +25,9 @@ quick(M, "weighted normals", lambda: modify("gun", "WEIGHTED_NORMAL"), "gun")
 quick(M, "wireframe modifier", lambda: modify("gun", "WIREFRAME", thickness=0.05), "gun")
 quick(M, "modifier of renders alone", lambda: modify("gun", "SUBSURF", show_viewport=False), "gun")
 quick(M, "modifier on an animated node", lambda: modify("tower", "SOLIDIFY", thickness=0.1), "tower")
-quick(M, "modifier on a level", lambda: modify("gun.level1", "SOLIDIFY", thickness=0.1), "gun.level1")
+quick(
+    M, "modifier on a level", lambda: modify("gun.level1", "SOLIDIFY", thickness=0.1), "gun.level1", only_extension=True
+)
 
 
 @edit(M, "gun")
@@ -68,7 +70,7 @@ def geometry_nodes_move():
     nodes_of("gun", build)
 
 
-@edit(M, "gun")
+@edit(M, "gun", only_extension=True)
 def geometry_nodes_instances():
     def build(tree_of, start, end):
         cube, on = tree_of.nodes.new("GeometryNodeMeshCube"), tree_of.nodes.new("GeometryNodeInstanceOnPoints")
@@ -171,7 +173,7 @@ def _instances(kind):
     obj("gun").instance_type = kind
 
 
-@edit(M, "gun", "shown")
+@edit(M, "gun", "shown", only_extension=True)
 def collection_instance():
     home = bpy.data.collections.new("parts")
     home.objects.link(obj("gun"))
@@ -214,7 +216,7 @@ quick(M, "symmetrize", lambda: in_edit_mode("gun", bpy.ops.mesh.symmetrize), "gu
 quick(M, "convex hull", lambda: in_edit_mode("tower", bpy.ops.mesh.convex_hull), "tower")
 quick(M, "split edges", lambda: in_edit_mode("gun", bpy.ops.mesh.edge_split), "gun")
 quick(M, "inset faces", lambda: in_edit_mode("gun", lambda: bpy.ops.mesh.inset(thickness=0.02)), "gun")
-quick(M, "unwrapped anew", lambda: in_edit_mode("gun", bpy.ops.uv.smart_project), "gun")
+quick(M, "unwrapped again", lambda: in_edit_mode("gun", bpy.ops.uv.smart_project), "gun")
 quick(
     M, "custom normals cleared", lambda: (pick("gun"), bpy.ops.mesh.customdata_custom_splitnormals_clear())[:0], "gun"
 )
@@ -257,7 +259,7 @@ def copy_joined_back():
 
 def _swap_slots(name):
     mesh_of(name).materials.append(materials("glow")[0])
-    for face in mesh_of(name).polygons[::2]:
+    for face in [*mesh_of(name).polygons][::2]:
         face.material_index = len(mesh_of(name).materials) - 1
 
 
@@ -288,7 +290,9 @@ quick(
     "animation",
 )
 quick(M, "unit scale", lambda: setattr(bpy.context.scene.unit_settings, "scale_length", 0.01), "gun")
-quick(M, "muted curve", lambda: _curve(lambda curve: setattr(curve, "mute", True)), "tower", "radar", "animation")
+quick(
+    M, "muted curve", lambda: _curve(lambda curve: setattr(curve, "mute", True)), "tower", "radar", "animation", "clip"
+)
 quick(
     M,
     "cycled curve",
@@ -333,7 +337,7 @@ def curve_converted():
     bpy.ops.object.convert(target="MESH")
 
 
-@edit(M, "ball", "Mball")
+@edit(M, "ball", "Mball", only_extension=True)
 def metaball():
     bpy.ops.object.metaball_add(location=(0, 0, 3))
     bpy.context.object.name = "ball"

@@ -350,9 +350,11 @@ def _line(one):
 def _length():
     """The frame of the last key."""
     ends = [0.0]
-    for data in [one.animation_data for one in bpy.context.scene.objects if one.animation_data is not None]:
+    for data in [
+        o.animation_data for o in bpy.context.scene.objects if o.animation_data is not None and o.type != "CAMERA"
+    ]:
         if data.action is not None:
-            ends += [p.co.x for c in curves(data.action) for p in c.keyframe_points]
+            ends += [p.co.x for c in curves(data.action) if not c.mute for p in c.keyframe_points]
         ends += [strip.frame_end for track in data.nla_tracks if not track.mute for strip in track.strips]
     return max(ends)
 
