@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -37,6 +38,23 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def called(name: str | None) -> str:
+    """Return what stands after a noun for the name that a file gives: ``'body'``, or ``without a name``."""
+    return f"'{printable(name)}'" if name else "without a name"
+
+
+def in_words(value: object) -> str:
+    """Return a value of a file as messages have it: a text in quotes, anything else as JSON writes it."""
+    if isinstance(value, str | bytes):
+        return f"'{printable(value if isinstance(value, str) else value.decode('latin-1'))}'"
+    return printable(json.dumps(value, ensure_ascii=False, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has for a value that it does not know: numbers of NumPy, anything else as a text."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 #: How long a line for the user is at most, and a value in it.
@@ -125,17 +143,19 @@ class ConversionError(Exception):
         text = ", ".join(place)
         text = f"{text}: {self.problem}" if text else self.problem
         if self.value is not None:
-            text += f": {shortened(_in_words(self.value), LONGEST_VALUE)}"
+            text += f": {shortened(in_a_line(self.value), LONGEST_VALUE)}"
         if self.expected is not None:
-            text += f" (expected {shortened(_in_words(self.expected), LONGEST_VALUE)})"
+            text += f" (expected {shortened(in_a_line(self.expected), LONGEST_VALUE)})"
         if self.hint is not None:
             text += f"; {self.hint}"
         return text.replace("\n", " ")
 
 
-def _in_words(value: object) -> str:
-    """A value as a message has it: the letters of bytes, no Python."""
-    return printable(value.decode("latin-1")) if isinstance(value, bytes) else str(value)
+def in_a_line(value: object) -> str:
+    """A value after a colon: as :func:`in_words`, a text without quotes."""
+    if isinstance(value, bytes):
+        return in_words(value)[1:-1]
+    return in_words(value) if isinstance(value, bool | list | tuple | dict) else str(value)
 
 
 #: What the user can do about a path that leads nowhere.

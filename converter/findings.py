@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import ConversionError
+from .errors import ConversionError, in_a_line
 
 Severity = Literal["error", "warning", "note"]
 #: How a file is read (docs/checks.md#converting-a-broken-file).
@@ -137,8 +137,8 @@ class Finding:
             "table": self.table,
             "row": self.row,
             "offset": self.offset,
-            "value": None if self.value is None else str(self.value),
-            "expected": None if self.expected is None else str(self.expected),
+            "value": None if self.value is None else in_a_line(self.value),
+            "expected": None if self.expected is None else in_a_line(self.expected),
             "count": self.count,
         }
         return {key: value for key, value in facts.items() if value is not None}

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from ..converter.errors import ConversionError, printable
+from ..converter.errors import ConversionError, called, printable
 from ..converter.formats.gltf import TextureTransform
 from ..converter.numeric.arrays import F32, F64
 from ..converter.numeric.axes import game_to_gltf
@@ -137,7 +137,7 @@ def _object(scene: Scene, part: Part, poses: tuple[F64, F64], up: str, names: li
     rotation, translation = poses[0][part.node], poses[1][part.node]
     points = posed(streams.positions[used], rotation, translation)
     if not np.isfinite(points).all():
-        raise ConversionError(f"node {printable(node.name)!r} is posed beyond float32")
+        raise ConversionError(f"node {called(node.name)} is posed beyond float32")
     axes = game_to_gltf if up == "y" else np.asarray
     out = [f"o {escape(node.name)}\n", _lines("v %.9g %.9g %.9g\n", axes(points))]
     if streams.uv0 is not None:

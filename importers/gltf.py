@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..converter.errors import ConversionError, plural, printable
+from ..converter.errors import ConversionError, called, in_words, plural, printable
 from ..converter.findings import Report
 from ..converter.numeric.arrays import F64, NONE16
 from ..converter.numeric.axes import gltf_to_game, rotation_to_game
@@ -22,16 +22,26 @@ from ..converter.numeric.quantize import normalise
 from ..converter.scene.controller import add_clips
 from ..converter.scene.extras import NAMESPACE, FileInfo, MaterialExtras, NodeExtras, read_extras, typed_extras
 from ..converter.scene.scene import Channel, Clip, ImportedNode, ImportedScene, StatedFlags, Track
-from .gltf_file import BROKEN_HINT, OBJECT_SIZE, GltfFile, GltfInMemory, broken_gltf, open_gltf, report_flat, typed
+from .gltf_file import (
+    BROKEN_HINT,
+    OBJECT_SIZE,
+    GltfFile,
+    GltfInMemory,
+    broken_gltf,
+    open_gltf,
+    report_flat,
+    report_idle,
+    typed,
+)
 from .gltf_mesh import Weights, bind_skins, read_meshes
 from .gltf_types import (
     INSTANCING,
-    VISIBILITY,
     GltfAnimation,
     GltfNode,
     GltfSampler,
     GltfScene,
-    GltfTarget,
+    hidden_nodes,
+    pointer_of,
     require_finite,
     vector,
 )
@@ -81,21 +91,22 @@ def _read_scene(file: GltfFile, parents: list[int], chosen: list[int]) -> tuple[
     """Read all but skins and clips; returns also the item of each node, and the weights of skins."""
     main = _default_scene(file)
     index_of = {node: i for i, node in enumerate(chosen)}
-    hidden = hidden_nodes(file)
+    hidden = hidden_nodes(file.nodes)
     info = {} if main is None else read_extras(FileInfo, main.extras)
     out = ImportedScene((main and main.name) or "", info, report=file.report)
     out.nodes = [read_node(file, node, index_of.get(parents[node], -1)) for node in chosen]
     for node, i in index_of.items():
         item = out.nodes[i]
         item.hidden = node in hidden
-        where = f"node {printable(item.name)!r}"
+        where = f"node {called(item.name)}"
         item.tri_flags = read_flags(file.nodes[node].extras, where, out.report)
+    report_idle(file, index_of, out.report)
     add_instances(file, out, index_of)
     out.materials = [read_material(material) for material in file.materials]
     out.surfaces = read_surfaces(file)
     out.material_extras = [read_extras(MaterialExtras, m.extras) for m in file.materials]
     for material in file.materials:
-        where = f"material {printable(material.name or '')!r}"
+        where = f"material {called(material.name)}"
         flags = read_flags(material.extras, where, out.report)
         out.material_flags.append(flags.exported if flags.own is None else flags.own)
     out.meshes, out.streams, weights = read_meshes(file, {i.mesh for i in out.nodes if i.mesh >= 0})
@@ -138,8 +149,9 @@ def _parents(file: GltfFile) -> list[int]:
     parents = [-1] * len(file.nodes)
     for i, node in enumerate(file.nodes):
         for child in node.children or []:
-            if parents[child] >= 0 or child == i:
-                raise ConversionError(f"node {child} has two parents", file=file.label, value=f"{i}")
+            if parents[child] >= 0:
+                both = f"{file.node_title(parents[child])} and {file.node_title(i)}"
+                raise ConversionError(f"{file.node_title(child)} has two parents", file=file.label, value=both)
             parents[child] = i
     if len(parents_first(parents, root=-1)) < len(parents):
         raise ConversionError("nodes form a loop", file=file.label)
@@ -248,23 +260,7 @@ def _to_game(linear: F64) -> F64:
 def _require_finite(file: GltfFile, item: ImportedNode, *more: F64) -> None:
     values = (item.translation, item.rotation, item.linear, *more)
     if not all(np.isfinite(v).all() for v in values if v is not None):
-        raise ConversionError(f"node {item.name!r} has a transform that is not finite", file=file.label)
-
-
-def hidden_nodes(file: GltfFile) -> set[int]:
-    """Return the nodes that are hidden, by themselves or with one above (KHR_node_visibility)."""
-    hidden: set[int] = set()
-    waiting = [
-        i
-        for i, node in enumerate(file.nodes)
-        if (node.extensions or {}).get(VISIBILITY, {}).get("visible", True) is False
-    ]
-    while waiting:
-        node = waiting.pop()
-        if node not in hidden:
-            hidden.add(node)
-            waiting += file.nodes[node].children or []
-    return hidden
+        raise ConversionError(f"node {called(item.name)} has a transform that is not finite", file=file.label)
 
 
 def add_instances(file: GltfFile, out: ImportedScene, index_of: dict[int, int]) -> None:
@@ -287,7 +283,7 @@ def add_instances(file: GltfFile, out: ImportedScene, index_of: dict[int, int]) 
         count = min(map(len, given.values()), default=0)
         if any(len(values) != count for values in given.values()) or not count:
             raise ConversionError(
-                f"instances of node {item.name!r} have no attributes of one length",
+                f"instances of node {called(item.name)} have no attributes of one length",
                 file=file.label,
                 value=", ".join(f"{printable(k)}: {len(values)}" for k, values in given.items()) or None,
                 expected=", ".join(_ATTRIBUTES),
@@ -300,7 +296,7 @@ def add_instances(file: GltfFile, out: ImportedScene, index_of: dict[int, int]) 
             out.nodes.append(copy)
         item.mesh = -1
         out.report.warnings.append(
-            f"node {printable(item.name)!r}: {plural(count, 'instance')} of its mesh became nodes "
+            f"node {called(item.name)}: {plural(count, 'instance')} of its mesh became nodes "
             f"of their own ({INSTANCING})"
         )
 
@@ -342,7 +338,7 @@ def read_flags(extras: object, where: str, report: Report) -> StatedFlags:
         if value is not None:
             report.skipped(
                 where,
-                f"has {_KEY} {printable(str(value))}",
+                f"has {_KEY} {in_words(value)}",
                 f"the flags of a triangle are an integer from 0 to {NONE16}",
                 "write the sum of the flags, as 2 for a floor to walk on",
                 "fact",
@@ -376,7 +372,7 @@ def _clip(file: GltfFile, animation: GltfAnimation, index_of: dict[int, int], pl
     file.claim(OBJECT_SIZE * len(animation.samplers))
     samplers = typed(GltfSampler, animation.samplers)
     clip = Clip(animation.name or "")
-    where = f"animation {printable(clip.name)!r}"
+    where = f"animation {called(clip.name)}"
     tracks: dict[int, Track] = {}
     read: dict[tuple[int, str], tuple[str, F64, F64]] = {}
     outside: list[str] = []
@@ -386,24 +382,24 @@ def _clip(file: GltfFile, animation: GltfAnimation, index_of: dict[int, int], pl
     for channel in animation.channels:
         target, path = channel["target"].get("node"), channel["target"]["path"]
         if target is None:
-            if pointer := _pointer(channel["target"]):
+            if pointer := pointer_of(channel["target"]):
                 pointers.append(pointer)
             else:
                 homeless += 1
             continue
         name = file.nodes[target].name or ""
         if path == "weights":
-            morphed.append(name)
+            morphed.append(name or f"node {target}")
             continue
         if target not in index_of:
-            outside += [name] if target in placed else []
+            outside += [name or f"node {target}"] if target in placed else []
             continue
         if path not in _PATHS:
             pointers.append(path)
             continue
         sampler = samplers[channel["sampler"]]
         kind = sampler.interpolation or "LINEAR"
-        seconds, values = _keys(file, sampler, kind, name)
+        seconds, values = _keys(file, sampler, kind, file.node_title(target))
         width = 4 if path == "rotation" else 3
         if values.shape[1:] != (width,):
             raise ConversionError(
@@ -445,14 +441,7 @@ def _names(names: Iterable[str]) -> str:
     """A list of names for a message, the first of them in full."""
     first, *rest = dict.fromkeys(names)
     more = f" and {plural(len(rest), 'other')}" if rest else ""
-    return f"{printable(first)!r}{more}"
-
-
-def _pointer(target: GltfTarget) -> str:
-    """What a channel without a node animates, as KHR_animation_pointer names it; empty where nothing says it."""
-    extensions = target.get("extensions")
-    pointer = extensions.get("KHR_animation_pointer") if isinstance(extensions, dict) else None
-    return str(pointer["pointer"]) if isinstance(pointer, dict) else ""
+    return f"{in_words(first)}{more}"
 
 
 def _read_scale(clip: Clip, where: str, name: str, values: F64, own: list[float] | None) -> None:
@@ -462,7 +451,7 @@ def _read_scale(clip: Clip, where: str, name: str, values: F64, own: list[float]
     elif not np.abs(values[0] - (own or [1, 1, 1])).max() <= _MAX_SCALE_CHANGE:
         shown = " ".join(f"{value:.6g}" for value in values[0].tolist())
         clip.report.skipped(
-            f"{where} of node {printable(name)!r}",
+            f"{where} of node {called(name)}",
             f"its scale {shown} is not the node's",
             "scale is taken from the node, for its vertices",
             "give the node that scale, and remove the animation's",
@@ -472,9 +461,9 @@ def _read_scale(clip: Clip, where: str, name: str, values: F64, own: list[float]
         )
 
 
-def _keys(file: GltfFile, sampler: GltfSampler, kind: str, name: str | None) -> tuple[F64, F64]:
+def _keys(file: GltfFile, sampler: GltfSampler, kind: str, title: str) -> tuple[F64, F64]:
     """Times of a sampler, (T,) seconds, and its values, (T, n) or (3T, n)."""
-    times, where = file.array(sampler.input), f"animation of node {name!r}"
+    times, where = file.array(sampler.input), f"animation of {title}"
     if times.shape[1] != 1 or times.dtype.kind != "f":
         raise ConversionError(f"{where}: key times are not float32 numbers", file=file.label)
     seconds = times.reshape(-1).astype(np.float64)

@@ -8,11 +8,10 @@ is ``importers.gltf``.
 
 from __future__ import annotations
 
-import base64
 import binascii
 import hashlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path, PureWindowsPath
@@ -22,7 +21,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from ..converter.errors import ConversionError, needed_for, plural, printable, reason_of
+from ..converter.errors import ConversionError, called, needed_for, plural, printable, reason_of
 from ..converter.files import read_file, read_json
 from ..converter.findings import Report
 from ..converter.formats.gltf import DTYPES, WIDTHS, Json, Mode
@@ -43,6 +42,7 @@ from .gltf_types import (
     GltfScene,
     GltfSkin,
     check_extensions,
+    embedded,
 )
 
 if TYPE_CHECKING:
@@ -143,14 +143,14 @@ class GltfFile:
         """Return what messages call a mesh: by its name, else by a node that has it."""
         name = self.meshes[number].name
         if name:
-            return f"mesh {printable(name)!r}"
+            return f"mesh {called(name)}"
         users = [node.name for node in self.nodes if node.mesh == number and node.name]
-        return f"mesh {number}" + (f" of node {printable(users[0])!r}" if users else "")
+        return f"mesh {number}" + (f" of node {called(users[0])}" if users else "")
 
     def node_title(self, number: int) -> str:
         """Return what messages call a node: by its name, else by its number."""
         name = self.nodes[number].name
-        return f"node {printable(name)!r}" if name else f"node {number}"
+        return f"node {called(name)}" if name else f"node {number}"
 
     def view(self, index: int) -> memoryview:
         """Return the bytes of a buffer view."""
@@ -165,9 +165,13 @@ class GltfFile:
             stored = np.dtype(DTYPES[accessor.componentType])
             width = WIDTHS[accessor.type]
             self.claim(accessor.count * width * 4)
-            values = self._elements(accessor.bufferView, accessor.byteOffset or 0, accessor.count, stored, width)
-            if accessor.sparse is not None:
-                values = self._with_sparse(values, accessor.sparse, stored, width)
+            try:
+                values = self._elements(accessor.bufferView, accessor.byteOffset or 0, accessor.count, stored, width)
+                if accessor.sparse is not None:
+                    values = self._with_sparse(values, accessor.sparse, stored, width)
+            except ConversionError as error:
+                error.table = f"accessor {index}"
+                raise
             self._arrays[index] = self._as_float(values, accessor)
         return self._arrays[index]
 
@@ -194,7 +198,7 @@ class GltfFile:
         lowest = min(offset, view.byteOffset or 0)
         if count < 1 or lowest < 0 or stride < size or needed > end or end > len(buffer):
             raise ConversionError(
-                "accessor runs past its buffer view",
+                "runs past its buffer view",
                 file=self.label,
                 value=f"{count} elements from byte {start}",
                 expected=f"an end at byte {end} or before",
@@ -305,12 +309,13 @@ def open_gltf(path: Path, in_memory: GltfInMemory | None = None) -> GltfFile:
         root, chunk = _parsed(memoryview(content), label)
     if not isinstance(root, dict) or not isinstance(root.get("asset"), dict):
         raise ConversionError("is not glTF: it has no asset", file=label)
-    version, least = str(root["asset"].get("version")), root["asset"].get("minVersion") or "2.0"
-    if version.partition(".")[0] != "2":
-        raise ConversionError("unknown glTF version", file=label, value=version, expected="2.0")
-    if least != "2.0":
-        raise ConversionError(f"needs glTF {printable(str(least))}", file=label, expected="2.0")
+    version = root["asset"].get("version")
+    if isinstance(version, str) and version.partition(".")[0] != "2":
+        raise ConversionError("unknown glTF version", file=label, value=printable(version), expected="2.0")
     require_valid(root, label)
+    least = root["asset"].get("minVersion") or "2.0"
+    if least != "2.0":
+        raise ConversionError(f"needs glTF {printable(least)}", file=label, expected="2.0")
     with broken_gltf(label):
         appearance = check_extensions(root, label)
         buffers = _buffers(root, chunk, label, folder)
@@ -371,13 +376,13 @@ def _buffers(root: Json, chunk: memoryview | None, label: str, folder: Path | No
     out: list[memoryview] = []
     for i, buffer in enumerate(root.get("buffers", [])):
         uri = buffer.get("uri")
-        if uri is None:
+        if not uri:
             if chunk is None or i:
                 raise ConversionError(f"buffer {i} has no data", file=label)
             data = chunk
         elif uri.startswith("data:"):
             try:
-                data = memoryview(base64.b64decode(uri.partition(",")[2], validate=True))
+                data = memoryview(embedded(uri))
             except binascii.Error:
                 problem = f"data URI of buffer {i} is not base64, or is cut"
                 raise ConversionError(problem, file=label, hint="export it again") from None
@@ -466,10 +471,20 @@ def _plain(value: Any) -> Any:
 _PRIVATE = frozenset(("_path", "_name", "_glb_data", "_min_alignment"))
 
 
+def report_idle(file: GltfFile, nodes: Iterable[int], report: Report) -> None:
+    """Name nodes that have a skin or weights of shapes, and no mesh for them."""
+    for i in nodes:
+        node = file.nodes[i]
+        for name, value in (("a skin", node.skin), ("weights", node.weights)):
+            if value is not None and node.mesh is None:
+                what, why = f"has {name} and no mesh", "there is nothing to shape"
+                report.skipped(file.node_title(i), what, why, "give it its mesh, or remove them", "fact")
+
+
 def report_flat(file: GltfFile, report: Report) -> None:
     """Name the meshes whose faces are flat, because they have no normals, in a file where others have."""
     flat = [
-        printable(mesh.name or f"mesh {i}")
+        mesh.name or f"mesh {i}"
         for i, mesh in enumerate(file.meshes)
         if any(
             p.get("mode", Mode.TRIANGLES) >= Mode.TRIANGLES and "NORMAL" not in p.get("attributes", {})
@@ -477,6 +492,6 @@ def report_flat(file: GltfFile, report: Report) -> None:
         )
     ]
     if flat:
-        names = ", ".join(map(repr, flat[:5])) + (f" and {plural(len(flat) - 5, 'other')}" if len(flat) > 5 else "")
+        names = ", ".join(map(called, flat[:5])) + (f" and {plural(len(flat) - 5, 'other')}" if len(flat) > 5 else "")
         report.warnings.append(f"no normals in {names}, though others have them: the faces are flat")
         report.concerns(flat, "normals")

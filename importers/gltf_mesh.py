@@ -5,13 +5,14 @@ Skins of glTF as rigid parts: each triangle follows its dominant joint (glTF 2.0
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..converter.errors import ConversionError, plural, printable
+from ..converter.errors import ConversionError, called, plural, printable
 from ..converter.formats.gltf import TEXTURE_TRANSFORM, Mode
 from ..converter.numeric.arrays import F32, F64, I64, U8, cross_products
 from ..converter.numeric.axes import gltf_to_game
@@ -19,6 +20,7 @@ from ..converter.numeric.quantize import normalise
 from ..converter.scene.extras import MeshExtras, raw_extras, read_extras
 from ..converter.scene.scene import ImportedNode, ImportedScene, Mesh, Primitive, Streams
 from .gltf_file import GltfFile
+from .gltf_schema import NOISE
 from .gltf_types import GltfMaterial, GltfPrimitive, GltfSkin
 
 #: Meshes of lines that the exporters make, view-only.
@@ -168,9 +170,8 @@ def _read_primitive(file: GltfFile, number: int, place: int, data: GltfPrimitive
     for key, values in attributes.items():
         finite = np.isfinite(values)
         if np.count_nonzero(finite) < finite.size:
-            users = [node.name for node in file.nodes if node.mesh == number]
             raise ConversionError(
-                f"{key} is not finite in mesh {name!r} of node {users[0]!r}",
+                f"{key} is not finite in {title}",
                 file=file.label,
                 table=f"primitive {place}",
                 row=int(np.argmax(~finite.all(axis=1))),
@@ -228,8 +229,7 @@ def _arrays(file: GltfFile, data: GltfPrimitive) -> tuple[Arrays, NDArray[Any]]:
 
 def _widths_of(name: str) -> tuple[int, ...]:
     """How many numbers an attribute may have; empty for one that is not read."""
-    kind, _, number = name.partition("_")
-    return (4,) if kind in ("JOINTS", "WEIGHTS") and number.isdigit() else _WIDTHS_OF.get(name, ())
+    return (4,) if _SET.fullmatch(name) else _WIDTHS_OF.get(name, ())
 
 
 def _weights(file: GltfFile, mesh: int, attributes: Arrays) -> tuple[I64, F64] | None:
@@ -250,6 +250,8 @@ def _weights(file: GltfFile, mesh: int, attributes: Arrays) -> tuple[I64, F64] |
     return joints.astype(np.int64), weights.astype(np.float64)
 
 
+#: A set of joints or weights; a number with zeros before it is none.
+_SET = re.compile("(JOINTS|WEIGHTS)_(0|[1-9][0-9]*)")
 #: How many numbers an attribute has (glTF 2.0, 3.7.2.1).
 _WIDTHS_OF = {
     "POSITION": (3,),
@@ -311,7 +313,7 @@ def _choose_coordinates(
     if info and name not in data["attributes"]:
         file.report.skipped(
             title,
-            f"has no {name}, which the texture of material {printable(material.name or '')!r} is laid by",
+            f"has no {name}, which the texture of material {called(material.name)} is laid by",
             "nothing in the file says where the texture lies",
             "unwrap it, or choose the UV map that it has",
         )
@@ -389,9 +391,10 @@ def _inverse_bind(file: GltfFile, skin: GltfSkin) -> F64:
             expected=f"{len(skin.joints)} x 16",
         )
     inverse = stored.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
-    if not (np.isfinite(inverse).all() and (np.linalg.det(inverse[:, :3, :3]) != 0).all()):
+    places = np.isfinite(inverse).all() and np.abs(inverse[:, 3] - [0, 0, 0, 1]).max() <= NOISE
+    if not (places and np.linalg.det(inverse[:, :3, :3]).all()):
         raise ConversionError(
-            "an inverse bind matrix scales to nothing, or is not finite",
+            "an inverse bind matrix scales to nothing, is not finite, or has no fourth row of 0, 0, 0 and 1",
             file=file.label,
             hint="give the joint a scale other than 0",
         )
@@ -418,7 +421,7 @@ def _bind(
     for weighted, primitive in zip(weights, mesh.primitives, strict=True):
         if weighted is None:
             raise ConversionError(
-                f"{item.name!r} has a skin, and its mesh has vertices without joints and weights",
+                f"node {called(item.name)} has a skin, and its mesh has vertices without joints and weights",
                 file=file.label,
                 hint="give every vertex a weight, or remove the skin",
             )
@@ -482,8 +485,7 @@ def _give_to_joints(
         owner = out.nodes[i]
         out.meshes.append(Mesh(f"{name}.{owner.name}", primitives))
         if owner.mesh >= 0:
-            raise ConversionError(
-                f"joint {owner.name!r} has a mesh of its own", file=file.label, hint="join it with the skinned mesh"
-            )
+            hint = "join it with the skinned mesh"
+            raise ConversionError(f"joint {called(owner.name)} has a mesh of its own", file=file.label, hint=hint)
         owner.mesh = len(out.meshes) - 1
-    out.report.warnings.append(f"skin of {item.name!r}: each triangle follows its dominant joint")
+    out.report.warnings.append(f"skin of node {called(item.name)}: each triangle follows its dominant joint")

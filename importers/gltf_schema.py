@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..converter.errors import ConversionError, printable
+from ..converter.errors import ConversionError, in_words, plural, printable
 from ..converter.formats.gltf import WIDTHS, ComponentType, Json, Mode
 
 #: Checks a value of a document. Raises ``_Invalid``.
 Check = Callable[[Any, Json], None]
 _SHOWN = 60
+#: How far the fourth row of a matrix may be from 0, 0, 0 and 1.
+NOISE = 1e-4
 
 
 class _Invalid(Exception):
@@ -99,8 +101,7 @@ def _items(item: Check, least: int = 0, most: int | None = None, *, distinct: bo
         if not isinstance(value, list):
             raise _Invalid(value, "an array")
         if len(value) < least or (most is not None and len(value) > most):
-            counted = str(least) if least == most else f"at least {least}"
-            raise _Invalid(value, f"an array of {counted} values")
+            raise _Invalid(value, f"an array of {'' if least == most else 'at least '}{plural(least, 'value')}")
         for i, one in enumerate(value):
             _inside(i, item, one, root)
         _make_integers(item, value, range(len(value)))
@@ -357,11 +358,11 @@ def require_valid(root: Json, label: str) -> None:
         _require_consistent(root)
     except _Invalid as error:
         place = "".join(f"[{key}]" if isinstance(key, int) else f".{printable(key)}" for key in error.path)
-        shown = printable(str(error.value))
+        shown = error.value if isinstance(error.value, str) else in_words(error.value)
         raise ConversionError(
             f"is not valid glTF 2.0: {place.removeprefix('.') or 'the document'}",
             file=label,
-            value=shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}...",
+            value=printable(shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."),
             expected=error.expected,
             hint="export it again; a glTF validator lists all errors",
         ) from None
@@ -370,8 +371,11 @@ def require_valid(root: Json, label: str) -> None:
 def _require_consistent(root: Json) -> None:
     """Check the rules that concern several properties of one object."""
     for i, node in enumerate(root.get("nodes", [])):
+        last = node.get("matrix", [])[3::4]
         if "matrix" in node and node.keys() & {"translation", "rotation", "scale"}:
             raise _at(node["matrix"], "a matrix, or translation, rotation and scale", "nodes", i, "matrix")
+        if any(abs(a - b) > NOISE for a, b in zip(last, (0, 0, 0, 1), strict=False)):
+            raise _at(last, "a fourth row of 0, 0, 0 and 1", "nodes", i, "matrix")
     sizes = [buffer["byteLength"] for buffer in root.get("buffers", [])]
     for i, view in enumerate(root.get("bufferViews", [])):
         room = sizes[view["buffer"]] - view.get("byteOffset", 0)
@@ -382,8 +386,23 @@ def _require_consistent(root: Json) -> None:
         sparse = accessor.get("sparse")
         if sparse is not None and sparse["count"] > accessor["count"]:
             raise _at(sparse["count"], f"at most {accessor['count']}", "accessors", i, "sparse", "count")
-        if accessor["componentType"] == ComponentType.FLOAT and accessor.get("normalized"):
-            raise _at(True, "no floats: only integers are normalised", "accessors", i, "normalized")
+        wide = accessor["componentType"] in (ComponentType.FLOAT, ComponentType.UNSIGNED_INT)
+        if wide and accessor.get("normalized"):
+            raise _at(True, "integers of 8 or 16 bits: no others are normalised", "accessors", i, "normalized")
+        if accessor.get("byteOffset") and "bufferView" not in accessor:
+            raise _at(accessor["byteOffset"], "a bufferView beside it", "accessors", i, "byteOffset")
+    for i, mesh in enumerate(root.get("meshes", [])):
+        for k, primitive in enumerate(mesh["primitives"]):
+            if "indices" in primitive and root["accessors"][primitive["indices"]].get("normalized"):
+                raise _at(
+                    primitive["indices"],
+                    "integers as they are, not normalised",
+                    "meshes",
+                    i,
+                    "primitives",
+                    k,
+                    "indices",
+                )
     for i, animation in enumerate(root.get("animations", [])):
         for k, channel in enumerate(animation["channels"]):
             place = ("animations", i, "channels", k)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..converter.errors import ConversionError, printable
+from ..converter.errors import ConversionError, called, printable
 from ..converter.formats.gltf import Json
 from ..converter.numeric.arrays import F64
 from ..converter.scene.scene import ImportedScene, require_in_range
@@ -42,6 +43,7 @@ class GltfNode(GltfObject):
     translation: list[float] | None = None
     rotation: list[float] | None = None
     scale: list[float] | None = None
+    weights: list[float] | None = None
 
 
 class GltfPrimitive(TypedDict, total=False):
@@ -155,9 +157,9 @@ def require_finite(read: ImportedScene, label: str) -> None:
     for item in read.nodes:
         for part in (item.translation, item.rotation, item.linear):
             if part is not None:
-                require_in_range(f"the transform of node {item.name!r}", part, label)
+                require_in_range(f"the transform of node {called(item.name)}", part, label)
     for track in [track for clip in read.clips for track in clip.tracks]:
-        node = f"the animation of node {read.nodes[track.node].name!r}"
+        node = f"the animation of node {called(read.nodes[track.node].name)}"
         for channel in (track.translation, track.rotation):
             if channel is not None:
                 require_in_range(f"a time of {node}", channel.frames, label)
@@ -170,6 +172,38 @@ def require_finite(read: ImportedScene, label: str) -> None:
 DRACO = "KHR_draco_mesh_compression"
 INSTANCING = "EXT_mesh_gpu_instancing"
 VISIBILITY = "KHR_node_visibility"
+
+
+def embedded(uri: str) -> bytes:
+    """Return what a data URI holds.
+
+    Raises:
+        binascii.Error: it is not base64, or is cut.
+    """
+    about, _, text = uri.partition(",")
+    return base64.b64decode(text if about.endswith(";base64") else "-", validate=True)
+
+
+def hidden_nodes(nodes: Sequence[GltfNode]) -> set[int]:
+    """Return the nodes that are hidden, by themselves or with one above (KHR_node_visibility)."""
+    hidden: set[int] = set()
+    waiting = [
+        i for i, node in enumerate(nodes) if (node.extensions or {}).get(VISIBILITY, {}).get("visible", True) is False
+    ]
+    while waiting:
+        node = waiting.pop()
+        if node not in hidden:
+            hidden.add(node)
+            waiting += nodes[node].children or []
+    return hidden
+
+
+def pointer_of(target: GltfTarget) -> str:
+    """What a channel without a node animates, as KHR_animation_pointer names it; empty where nothing says it."""
+    extensions = target.get("extensions")
+    pointer = extensions.get("KHR_animation_pointer") if isinstance(extensions, dict) else None
+    return str(pointer["pointer"]) if isinstance(pointer, dict) else ""
+
 
 #: Extensions that are read, or that say nothing about a model.
 _READABLE = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -33,7 +32,7 @@ from ..converter.numeric.quantize import to_linear
 from ..converter.scene.extras import MaterialExtras, read_extras
 from ..converter.scene.scene import Material
 from .gltf_file import GltfFile, file_of_uri
-from .gltf_types import GltfMaterial
+from .gltf_types import GltfMaterial, embedded
 
 
 def read_material(material: GltfMaterial) -> Material:
@@ -90,7 +89,8 @@ def file_picture(name: str, place: str, read: Callable[[], bytes]) -> FilePictur
 
     def rgba() -> U8:
         if not data():
-            raise ConversionError("picture is not there, or is outside the file's folder")
+            hint = "put it beside the file, or export a .glb"
+            raise ConversionError("picture is not there, or is outside the file's folder", hint=hint)
         return picture_of_bytes(data())
 
     return FilePicture(name, place, digest, lambda: _pixels(data()), rgba, lambda: is_lossy(data()))
@@ -99,10 +99,10 @@ def file_picture(name: str, place: str, read: Callable[[], bytes]) -> FilePictur
 def _bytes(file: GltfFile, image: Json) -> bytes:
     """The file of a picture, wherever it lies."""
     uri = image.get("uri")
-    if uri is None:
+    if not uri:
         return bytes(file.view(image["bufferView"]))
     if uri.startswith("data:"):
-        return base64.b64decode(uri.partition(",")[2], validate=True)
+        return embedded(uri)
     target = None if file.folder is None else file_of_uri(uri, file.folder, file.folder)
     return b"" if target is None else bytes(read_file(target))
 

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..converter.errors import ConversionError, needed_for, plural, printable, reason_of
+from ..converter.errors import ConversionError, called, needed_for, plural, printable, reason_of
 from ..converter.files import read_file
 from ..converter.findings import Report
 from ..converter.formats.gltf import FilePicture, Surface
@@ -115,7 +115,7 @@ def _add_surfaces(out: ImportedScene, path: Path, text: str) -> None:
         out.surfaces = [found[material.name] for material in out.materials]
     elif found or out.info:
         out.report.warnings.append(
-            f"its .mtl has no material {printable(lacking[0])!r}: colours and pictures of materials are not compared"
+            f"its .mtl has no material {called(lacking[0])}: colours and pictures of materials are not compared"
         )
     elif names:
         out.report.warnings.append(
@@ -436,11 +436,9 @@ def _numbers(values: ArrayLike | None, width: int, name: str, label: str) -> F64
     """(n, width) finite numbers."""
     array = np.array(values, np.float64)
     if array.ndim != 2 or array.shape[1] < width:
-        raise ConversionError(
-            f"object {printable(name)!r} has a vertex with too few numbers", file=label, expected=width
-        )
+        raise ConversionError(f"object {called(name)} has a vertex with too few numbers", file=label, expected=width)
     if not np.isfinite(array).all():
-        raise ConversionError(f"object {printable(name)!r} has a number that is not finite", file=label)
+        raise ConversionError(f"object {called(name)} has a number that is not finite", file=label)
     return array[:, :width]
 
 

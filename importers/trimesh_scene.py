@@ -17,10 +17,10 @@ from ..converter.errors import (
     ConversionError,
     Malformed,
     MissingPackage,
+    called,
     install_command,
     needed_for,
     plural,
-    printable,
     reason_of,
 )
 from ..converter.files import read_file
@@ -116,7 +116,7 @@ def read_scene(scene: trimesh.Scene, label: str, *, up: str | None = None) -> tu
         if geometry is None or faces is None or not len(faces):
             what = f"has {type(geometry).__name__} and no triangles"
             out.report.skipped(
-                f"node {printable(str(node))!r}", what, "the game draws nothing but triangles", "make a mesh of it"
+                f"node {called(str(node))}", what, "the game draws nothing but triangles", "make a mesh of it"
             )
             continue
         item = Mesh(str(node), [])
@@ -168,9 +168,9 @@ def _info(scene: trimesh.Scene, label: str) -> FileInfo:
 def _require_valid(geometry: Any, name: str, label: str) -> None:
     faces, count = np.asarray(geometry.faces), len(geometry.vertices)
     if faces.min() < 0 or faces.max() >= count:
-        raise ConversionError(f"object {printable(name)!r} has a face out of range", file=label, expected=count)
+        raise ConversionError(f"object {called(name)} has a face out of range", file=label, expected=count)
     if not np.isfinite(geometry.vertices).all():
-        raise ConversionError(f"object {printable(name)!r} has a number that is not finite", file=label)
+        raise ConversionError(f"object {called(name)} has a number that is not finite", file=label)
 
 
 def _by_material(geometry: Any, materials: dict[str, int], out: ImportedScene) -> Iterator[tuple[int, I64]]:
@@ -192,7 +192,7 @@ def _by_material(geometry: Any, materials: dict[str, int], out: ImportedScene) -
     of_face = next((np.asarray(one) for one in stated if np.shape(one) == every.shape), None)
     if of_face is None:
         raise ConversionError(
-            f"mesh {printable(str(geometry.metadata.get('name', '')))!r} does not say which face has which material",
+            f"mesh {called(str(geometry.metadata.get('name', '')))} does not say which face has which material",
             expected=f'face_attributes["material"] of {plural(len(every), "number")}',
         )
     for k in np.unique(of_face).tolist():

@@ -30,7 +30,7 @@ def main() -> None:
         print("COMMAND --help shows its options; pydoc msh_gltf lists the library.")
     else:
         known = ", ".join(COMMANDS)
-        print(f"msh_gltf: error: no such command: {name!r} (expected {known})", file=sys.stderr)
+        print(f"msh_gltf: error: no such command: '{name}' (expected {known})", file=sys.stderr)
         sys.exit(2)
 
 

@@ -15,10 +15,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from symtable import SymbolTable, symtable
 
+import numpy as np
 import pytest
 
 import dev
 from msh_gltf.converter import __version__
+from msh_gltf.converter.errors import called, in_words
 from tests.conftest import SLOW
 from tests.support.gltf_view import GltfView
 from tests.support.runs import run_apart
@@ -350,3 +352,23 @@ def test_a_foreign_exception_in_a_message_is_seen() -> None:
         assert foreign_exceptions_shown(code.format("ValueError", shown)) == [4]
     assert not foreign_exceptions_shown(code.format("ValueError", "'x', value=reason_of(error)"))
     assert not foreign_exceptions_shown(code.format("ConversionError", "str(error)"))
+
+
+def python_forms_shown(source: str) -> list[int]:
+    """Lines of a module that put a value into a text as Python writes it."""
+    nodes = [*ast.walk(ast.parse(source))]
+    texts = [node for node in nodes if isinstance(node, ast.FormattedValue)]
+    found = [text.lineno for text in texts if text.conversion == ord("r") or "repr(" in ast.unparse(text.value)]
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    return found + [call.lineno for call in calls if any(ast.unparse(one) == "repr" for one in call.args)]
+
+
+def test_messages_have_values_in_words_and_not_as_python_writes_them() -> None:
+    assert python_forms_shown("x = f'a {b!r} {repr(c)} {d!s}' + map(repr, e)") == [1, 1, 1]
+    sources = [*SOURCES, *API, *(ROOT / "blender_extension").rglob("*.py")]
+    found = {path.name: lines for path in sources if (lines := python_forms_shown(path.read_text("utf-8")))}
+    assert set(found) == {"__init__.py"}  # an AttributeError of the package itself
+    values = [True, None, [1.5, None], {"a": False}, b"\xff", "it's\n", np.float32(0.5), np.arange(2)]
+    said = ["true", "null", "[1.5, null]", '{"a": false}', "'ÿ'", "'it's\\n'", "0.5", "[0, 1]"]
+    assert list(map(in_words, values)) == said
+    assert [called(name) for name in ("hull", "a\nb", "", None)] == ["'hull'", "'a\\nb'", *["without a name"] * 2]

@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from .converter.errors import ConversionError
+from .converter.errors import ConversionError, called
 from .game_material import BLEND, HOLES, LIGHT_TEXTURE, SECOND, SECOND_COLOUR, TEXTURE, UV_NAMES, node_of, read
 from .language import shown
 from .materials import apart
@@ -30,7 +30,7 @@ def bake(context: bpy.types.Context, material: bpy.types.Material) -> bpy.types.
     """
     node, seen = node_of(material), read(material)
     if node is None or seen is None or not node.inputs[TEXTURE].is_linked:
-        raise ConversionError(f"material {material.name!r} has no picture, and nothing to bake")
+        raise ConversionError(f"material {called(material.name)} has no picture, and nothing to bake")
     sizes = [tuple(one.size) for one in seen.images if one.size[0]]
     size = sizes[0] if sizes else (_SIDE, _SIDE)
     pixels = _render(context, material, TEXTURE, size)

@@ -15,7 +15,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 from bpy_extras.io_utils import ExportHelper
 
-from .converter.errors import ConversionError
+from .converter.errors import ConversionError, called
 from .converter.formats.kinds import ASSEMBLY_KINDS, Kind
 from .converter.formats.names import entry_name, escape, file_stem, stem
 from .converter.formats.registry import TAGS
@@ -76,12 +76,12 @@ def export_model(
     scene = context.scene
     if rebuild and scene.msh_gltf.kind in ASSEMBLY_KINDS:
         raise ConversionError(
-            f"scene {scene.name!r} is a {scene.msh_gltf.kind}, not one model", hint="untick Rebuild Everything"
+            f"scene {called(scene.name)} is a {scene.msh_gltf.kind}, not one model", hint="untick Rebuild Everything"
         )
     use_sidecar = bool(scene.msh_gltf.source) and not rebuild
     kept = sidecar_bytes(scene) if use_sidecar else None
     if not scene.objects:
-        raise ConversionError(f"scene {scene.name!r} is empty")
+        raise ConversionError(f"scene {called(scene.name)} is empty")
     # everything is exported: what is missing was deleted
     options = ImportOptions(
         dialect,
@@ -96,7 +96,7 @@ def export_model(
         try:
             given = _scene_of(context, target)
             job = partial(import_scene, target, given, kept, options, alone=True)
-            return (yield Step(f"comparing scene {scene.name!r} with the game", job, 0.3))
+            return (yield Step(f"comparing scene {called(scene.name)} with the game", job, 0.3))
         except ConversionError as error:
             raise _in_words_of_blender(error, scene, folder) from None
 
@@ -119,7 +119,7 @@ def _scene_of(context: bpy.types.Context, target: Path) -> ImportedScene:
     for one in unkeyed:
         why = "it has keys, and these count, as on every other frame"
         given.report.skipped(
-            f"object {one.name!r}", "was moved without a key", why, "insert a key (I) where it was moved"
+            f"object {called(one.name)}", "was moved without a key", why, "insert a key (I) where it was moved"
         )
     return given
 
@@ -179,7 +179,7 @@ def _all_evaluated(context: bpy.types.Context) -> Iterator[list[bpy.types.Object
 def _in_words_of_blender(error: ConversionError, scene: bpy.types.Scene, folder: str) -> ConversionError:
     """The temporary file means nothing to the user: it is the scene."""
     if error.file is not None and error.file.startswith(folder):
-        error.file = f"scene {scene.name!r}"
+        error.file = f"scene {called(scene.name)}"
     return error
 
 

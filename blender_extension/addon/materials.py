@@ -21,6 +21,7 @@ import bpy
 import numpy as np
 
 from . import game_material
+from .converter.errors import called
 from .converter.findings import Report
 from .converter.formats.gltf import TEXTURE_TRANSFORM, FilePicture, Surface, pixel_digest, surface_of
 from .converter.formats.names import without_number
@@ -193,7 +194,9 @@ def _looks(used: Iterable[bpy.types.Material], report: Report) -> dict[bpy.types
             one.images[0] = new
             told.add(new)
     for image in {image for one in filter(None, seen.values()) for image in one.painted} - told:
-        report.skipped(f"picture {image.name!r}", "is repainted", "no material has it alone", "put one back first")
+        report.skipped(
+            f"picture {called(image.name)}", "is repainted", "no material has it alone", "put one back first"
+        )
     return {material: None if one is None else _look(material, one) for material, one in seen.items()}
 
 
@@ -260,7 +263,7 @@ def fill_in(out: ImportedScene, shown: Sequence[Look], kinds: Iterable[tuple[int
     for row, number in kinds:
         look = shown[row]
         extras = look.batch(number)
-        stated = read_flags(extras, f"material {look.name!r}", out.report)
+        stated = read_flags(extras, f"material {called(look.name)}", out.report)
         out.materials.append(read_material(GltfMaterial({"name": look.name, "extras": extras})))
         out.surfaces.append(look.surface)
         out.material_extras.append(read_extras(MaterialExtras, extras))

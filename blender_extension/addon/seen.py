@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from .converter.errors import plural
+from .converter.errors import called, plural
 from .converter.formats.mission import BUILDING, UNIT
 from .converter.formats.names import without_number
 from .converter.judge.shown import some_of, world_poses
@@ -118,13 +118,13 @@ def report_left_out(scene: bpy.types.Scene, given: ImportedScene) -> None:
         for path in dict.fromkeys(curve.data_path for curve in curves_of(one)):
             if not path.startswith((*_MOVES, "modifiers", '["', "pose.")):
                 why = "models of the game move, and nothing else of them changes"
-                given.report.skipped(f"object {one.name!r}", f"has keys of {path}", why, "delete these keys")
+                given.report.skipped(f"object {called(one.name)}", f"has keys of {path}", why, "delete these keys")
     _report_flattened(scene, given)
 
 
 def _report_material(given: ImportedScene, material: bpy.types.Material) -> None:
     """Nodes that change the colour on its way to the shader, and animation."""
-    tree, where = material.node_tree, f"material {material.name!r}"
+    tree, where = material.node_tree, f"material {called(material.name)}"
     if tree is None:
         return
     seen = read_material(material)
@@ -143,7 +143,7 @@ def _report_material(given: ImportedScene, material: bpy.types.Material) -> None
             given.report.skipped(where, "has another second ground", why, "put the old value back")
     for name in dict.fromkeys(node.label or node.name for node in between):
         why = "the game has no such thing, and it is left out"
-        what = f"has a node {name!r} between its picture and its shader"
+        what = f"has a node {called(name)} between its picture and its shader"
         given.report.skipped(where, what, why, "bake it into the picture (Bake to Texture), or take it out")
     if tree.animation_data is not None and (tree.animation_data.action or tree.animation_data.drivers):
         given.report.skipped(where, "is animated", "a model has one look", "delete its keys and drivers")
@@ -189,7 +189,7 @@ def report_unread(given: ImportedScene) -> None:
         what = f"shows {plural(shown[name], 'triangle')}, and {read[name]:,} are read"
         why = "Blender's glTF add-on leaves out instances of geometry nodes, metaballs and the like"
         given.report.skipped(
-            f"object {name!r}", what, why, "make them real: Object > Convert > Mesh, or Realize Instances"
+            f"object {called(name)}", what, why, "make them real: Object > Convert > Mesh, or Realize Instances"
         )
 
 
@@ -232,10 +232,12 @@ def _report_flattened(scene: bpy.types.Scene, given: ImportedScene) -> None:
             if one.parent is not None and one.parent_type != "OBJECT":
                 what = "follows a part of its parent"
             why = f"only keys make motion, and other frames are up to {away[one]:.2g} away from the pose that was read"
-            given.report.skipped(f"object {one.name!r}", what, why, "Object > Animation > Bake Action makes keys")
+            given.report.skipped(f"object {called(one.name)}", what, why, "Object > Animation > Bake Action makes keys")
     for one in changed:
         why = "shapes of models do not change, and that of the current frame was read"
-        given.report.skipped(f"object {one.name!r}", "changes its shape with time", why, "move nodes of their own")
+        given.report.skipped(
+            f"object {called(one.name)}", "changes its shape with time", why, "move nodes of their own"
+        )
 
 
 def is_elsewhere(place: Matrix, other: Matrix) -> bool:

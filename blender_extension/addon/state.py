@@ -28,7 +28,7 @@ import bpy
 from bpy.app.handlers import persistent
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, PointerProperty, StringProperty
 
-from .converter.errors import ConversionError, MissingPackage, internal_error, printable
+from .converter.errors import ConversionError, MissingPackage, called, internal_error, printable
 from .converter.files import inflate
 from .converter.formats.names import stem
 from .converter.formats.sidecar import SUFFIX
@@ -60,7 +60,7 @@ def _select_row(state: MshState, context: bpy.types.Context) -> None:
     if context.mode != "OBJECT" or not 0 <= state.row < len(state.rows):
         return
     name = state.rows[state.row].name
-    there = [one for one in context.view_layer.objects if one.name == name or f"{one.name!r}" in name]
+    there = [one for one in context.view_layer.objects if one.name == name or called(one.name) in name]
     for one in context.selected_objects if there else ():
         one.select_set(False)
     for one in there:
@@ -237,7 +237,7 @@ def sidecar_bytes(scene: bpy.types.Scene) -> bytes:
     text = scene.msh_gltf.sidecar
     if text is None:
         raise ConversionError(
-            f"the sidecar of scene {scene.name!r} is missing from this .blend",
+            f"the sidecar of scene {called(scene.name)} is missing from this .blend",
             hint="import the model again, or tick Rebuild Everything",
         )
     body = "".join(line.body for line in text.lines[1:])
@@ -249,12 +249,14 @@ def sidecar_bytes(scene: bpy.types.Scene) -> bytes:
     data, ended = inflate(packed, most + 1)
     if len(data) > most:
         raise ConversionError(
-            f"the sidecar text {text.name!r} unpacks to far more than it holds",
+            f"the sidecar text {called(text.name)} unpacks to far more than it holds",
             expected=f"at most {UNPACKED} times its size",
             hint="it is not one that the extension made; import the model again",
         )
     if not ended:
-        raise ConversionError(f"the sidecar text {text.name!r} was edited", hint="undo that, or import the model again")
+        raise ConversionError(
+            f"the sidecar text {called(text.name)} was edited", hint="undo that, or import the model again"
+        )
     return data
 
 

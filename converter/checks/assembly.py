@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, in_words, printable
 from ..findings import Bad, Finding, more
 from ..formats.mission import BUILDING, CLANS, LODES, NO_ID, OBJECT_KINDS, OBJECTS, ROUTES, Mission
 from ..formats.registry import ROWS, Member, Resolved
@@ -43,7 +43,7 @@ def object_file(object: Resolved, member: Member, problem: str) -> Iterator[Bad]
 
 
 def _missing(object: Resolved, member: Member, problem: str) -> Bad:
-    text = f"{member.ending} of {printable(object.key)!r} is missing: {problem}"
+    text = f"{member.ending} of {in_words(object.key)} is missing: {problem}"
     return Bad(text, ROWS, None, printable(str(member)))
 
 
@@ -99,7 +99,7 @@ def unit_key(unit: Unit, row: int, fact: PartFacts) -> Iterator[Bad]:
     if not fact.known:
         yield Bad("objects.rlb does not have the key", (COMPONENTS, "key"), row, name)
     elif fact.problem:
-        yield Bad(f"model of {name!r} is missing: {fact.problem}", (COMPONENTS, "key"), row)
+        yield Bad(f"model of {in_words(name)} is missing: {fact.problem}", (COMPONENTS, "key"), row)
 
 
 @rule("unit-socket", "warning", "A turret or gun is mounted on a node of its parent's model.")
@@ -108,7 +108,7 @@ def unit_socket(unit: Unit, row: int, nodes: int) -> Iterator[Bad]:
     attach = unit.attach(row)
     if not 0 <= attach < nodes:
         name, parent = (printable(unit.key(part)) for part in (row, int(unit.parents[row])))
-        problem = f"parent {parent!r} has no such node for {name!r}"
+        problem = f"parent {in_words(parent)} has no such node for {in_words(name)}"
         yield Bad(problem, (COMPONENTS, "attach"), row, attach, f"0..{nodes - 1}")
 
 
@@ -121,7 +121,7 @@ def unit_mount(unit: Unit, row: int, geometry: Bools) -> Iterator[Bad]:
     attach = unit.attach(row)
     if geometry[attach]:
         name, parent = (printable(unit.key(part)) for part in (row, int(unit.parents[row])))
-        problem = f"{name!r} is mounted on a node with geometry of {parent!r}"
+        problem = f"{in_words(name)} is mounted on a node with geometry of {in_words(parent)}"
         yield Bad(problem, (COMPONENTS, "attach"), row, attach, "a node without")
 
 
@@ -313,10 +313,10 @@ rule = Rules("unit, mission", "docs/reference/registry.md#from-a-key-to-a-model"
 )
 def placed_model(key: str, error: ConversionError) -> Iterator[Bad]:
     """Yield a model that cannot be read, or whose material list cannot."""
-    yield Bad(f"model of {printable(key)!r} is not shown: {error}")
+    yield Bad(f"model of {in_words(key)} is not shown: {error}")
 
 
 @placed_model.also
 def broken_model(key: str, finding: Finding) -> Iterator[Bad]:
     """Yield what a tolerant reader leaves out of a placed model."""
-    yield Bad(f"model of {printable(key)!r} is not shown whole: {finding}")
+    yield Bad(f"model of {in_words(key)} is not shown whole: {finding}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..checks import all_rules, similar_codes
-from ..errors import ConversionError, plural
+from ..errors import ConversionError, in_words, plural
 from ..findings import Mode
 from ..game.export_item import DIFFERENT, IDENTICAL, RoundTripTask, roundtrip_item
 from ..game.export_run import found_in
@@ -46,7 +46,7 @@ def _known_code(code: str) -> str:
         return code
     found = similar_codes(code)
     hint = f"did you mean {', '.join(found)}?" if found else "--explain list shows them all"
-    raise click.UsageError(f"unknown code {code!r}: {hint}")
+    raise click.UsageError(f"unknown code {in_words(code)}: {hint}")
 
 
 def explain(code: str) -> None:

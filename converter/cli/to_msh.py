@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import plural, printable, quoted
+from ..errors import called, plural, printable, quoted
 from .common import (
     SETTINGS,
     STDOUT,
@@ -169,7 +169,7 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
         result.differences.not_applied += refused(result.library) + refused_materials(result.new_materials)
         result.differences.not_applied += [
             NotApplied(
-                where=f"model {printable(placed.result.name)!r}",
+                where=f"model {called(placed.result.name)}",
                 what="is edited",
                 why="only one file goes to the standard output",
                 instead="name a directory with -o",

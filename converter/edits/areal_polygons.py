@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, in_words, plural
 from ..formats.areal_map import AREALS, ArealMap
 from ..formats.names import without_number
 from ..numeric.arrays import F32, F64, I64
@@ -274,7 +274,7 @@ def _require_class(node: ImportedNode, class_ids: I64) -> None:
         count = int(np.count_nonzero(class_ids < 0))
         raise ConversionError(
             "an object has no class of areals",
-            value=f"{plural(count, 'face')} of {printable(node.name)!r}",
+            value=f"{plural(count, 'face')} of {in_words(node.name)}",
             expected="a material called class_NUMBER",
             hint="give its faces the material of their class, as class_3",
         )

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..errors import ConversionError, few, plural, printable
+from ..errors import ConversionError, called, few, in_words, plural
 from ..findings import Report
 from ..options import ImportOptions
 from ..scene.scene import Channel, Clip, ImportedScene, Scene, Track, moves
@@ -75,7 +75,7 @@ def _animated_parts(identified: Identified) -> None:
     moved = {track.node for clip in imported.clips for track in clip.tracks}
     for i in sorted(moved & identified.part_items):
         imported.report.skipped(
-            f"part {printable(imported.nodes[i].name)!r}",
+            f"part {called(imported.nodes[i].name)}",
             "is animated",
             "only nodes can move, and a part moves with its node",
             "animate the node",
@@ -99,7 +99,7 @@ def _report_still(identified: Identified, stored: Scene | None) -> None:
             now, track = identified.scene.nodes[node], None if k is None else old.get(k)
             if k is None or track is None or not placed_elsewhere(track, now, stored.nodes[k], noises):
                 continue
-        still.append(repr(printable(one.name)))
+        still.append(called(one.name))
     if still:
         imported.report.warnings.append(
             f"{plural(len(still), 'node')} without keys that the exported clip moved: {few(still)}; "
@@ -218,16 +218,16 @@ def _merged(
                 node = rest[0].node
                 _report_second(imported, clip, owner.get(node, chosen), node)
     if left and merge != "part":
-        shown = few([repr(printable(clip.name)) for clip in left])
+        shown = few([called(clip.name) for clip in left])
         imported.report.concerns([clip.name for clip in left], "clip")
         imported.report.skipped(
             f"animation{'s' if len(left) > 1 else ''} {shown}",
             "are not read" if len(left) > 1 else "is not read",
-            f"a model has one clip, and {printable(chosen.name)!r} is taken",
+            f"a model has one clip, and {in_words(chosen.name)} is taken",
             "--clip NAME takes another",
         )
     if len(names) > 1:
-        shown = few([repr(printable(name)) for name in names])
+        shown = few([called(name) for name in names])
         imported.report.warnings.append(
             f"{plural(len(names), 'animation')} of different nodes are read as one clip: {shown} "
             "(--clip NAME reads one alone)"
@@ -237,9 +237,9 @@ def _merged(
 
 def _report_second(imported: ImportedScene, clip: Clip, taken: Clip, node: int) -> None:
     imported.report.skipped(
-        f"animation {printable(clip.name)!r}",
-        f"moves node {printable(imported.nodes[node].name)!r} too",
-        f"a model has one clip, and {printable(taken.name)!r} is taken",
+        f"animation {called(clip.name)}",
+        f"moves node {called(imported.nodes[node].name)} too",
+        f"a model has one clip, and {in_words(taken.name)} is taken",
         "--clip NAME takes another; delete the one that is not meant",
     )
 
@@ -267,7 +267,7 @@ def _require_no_scale(read: list[Clip], options: ImportOptions) -> None:
     scaled = [name for clip in read for name in clip.scaled]
     if scaled and not options.ignore_scale:
         raise ConversionError(
-            f"node {scaled[0]!r} has animated scale", hint="nodes of a model have none: --ignore-scale skips it"
+            f"node {called(scaled[0])} has animated scale", hint="nodes of a model have none: --ignore-scale skips it"
         )
 
 
@@ -278,7 +278,7 @@ def _report(imported: ImportedScene, clips: list[Clip]) -> None:
         imported.report.add(clip.report)
         for name in clip.scaled:
             imported.report.skipped(
-                f"node {printable(name)!r}",
+                f"node {called(name)}",
                 "has animated scale",
                 "nodes of a model have none",
                 "move its vertices with nodes of their own",
@@ -313,7 +313,7 @@ def _of_broadcast(identified: Identified, clips: list[Clip], stored: Scene, opti
     every = {track.node for clip in clips for track in clip.tracks}
     kept = _stored_tracks(identified, stored, every - set(tracks), fps)
     imported.report.skipped(
-        f"animation {printable(stored.name)!r}",
+        f"animation {called(stored.name)}",
         f"came as {plural(len(clips), 'animation')}, several of every node",
         "Blender's mode Broadcast exports so, and the stored clip is kept",
         _ACTIONS,
@@ -344,7 +344,7 @@ def _missing_clip(identified: Identified, stored: Scene, options: ImportOptions)
     imported.tracks = _stored_tracks(identified, stored, set(identified.node_of))
     if imported.tracks and not hidden:
         imported.report.skipped(
-            f"animation {printable(stored.name)!r}",
+            f"animation {called(stored.name)}",
             "is missing",
             "the file has no animation (exported without Animation, or deleted), and the stored clip is kept",
             "export with Animation; --allow-delete deletes the clip",
@@ -354,7 +354,7 @@ def _missing_clip(identified: Identified, stored: Scene, options: ImportOptions)
 def _report_late(report: Report, clip: Clip, stored: Scene, timed: TimedClip) -> None:
     """Report a clip that does not begin at its first frame."""
     start = timed.timing.start * timed.timing.fps
-    where = f"animation {printable(clip.name or stored.name)!r}"
+    where = f"animation {called(clip.name or stored.name)}"
     if start:
         report.skipped(
             where,

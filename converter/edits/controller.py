@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..errors import plural, printable
+from ..errors import in_words, plural
 from ..formats.controller import (
     CHANNELS,
     GROUPS,
@@ -292,7 +292,7 @@ def carried_nodes(
         elif numbers.get(found.number, found.number) != found.number:
             moved.append(found)
     for node, lost in gone.items():
-        what = f"{named.name}: node {node} {printable(names[node])!r} is gone, which {places(lost)} named"
+        what = f"{named.name}: node {node} {in_words(names[node])} is gone, which {places(lost)} named"
         instead = f": now node {numbers[node]} is named, and channels of it are not driven" if named.own else ""
         warnings.append(what + instead)
     if not named.own:

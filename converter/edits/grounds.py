@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..errors import few, printable
+from ..errors import called, few, in_words, printable
 from ..formats.gltf import FilePicture, Surface
 from ..formats.library import MATERIALS, LibraryEntry, entry_key
 from ..formats.names import known_name
@@ -78,7 +78,7 @@ def settle_pairs(
         elif still and first not in named:
             named.add(first)
             found.report.warnings.append(
-                f"material {printable(pair.name)!r}: {printable(first)} changes everywhere, and the file shows it "
+                f"material {called(pair.name)}: {printable(first)} changes everywhere, and the file shows it "
                 f"as it was in {few([printable(pair_of[k].name) for k in still], _NAMED)}"
             )
     return changed
@@ -116,13 +116,13 @@ def settle_microtextures(
     for row, texts in sorted(stated.items()):
         new = sorted(texts.keys() - {before[row]})
         for text in new:
-            where, what = f"material {printable(texts[text])!r}", f"microtexture {printable(before[row])!r} became "
+            where, what = f"material {called(texts[text])}", f"microtexture {in_words(before[row])} became "
             why = locked or ("" if is_material_name(text) else NO_NAME)
             if not why and len(texts) > 1:
-                others = ", ".join(repr(printable(other)) for other in sorted(texts.keys() - {text}))
+                others = ", ".join(called(other) for other in sorted(texts.keys() - {text}))
                 why = f"all materials of row {row} have one microtexture, and others state {others}"
             if why:
-                wear.report.skipped(where, f"{what}{printable(text)!r}", why, "change it in all of them, or in none")
+                wear.report.skipped(where, f"{what}{in_words(text)}", why, "change it in all of them, or in none")
             else:
                 wear.micro[row] = text
-                wear.report.changed(f"row {row} of Land2.wea", f"{printable(before[row])!r} became {printable(text)!r}")
+                wear.report.changed(f"row {row} of Land2.wea", f"{in_words(before[row])} became {in_words(text)}")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, called, in_words, printable
 from ..findings import Report
 from ..formats.gltf import FilePicture, ShownPicture, Surface, is_image, pixel_digest, same_picture
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, NewPicture, entry_key, first_phase
@@ -21,7 +21,7 @@ from ..formats.nres import NAME_SIZE
 from ..numeric.quantize import to_bytes, to_linear
 from .material_rows import Created, WearEdit
 from .materials import without_loss
-from .new_materials import LIGHT_FOLLOWS, NO_SUCH_VALUE, NewMaterial, new_material, picture_of, unchosen
+from .new_materials import LIGHT_FOLLOWS, NO_SUCH_VALUE, NewMaterial, new_material, picture_of, unchosen, unreadable
 from .transforms import cell_of
 
 #: Of numbers that no entry stores.
@@ -131,7 +131,7 @@ def compare_surfaces(
             or fresh.name.casefold() in several
             or (not fresh.stated and _differ(edited[i].picture, shown[old[i][0]].picture))
         ):
-            where = f"material {printable(names[i])!r}"
+            where = f"material {called(names[i])}"
             out.new.append(new_material(fresh.name, where, edited[i], known.pictures))
             continue
         found = []
@@ -154,7 +154,7 @@ def compare_surfaces(
 
 def _copy(created: Created, shown: Sequence[Surface[ShownPicture]], known: _Known, rows: Sequence[str]) -> NewMaterial:
     """Return a material of which nothing is known but its name, and what it was."""
-    where = f"material {printable(created.name)!r}"
+    where = f"material {called(created.name)}"
     if created.origin is None or created.origin >= len(rows):
         return NewMaterial(created.name, where)
     k = created.origin
@@ -236,7 +236,7 @@ class _Comparison:
         fresh: bool,
         has_name: bool,
     ) -> None:
-        self.where = f"material {printable(name)!r}"
+        self.where = f"material {called(name)}"
         self.edits: list[LibraryEdit] = []
         self.values: dict[str, bytes] = {}
         self._created, self._fresh, self._what = created, fresh, list[str]()
@@ -383,10 +383,7 @@ class _Comparison:
         try:
             rgba = new.rgba()
         except ConversionError as error:
-            self._reject(
-                f"picture {printable(entry.name)} is another",
-                (str(error), "export it again as a PNG of 8 bits a channel"),
-            )
+            self._reject(f"picture {printable(entry.name)} is another", unreadable(error))
             return
         what = f"picture {printable(entry.name)} is repainted"
         values = {"pixels": pixel_digest(rgba).encode()}
@@ -474,7 +471,7 @@ def own_materials(
         found.new.append(NewMaterial(name, where, what, base.name, base, values, picture, certain=True))
         wear.names[row] = name
         wear.new_materials.append((name, names[row]))
-        text = f"{printable(names[row])!r} became {printable(name)!r}, a copy for this model"
+        text = f"{in_words(names[row])} became {in_words(name)}, a copy for this model"
         wear.report.changed(f"row {row} of the {file}", text)
         for i in group:
             del found.library[i]

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, called, in_words
 from ..findings import Report
 from ..formats.names import known_name, without_number
 from ..formats.nres import NAME_SIZE
@@ -99,7 +99,7 @@ class _Settlement:
         return (self.wear[row] if row < len(self.wear) else "") or f"material_{row}"
 
     def _rename(self, row: int, name: str) -> None:
-        what = f"{printable(self._name_of(row))!r} became {printable(name)!r}"
+        what = f"{in_words(self._name_of(row))} became {in_words(name)}"
         self.out.report.changed(f"row {row} of {self.FILE}", what)
         self.out.names[row] = name
 
@@ -107,13 +107,13 @@ class _Settlement:
         """Add a row after the last one."""
         if row > last:
             raise ConversionError(
-                f"material {printable(name)!r} needs a row that no {self.USER} can name",
+                f"material {called(name)} needs a row that no {self.USER} can name",
                 table="WEAR",
                 value=row,
                 expected=f"0..{last}",
                 hint=f"use {listed(self.known)}",
             )
-        self.out.report.changed(f"row {row} of {self.FILE}", f"{printable(name)!r} is new")
+        self.out.report.changed(f"row {row} of {self.FILE}", f"{in_words(name)} is new")
         self.out.names[row] = name
 
 
@@ -211,13 +211,13 @@ class _ModelRows(_Settlement):
         """Report a name that is not written; the material stays what it was, if anything."""
         own = self._own_row(i) if i in self.exact or self.materials[i].row >= 0 else None
         if own is not None:
-            what, self.row[i] = f"is {printable(self._name_of(own))!r} under another name", own
+            what, self.row[i] = f"is {in_words(self._name_of(own))} under another name", own
             if i in self.exact:
                 self.materials[i] = self.stored.materials[self.origin[i]]
         else:
             what = "is not one of the model's"
             why += f": stored faces keep theirs, new ones have {row_title(0, self.wear)}"
-        where = f"material {printable(self.names[i])!r}"
+        where = f"material {called(self.names[i])}"
         self.identified.report.skipped(where, what, why, f"use {listed(self.known)}")
 
     def _renamed(self, pending: list[int]) -> dict[int, list[int]]:
@@ -405,14 +405,14 @@ class _TerrainRows(_Settlement):
         """
         if not one.rows:
             raise ConversionError(
-                f"material {printable(one.name)!r} is not in Land1.wea and cannot be added",
+                f"material {called(one.name)} is not in Land1.wea and cannot be added",
                 expected=why,
                 hint=f"assign another material: {listed(self.known)}",
             )
         before = "+".join(map(self._name_of, one.rows))
         self.edited.report.skipped(
-            f"material {printable(before)!r}",
-            f"was renamed to {printable(one.name)!r}",
+            f"material {called(before)}",
+            f"was renamed to {in_words(one.name)}",
             why,
             f"assign another material: {listed(self.known)}",
         )
@@ -452,7 +452,7 @@ class _TerrainRows(_Settlement):
         if new is not None:  # what the material shows otherwise is of the first that is new
             self.out.created[i] = Created(self.out.names[new], self.stored.get(one.rows), bool(one.rows))
         if second in self.out.names:
-            name, where, was = self.out.names[second], f"material {printable(one.name)!r}", one.origin(1)
+            name, where, was = self.out.names[second], f"material {called(one.name)}", one.origin(1)
             made = NewMaterial(name, where, like="" if was is None else self._name_of(was))
             if new == second:
                 self.out.second_of[name] = made

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..errors import printable
+from ..errors import called, in_words
 from ..formats.mission import LODE_DTYPE, ZONE_DTYPE, Clan, Mission, Route
 from ..numeric.arrays import F32, F64, Records
 from ..options import ImportOptions
@@ -54,7 +54,7 @@ def _report_loose(edit: MissionEdit) -> None:
     for i in edit.of_kind("component"):
         if not any(nodes[k].extras.get("kind") in ("object", "unit") for k in nodes_above(nodes, i)):
             edit.report.skipped(
-                f"node {printable(nodes[i].name)!r}",
+                f"node {called(nodes[i].name)}",
                 "is below no object",
                 "a mission places objects, not their components",
                 "delete it, or parent it to its object; copy the object's own node for one more",
@@ -71,7 +71,7 @@ def _report_head(edit: MissionEdit) -> None:
         ("clans", clans, info.get("clans", clans)),
     ):
         if after != before:
-            what = f"property {name!r} of the scene became {printable(str(after))!r}"
+            what = f"property {in_words(name)} of the scene became {in_words(after)}"
             edit.report.skipped("mission", what, why, "edit data.tma with the Python library")
 
 
@@ -112,7 +112,7 @@ def edit_markers(edit: MissionEdit) -> None:
         clan = edit.imported.nodes[i].extras.get("clan")
         if clan not in range(len(stored.clans)):
             edit.report.skipped(
-                f"zone {edit.imported.nodes[i].name!r}",
+                f"zone {called(edit.imported.nodes[i].name)}",
                 "is of no clan",
                 "zones belong to clans",
                 "enter the row of a clan in its custom properties",
@@ -145,7 +145,7 @@ def _edit_routes(edit: MissionEdit, items: list[int]) -> None:
         routes.append(Route(number, route.points if points is None else points))
     for item in items:
         if item not in item_of_row.values():
-            points = _outline(edit, item, f"route {nodes[item].name!r}", None)
+            points = _outline(edit, item, f"route {called(nodes[item].name)}", None)
             if points is None:
                 continue
             number = max(ids, default=0) + 1
@@ -280,7 +280,7 @@ def _edit_zones(edit: MissionEdit, row: int, items: list[int]) -> None:
     item_of_row = choose_rows(items, nodes, edit.world, places)
     group = np.repeat(np.arange(len(clan.zone_counts)), clan.zone_counts).tolist()
     title = clan.title or str(row)
-    kept = list(_kept_rows(edit, clan.zones, item_of_row, lambda k: f"zone {k} of clan {title!r}", _set_zone))
+    kept = list(_kept_rows(edit, clan.zones, item_of_row, lambda k: f"zone {k} of clan {called(title)}", _set_zone))
     zones = [zone for _, zone in kept]
     kept_groups = [group[k] for k, _ in kept]
     counts = [kept_groups.count(k) for k in range(len(clan.zone_counts))]
@@ -288,8 +288,8 @@ def _edit_zones(edit: MissionEdit, row: int, items: list[int]) -> None:
     for item in items:
         if item not in item_of_row.values():
             zone = np.zeros(1, ZONE_DTYPE)[0]
-            _set_zone(edit, zone, item, f"zone {nodes[item].name!r}")
-            edit.report.changed(f"zone {nodes[item].name!r}", f"is new, of clan {title!r}")
+            _set_zone(edit, zone, item, f"zone {called(nodes[item].name)}")
+            edit.report.changed(f"zone {called(nodes[item].name)}", f"is new, of clan {called(title)}")
             zones.append(zone)
             counts.append(1)
     records = np.array([zone.tolist() for zone in zones], ZONE_DTYPE)
@@ -328,7 +328,7 @@ def _edit_lodes(edit: MissionEdit, items: list[int]) -> None:
         lode = np.zeros(1, LODE_DTYPE)[0]
         lode["type"] = _LODE_TYPE
         lode = stored[row].copy() if row is not None and row < len(stored) else lode
-        _set_lode(edit, lode, item, f"lode {nodes[item].name!r}")
+        _set_lode(edit, lode, item, f"lode {called(nodes[item].name)}")
         edit.report.changed(f"lode {len(lodes)}", "is new")
         lodes.append(lode)
     edit.mission.lodes = np.array([lode.tolist() for lode in lodes], LODE_DTYPE)

@@ -7,7 +7,7 @@ from copy import deepcopy
 
 import numpy as np
 
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, called, in_words
 from ..formats.mission import FLOAT, NO_ID, PlacedObject, Property, new_object_record, word_of
 from ..formats.names import stem, without_number
 from ..numeric.arrays import F64
@@ -48,7 +48,7 @@ def edit_objects(edit: MissionEdit) -> None:
 
 def where_of(placed: PlacedObject) -> str:
     """Return what messages call an object."""
-    return f"object {printable(object_label(placed))!r}"
+    return f"object {called(object_label(placed))}"
 
 
 class _Objects:
@@ -212,7 +212,7 @@ class _Objects:
         for label in values.keys() - expected.keys():
             self._skip(
                 where,
-                f"property {printable(label)!r} is new",
+                f"property {in_words(label)} is new",
                 "it has no type and range there",
                 "edit one that the object has",
             )
@@ -223,7 +223,7 @@ class _Objects:
             if value is None:
                 self._skip(
                     where,
-                    f"property {printable(label)!r} is missing",
+                    f"property {in_words(label)} is missing",
                     "objects keep their properties",
                     "set it to the value that it should have",
                 )
@@ -240,7 +240,7 @@ class _Objects:
         return placed.properties
 
     def _set_property(self, each: Property, where: str, label: str, value: object) -> None:
-        what = f"property {printable(label)!r}"
+        what = f"property {in_words(label)}"
         try:
             if not isinstance(value, int | float) or not np.isfinite(value):
                 raise ValueError
@@ -249,7 +249,7 @@ class _Objects:
             word = word_of(each.type, value)
         except (struct.error, OverflowError, ValueError):
             kind = "number" if each.type == FLOAT else "whole number"
-            self._skip(where, f"{what} became {printable(str(value))[:40]}", f"it is a {kind}", f"enter a {kind}")
+            self._skip(where, f"{what} became {in_words(value)[:40]}", f"it is a {kind}", f"enter a {kind}")
             return
         if word != each.value:
             self.report.changed(where, f"{what} {each.number:g} became {value:g}")
@@ -261,11 +261,11 @@ class _Objects:
             return
         raw = encoded(title)
         if raw is None:
-            self._skip(where, f"is called {printable(title)!r}", "names are CP1251", "choose another name")
+            self._skip(where, f"is called {in_words(title)}", "names are CP1251", "choose another name")
         elif not self.edit.stored.has("name"):
             self._refuse_version(where, "name")
         else:
-            self.report.changed(where, f"is called {printable(title)!r}")
+            self.report.changed(where, f"is called {in_words(title)}")
             placed.name = raw
 
     def _set_place(self, placed: PlacedObject, where: str, world: F64, shown: Pose, *, new: bool = False) -> None:
@@ -344,7 +344,7 @@ class _Objects:
         names = sorted({placeable.path for placeable in known.values()})
         raise ConversionError(
             f"{where} places what neither the mission nor the game has",
-            value=printable(str(path))[:80],
+            value=in_words(path)[:80],
             expected=listed(names) if names else None,
             hint="--game DIR names the game's directory",
         )
@@ -352,7 +352,7 @@ class _Objects:
     def _made(self, item: int) -> PlacedObject:
         """A new object of a node: a copy of a stored one, or of an asset."""
         node, extras = self.nodes[item], self.nodes[item].extras
-        where = f"object {printable(node.name)!r}"
+        where = f"object {called(node.name)}"
         row = extras.get("index") if extras.get("kind") == "object" else None
         copied = isinstance(row, int) and 0 <= row < len(self.stored)
         if copied and isinstance(row, int):
@@ -388,7 +388,7 @@ class _Objects:
             if name in node.typed:
                 self._skip(
                     where,
-                    f"its custom property {name} is {printable(str(node.typed[name]))[:40]}",
+                    f"its custom property {name} is {in_words(node.typed[name])[:40]}",
                     "new objects get an unused number and no host",
                     "set it when the mission has the object",
                 )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, called, in_words, plural
 from ..findings import Report
 from ..options import ImportOptions
 from ..scene.dialect import cell_title, part_key
@@ -264,7 +264,7 @@ def _where_in(plan: Plan, part: PartPlan) -> str:
     """What messages call a part of the file."""
     scene = plan.identified.scene
     name = scene.nodes[part.part.node].name
-    return f"part {printable(name)!r} {cell_title(part.part.lod, part.part.group, scene.dialect)}"
+    return f"part {called(name)} {cell_title(part.part.lod, part.part.group, scene.dialect)}"
 
 
 def _describe(plan: Plan, part: PartPlan, stored: Scene) -> None:
@@ -361,8 +361,8 @@ def _left_behind(plan: Plan, stored: Scene, unseen: list[Cell]) -> None:
 def _where(plan: Plan, stored: Scene, cell: Cell) -> str:
     """What messages call a stored part: after its node, as the file calls that now."""
     now = {k: plan.identified.scene.nodes[i] for i, k in plan.identified.stored_of.items()}
-    called = now.get(cell[0], stored.nodes[cell[0]]).name
-    return f"part {printable(called)!r} {cell_title(*cell[1:], stored.dialect)}"
+    name = now.get(cell[0], stored.nodes[cell[0]]).name
+    return f"part {called(name)} {cell_title(*cell[1:], stored.dialect)}"
 
 
 def _replaced_parts(plan: Plan, stored: Scene) -> None:
@@ -410,14 +410,14 @@ def compare_model(
             if has_labels:
                 _label_changes(plan, i, node, old)
         else:
-            plan.report.changed(f"node {printable(node.name)!r}", "is new")
+            plan.report.changed(f"node {called(node.name)}", "is new")
             plan.poses.add(i)
     present = set(stored_of.values())
     plan.deleted_nodes = [k for k in range(len(stored.nodes)) if k not in present]
     if not options.allow_delete and 2 * len(plan.deleted_nodes) > len(stored.nodes):
         raise _too_many_missing(plan, stored)
     for k in plan.deleted_nodes:
-        plan.report.changed(f"node {printable(stored.nodes[k].name)!r}", "is missing")
+        plan.report.changed(f"node {called(stored.nodes[k].name)}", "is missing")
     compare_parts(plan, stored, lightmap=lightmap, only_shown=only_shown, options=options)
     plan.poses |= poses.nodes
     plan.report.add(poses.report)
@@ -426,7 +426,7 @@ def compare_model(
 
 def _too_many_missing(plan: Plan, stored: Scene) -> ConversionError:
     """The error for a file that shows a small part of the model, most likely by mistake."""
-    names = [repr(printable(stored.nodes[k].name)) for k in plan.deleted_nodes[:3]]
+    names = [called(stored.nodes[k].name) for k in plan.deleted_nodes[:3]]
     more = ", ..." if len(plan.deleted_nodes) > len(names) else ""
     return ConversionError(
         f"{len(plan.deleted_nodes)} of the model's {plural(len(stored.nodes), 'node')} are missing",
@@ -442,21 +442,21 @@ def _node_changes(plan: Plan, i: int, node: Node, stored: Scene) -> None:
     parent = -1 if node.parent < 0 else identified.stored_of.get(node.parent, -2)
     if parent != old.parent:
         above = identified.scene.nodes[node.parent].name if node.parent >= 0 else None
-        what.append(f"moved under {printable(above)!r}" if above else "moved to the root")
+        what.append(f"moved under {in_words(above)}" if above else "moved to the root")
         plan.parents.add(i)
     if node.flags is not None and node.flags != old.flags:
         what.append(f"flags {old.flags} became {node.flags}")
         plan.flags.add(i)
-    plan.report.changed(f"node {printable(old.name)!r}", *what)
+    plan.report.changed(f"node {called(old.name)}", *what)
 
 
 def _name_changes(plan: Plan, i: int, node: Node, old: Node) -> None:
     if node.name != old.name:
-        plan.report.changed(f"node {printable(old.name)!r}", f"renamed to {printable(node.name)!r}")
+        plan.report.changed(f"node {called(old.name)}", f"renamed to {in_words(node.name)}")
         plan.names.add(i)
 
 
 def _label_changes(plan: Plan, i: int, node: Node, old: Node) -> None:
     if node.label != old.label:
-        plan.report.changed(f"node {printable(old.name)!r}", f"label {old.label!r} became {node.label!r}")
+        plan.report.changed(f"node {called(old.name)}", f"label {in_words(old.label)} became {in_words(node.label)}")
         plan.labels.add(i)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, called, in_words, printable
 from ..findings import NotApplied, Report
 from ..formats.gltf import FilePicture, Surface, pixel_digest
 from ..formats.library import TEXTURE_NAME_ROOM, LibraryEntry, NewPicture
@@ -132,7 +132,7 @@ def materials_of_model(given: ImportedScene, scene: Scene) -> list[NewMaterial]:
         surface = given.surfaces[i] if i < len(given.surfaces) else None
         if material.row >= 0 and surface is not None and not surface.definition:
             surface = None  # exported without a game, in the colour of its row
-        where = f"material {printable(material.name)!r}"
+        where = f"material {called(material.name)}"
         new = out[name.casefold()] = new_material(name, where, surface)
         plain = surface is not None and surface.picture is not None and surface.light is None
         if plain and any(new.values["light"]) and "up" not in given.info:  # an OBJ has no picture of light
@@ -152,15 +152,16 @@ def picture_of(shown: FilePicture, where: str) -> tuple[NewPicture | None, list[
     try:
         rgba = shown.rgba()
     except ConversionError as error:
-        return None, [
-            NotApplied(
-                where=where,
-                what=f"picture {printable(shown.name) or 'without a name'} is new",
-                why=str(error),
-                instead="export it again as a PNG of 8 bits a channel",
-            )
-        ]
+        what = f"picture {printable(shown.name) or 'without a name'} is new"
+        why, instead = unreadable(error)
+        return None, [NotApplied(where=where, what=what, why=why, instead=instead)]
     return NewPicture(shown.name, pixel_digest(rgba), rgba), []
+
+
+def unreadable(error: ConversionError) -> tuple[str, str]:
+    """Return why a picture cannot be read, and what to do about it."""
+    instead, error.hint = error.hint or "export it again as a PNG of 8 bits a channel", None
+    return str(error), instead
 
 
 def _unheld(surface: Surface[FilePicture], where: str) -> list[NotApplied]:
@@ -208,7 +209,7 @@ def contradiction(one: NewMaterial, other: str) -> NotApplied:
     return NotApplied(
         where=one.where,
         what="is a new material",
-        why=f"{other} has another material of the name {printable(one.name)!r}",
+        why=f"{other} has another material of the name {in_words(one.name)}",
         instead="make both the same, or give one of them another name",
     )
 
@@ -232,9 +233,9 @@ def report_one_name_two_looks(
         row = printable(without_number(materials[k].name))
         if _look(surfaces[k]) != _look(surfaces[i]):
             report.skipped(
-                f"material {printable(material.name)!r}",
-                f"has the name of {printable(materials[k].name)!r}, and another look",
-                f"both are one row of the .wea, {row!r}",
+                f"material {called(material.name)}",
+                f"has the name of {in_words(materials[k].name)}, and another look",
+                f"both are one row of the .wea, {in_words(row)}",
                 "give it a name of its own, as in Material.lib",
             )
 

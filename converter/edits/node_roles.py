@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..errors import printable
+from ..errors import called, printable
 from ..formats.names import without_number
 from ..scene.decode import is_point
 from ..scene.dialect import Dialect, part_key, part_name, read_part_name
@@ -168,7 +168,7 @@ class NodeRoles:
         if named in was and stated not in was:
             return stated, stated
         if self.stored is None:
-            title, wins = f"part {printable(item.name)!r}", "name" if was else "custom properties"
+            title, wins = f"part {called(item.name)}", "name" if was else "custom properties"
             self.imported.report.warnings.append(
                 f"{title} has custom properties of {exported}: it goes where its {wins} say{'s' if was else ''}"
             )
@@ -237,7 +237,7 @@ class NodeRoles:
     def _report(self, i: int, what: str, why: str) -> None:
         form = "NODE.lodL.groupG" if self.dialect is Dialect.SPEC else "NODE.stageN.levelN"
         self.imported.report.skipped(
-            f"part {printable(self.items[i].name)!r}", what, why, f"name it {form} after the cell where it should be"
+            f"part {called(self.items[i].name)}", what, why, f"name it {form} after the cell where it should be"
         )
 
     def _by_name(self, i: int, name: str) -> bool:
@@ -307,7 +307,7 @@ class NodeRoles:
         found = read_part_name(name)
         if self.dialect is Dialect.RETAIL and found is not None and found.by_row and found.lod:
             self.imported.report.warnings.append(
-                f"part {printable(name)!r}: row {found.lod} is damage stage {found.lod} in the game; a level of detail "
+                f"part {called(name)}: row {found.lod} is damage stage {found.lod} in the game; a level of detail "
                 f"is called {printable(found.node)}.level{found.lod}"
             )
 

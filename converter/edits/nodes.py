@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, called, plural, printable
 from ..findings import Kind, Report
 from ..formats.model import NODE_COCKPIT
 from ..formats.names import known_name, without_number
@@ -255,7 +255,7 @@ class _Builder:
         of_materials = {p.tri_flags for p in drawn if p.index_count}
         if flags not in (None, was) and of_materials and not of_materials & {-1, flags}:
             self.imported.report.skipped(
-                f"node {printable(item.name)!r}",
+                f"node {called(item.name)}",
                 f"has tri_flags {flags}",
                 f"its materials state {', '.join(map(str, sorted(of_materials)))}, which counts",
                 "put them on the materials, or remove tri_flags there",
@@ -290,7 +290,7 @@ class _Builder:
                     i,
                     "is left of a node that is missing" if known else "is new",
                     "a part goes with its node, which is not in the file",
-                    "delete it, too, or name it NODE.lodL.groupG after a node that is",
+                    "delete it, too, or name it after a node that is in the file",
                 )
                 continue
             if self._joins(i, node, role):
@@ -340,7 +340,7 @@ class _Builder:
             name = printable(self.out.scene.nodes[above].name) if above is not None else ""
             self._report_part(
                 i,
-                f"is below node {name!r}",
+                f"is below node {called(name)}",
                 "a part belongs to the node that it is called after",
                 f"name it {part_name(name, role.lod, role.group, self.out.scene.dialect)}, or clear its parent",
             )
@@ -350,7 +350,7 @@ class _Builder:
         for item in self.imported.nodes:
             if item.tri_flags.own and (item.mesh < 0 or not self.imported.meshes[item.mesh].drawn):
                 self.imported.report.skipped(
-                    f"node {printable(item.name)!r}",
+                    f"node {called(item.name)}",
                     "has tri_flags",
                     "it has no triangles",
                     "put them on the object that has the mesh",
@@ -358,7 +358,7 @@ class _Builder:
                 )
 
     def _report_part(self, i: int, what: str, why: str, instead: str) -> None:
-        where = f"part {printable(self.imported.nodes[i].name)!r}"
+        where = f"part {called(self.imported.nodes[i].name)}"
         self.imported.report.skipped(where, what, why, instead)
 
     def _node_above(self, i: int) -> int | None:
@@ -416,7 +416,7 @@ def _report_hidden(imported: ImportedScene, rows: list[int], more: str, instead:
     others = f" and {plural(len(rows) - 1, 'other')}" if len(rows) > 1 else ""
     kinds: tuple[Kind, ...] = ("node", "place", "turn", "triangles")
     imported.report.concerns([imported.nodes[i].name for i in rows], *kinds)
-    where = f"node {printable(imported.nodes[rows[0]].name)!r}{others}"
+    where = f"node {called(imported.nodes[rows[0]].name)}{others}"
     what = f"{'are' if others else 'is'} hidden{more}"
     imported.report.skipped(where, what, "the game has no hidden nodes", instead, *kinds)
 

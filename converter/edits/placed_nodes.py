@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import printable
+from ..errors import called, in_words
 from ..findings import Report
 from ..formats.mission import ROCK, VEGETATION, Mission, PlacedObject
 from ..formats.names import decode_text, encode_name, without_number
@@ -92,7 +92,7 @@ class MissionEdit:
             return int(number)
         self.report.skipped(
             where,
-            f"{key} became {printable(str(value))[:40]}",
+            f"{key} became {in_words(value)[:40]}",
             f"it is a whole number from {limits.min} to {limits.max}",
             "enter such a number",
             "fact",
@@ -107,7 +107,7 @@ class MissionEdit:
             return stored if same else float(value)
         if value is not stored:
             self.report.skipped(
-                where, f"{key} became {printable(str(value))[:40]}", "it is a number", "enter a number", "fact"
+                where, f"{key} became {in_words(value)[:40]}", "it is a number", "enter a number", "fact"
             )
         return stored
 
@@ -308,7 +308,7 @@ def take_typed(
     """
     for node in imported.nodes:
         kind = node.extras.get("kind")
-        where = f"{kind or 'node'} {printable(node.name)!r}"
+        where = f"{kind or 'node'} {called(node.name)}"
         if not node.typed:
             continue
         if kind in _EDITED:
@@ -318,8 +318,8 @@ def take_typed(
                     inside = {**node.extras}.get(name)
                     imported.report.skipped(
                         where,
-                        f"its custom property {name} is {printable(str(node.typed[name]))[:40]}",
-                        f"{name} in its property msh was edited, too: {printable(str(inside))[:40]}",
+                        f"its custom property {name} is {in_words(node.typed[name])[:40]}",
+                        f"{name} in its property msh was edited, too: {in_words(inside)[:40]}",
                         "delete one of the two",
                         "fact",
                     )
@@ -338,7 +338,7 @@ def take_typed(
             if text is None or (known is not None and text not in known):
                 imported.report.skipped(
                     where,
-                    f"its custom property {new} is {printable(str(value))[:80]}",
+                    f"its custom property {new} is {in_words(value)[:80]}",
                     "nothing of this name is known of the game",
                     "enter an object key or the path of a unit of the game",
                     "fact",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..errors import plural, printable
+from ..errors import called, in_words, plural
 from ..findings import Report
 from ..numeric.arrays import F32, F64
 from ..numeric.pose import parents_first, rotation_matrix
@@ -297,8 +297,8 @@ class Placements:
         """Why a part on a node of a model has no place of its own, and what to do."""
         owner = self._above(socket)
         model = None if owner is None else self.shown.models.get(object_key(self.given.nodes[owner].extras))
-        of = "" if model is None else f" of {printable(model.file)!r}"
-        return f"it is mounted on the socket {printable(self.given.nodes[socket].name)!r}{of}", _MOVE_SOCKET
+        of = "" if model is None else f" of {in_words(model.file)}"
+        return f"it is mounted on the socket {in_words(self.given.nodes[socket].name)}{of}", _MOVE_SOCKET
 
     def _no_place(self, above: int) -> tuple[str, str]:
         """Why a part that is not on a socket has no place, and what to do; of what it is below, -1 = nothing."""
@@ -373,7 +373,7 @@ class Placements:
         below = {i for items in self.items_of.values() for i in items}
         tracks = {track.node for clip in clips for track in clip.tracks}
         moved = [_quoted(self.given.nodes[i]) for i in sorted(tracks - below - self.exchanged)]
-        scaled = [f"node {printable(name)!r}" for clip in clips for name in clip.scaled]
+        scaled = [f"node {called(name)}" for clip in clips for name in clip.scaled]
         if moved:
             why, instead = "only nodes of models move in the game", "animate nodes of its model"
             self.report.skipped(_listed(moved, _NAMED), "is animated", why, instead, "place", "turn", "triangles")
@@ -407,7 +407,7 @@ def _rotation_of(linear: F64) -> F64 | None:
 
 
 def _quoted(item: ImportedNode) -> str:
-    return f"node {printable(item.name)!r}"
+    return f"node {called(item.name)}"
 
 
 def _listed(names: list[str], most: int) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, called
 from ..findings import Report
 from ..formats.control_points import MAX_PLACE, ControlPoint, ControlPoints
 from ..formats.names import decode_text, encode_name, without_number
@@ -158,7 +158,7 @@ def new_points(identified: Identified) -> PointPlan:
 
 
 def _quoted(name: str) -> str:
-    return repr(printable(name))
+    return called(name)
 
 
 def _placed(identified: Identified, names: Collection[str]) -> Iterable[_Placed]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..errors import ConversionError, few, plural, printable
+from ..errors import ConversionError, called, few, plural, printable
 from ..findings import Report
 from ..numeric.arrays import F32, F64, Bools, near_pairs, row_ids
 from ..numeric.pose import rotation_matrix
@@ -54,7 +54,7 @@ def compare_poses(identified: Identified, stored: Scene) -> PoseChanges:
     noise, turn_noise = POSE_NOISE * identified.size, identified.turn_noise
     for i, k in identified.stored_of.items():
         node, before = scene.nodes[i], stored.nodes[k]
-        where = f"node {printable(before.name)!r}"
+        where = f"node {called(before.name)}"
         if i not in new and k not in old:
             moved = np.abs(node.translation - before.translation).max() > noise
             turned = not same_rotations(node.rotation, before.rotation, turn_noise).all()
@@ -78,7 +78,7 @@ def compare_poses(identified: Identified, stored: Scene) -> PoseChanges:
                 out.report.changed(f"animation of {where}", text)
     if clip_length_changed(scene, stored):
         text = f"has {plural(scene.frame_count, 'frame')}, had {stored.frame_count:,}"
-        out.report.changed(f"animation {printable(stored.name)!r}", text)
+        out.report.changed(f"animation {called(stored.name)}", text)
     return out
 
 
@@ -301,7 +301,7 @@ class _Places:
     @staticmethod
     def _require_size(matrix: F64, name: str) -> None:
         if abs(np.linalg.det(matrix[:3, :3])) < 1e-12:
-            raise ConversionError(f"part {name!r} is scaled to nothing", hint="delete it, or give it a size")
+            raise ConversionError(f"part {called(name)} is scaled to nothing", hint="delete it, or give it a size")
 
     def _old(self, part: Part) -> int | None:
         """The stored mesh of the cell that a part is in."""
@@ -379,7 +379,7 @@ class _Places:
             # Blender does not evaluate collections that are switched off; measured with 4.5 and 5.0
             more = f" and {len(self.at_origin) - 1} more" if len(self.at_origin) > 1 else ""
             warnings.append(
-                f"part {self.at_origin[0]!r}{more} came to the origin: so Blender exports what is "
+                f"part {called(self.at_origin[0])}{more} came to the origin: so Blender exports what is "
                 "switched off in a .blend that was opened again (switch its collections on, and "
                 "export again)"
             )
@@ -410,7 +410,7 @@ class _Places:
 
 def _list(names: Sequence[str]) -> str:
     """The first names of several parts."""
-    return f"{'part' if len(names) == 1 else 'parts'} {few([repr(name) for name in names])}"
+    return f"{'part' if len(names) == 1 else 'parts'} {few([*map(called, names)])}"
 
 
 def _first_pose(track: Track | None, node: Node | ImportedNode) -> tuple[F32, F64]:

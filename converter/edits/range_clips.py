@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import plural, printable
+from ..errors import called, in_words, plural, printable
 from ..numeric.arrays import F64, Bools
 from ..scene.controller import spliced
 from ..scene.scene import Channel, Clip, Track, evaluate
@@ -41,8 +41,8 @@ def with_ranges(identified: Identified, read: list[Track], stored: list[Track] |
         imported.report.add(clip.report)
         if not names and compared.has_its_length:
             continue
-        where = f"animation {printable(clip.name)!r}"
-        why = f"it only shows frames {compared.first:g} to {compared.last:g} of {printable(whole)!r}, which is read"
+        where = f"animation {called(clip.name)}"
+        why = f"it only shows frames {compared.first:g} to {compared.last:g} of {in_words(whole)}, which is read"
         more = f" and {plural(len(names) - 1, 'other')}" if len(names) > 1 else ""
         if stored is not None and names and compared.has_its_length and not clip.scaled:
             edited = [item for item in compared.changed(stored) if item in compared.changed(read)]
@@ -51,17 +51,17 @@ def with_ranges(identified: Identified, read: list[Track], stored: list[Track] |
                 read = changed
                 clip.span, clip.put_in = (compared.first, compared.last), frozenset(compared.put_in)
                 imported.report.warnings.append(
-                    f"{where} moves node {names[0]!r}{more} in frames {compared.first:g} to {compared.last:g} of "
-                    f"{printable(whole)!r}, and so does the clip now"
+                    f"{where} moves node {called(names[0])}{more} in frames {compared.first:g} to {compared.last:g} of "
+                    f"{in_words(whole)}, and so does the clip now"
                 )
                 imported.report.concerns([imported.nodes[item].name for item in edited], "clip")
                 continue
             why = changed
         imported.report.skipped(
             where,
-            f"moves node {names[0]!r}{more} otherwise than the clip" if names else "has another length",
+            f"moves node {called(names[0])}{more} otherwise than the clip" if names else "has another length",
             why,
-            f"edit these frames of {printable(whole)!r}",
+            f"edit these frames of {in_words(whole)}",
         )
     return read
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, called, in_words, plural, printable
 from ..findings import Report
 from ..formats.names import known_name, without_number
 from ..formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Grid, Terrain
@@ -408,7 +408,7 @@ def unknown_material(plan: TerrainPlan, owner: int, material: int) -> Conversion
     """Return the error for a face whose material is not a row of ``Land1.wea``."""
     name = plan.materials[material] if material >= 0 else ""
     return ConversionError(
-        f"object {printable(plan.names[owner])!r} has a material that Land1.wea does not have",
+        f"object {called(plan.names[owner])} has a material that Land1.wea does not have",
         value=printable(name) if name else "none",
         expected="a name of Land1.wea, or two with a + between",
         hint="use the materials that the terrain came with",
@@ -452,8 +452,8 @@ def _report_objects(report: Report, edited: ImportedScene) -> None:
         names = [without_number(item.name) for item in mine]
         if mine and _OBJECTS[level] not in names:
             report.skipped(
-                f"node {_OBJECTS[level]!r}",
-                f"was renamed to {printable(mine[0].name)!r}",
+                f"node {called(_OBJECTS[level])}",
+                f"was renamed to {in_words(mine[0].name)}",
                 "a terrain has no names of objects",
                 "name it as before",
                 "name",
@@ -461,13 +461,11 @@ def _report_objects(report: Report, edited: ImportedScene) -> None:
     above = {item.parent for item in edited.nodes}
     for i, item in enumerate(edited.nodes):
         if item.mesh < 0 and i not in above:
-            report.skipped(
-                f"node {printable(item.name)!r}", "is new", "a terrain has no objects without faces", "delete it"
-            )
+            report.skipped(f"node {called(item.name)}", "is new", "a terrain has no objects without faces", "delete it")
 
 
 def _report_clips(report: Report, edited: ImportedScene) -> None:
     tracks = [track for clip in [*edited.clips, *edited.ranges] for track in clip.tracks]
     if tracks:
-        where = f"animation of node {printable(edited.nodes[tracks[0].node].name)!r}"
+        where = f"animation of node {called(edited.nodes[tracks[0].node].name)}"
         report.skipped(where, "is new", "a terrain has no animation", "delete it")

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, called
 from ..formats.gltf import WHOLE, ShownPicture, Surface, TextureTransform, is_image, read_rectangle, same_picture
 from ..formats.library import TEXTURES, LibraryEntry, blank_texture, entry_key
 from ..formats.names import without_number
@@ -33,6 +33,8 @@ from ..scene.scene import Channel, ImportedNode, ImportedScene, Scene, Track, ev
 #: Rotation ``[w, x, y, z]`` and translation.
 Rigid = tuple[F64, F64]
 
+#: The volume of a unit cube that counts as none.
+_FLAT = 1e-12
 #: How far a scale may be from an even one, relative to it.
 _EVEN = 1e-5
 
@@ -49,13 +51,15 @@ def rigid_part(name: str, world: F64, above: Rigid | None) -> tuple[F64, F32, F6
         ``None`` where they stay as they are; the rigid placement in the model.
 
     Raises:
-        ConversionError: scaled to nothing.
+        ConversionError: scaled to nothing, or flattened.
     """
     linear = world[:3, :3]
-    if abs(np.linalg.det(linear)) < 1e-12:
-        size = " x ".join(f"{one:.3g}" for one in np.linalg.norm(linear, axis=0))
+    if abs(np.linalg.det(linear)) < _FLAT:
+        sizes = np.linalg.norm(linear, axis=0)
         raise ConversionError(
-            f"node {printable(name)!r} is scaled to nothing", value=size, hint="give every axis a scale, or delete it"
+            f"node {called(name)} is {'flattened' if np.prod(sizes) > _FLAT else 'scaled to nothing'}",
+            value=" x ".join(f"{one:.3g}" for one in sizes),
+            hint="give every axis a scale, or delete it",
         )
     turn = _rotation_in(linear)
     rest = turn.T @ linear
@@ -125,7 +129,7 @@ def _rotations(item: ImportedNode, channel: Channel, linear: F64) -> Channel:
     rest = turns.transpose(0, 2, 1) @ whole
     if channel.interpolation == "CUBICSPLINE" or np.abs(rest - rest[-1]).max() > _EVEN * np.abs(rest).max():
         raise ConversionError(
-            f"node {item.name!r} turns below an uneven scale, which shears it",
+            f"node {called(item.name)} turns below an uneven scale, which shears it",
             hint="apply the scale of its parents before you export",
         )
     values = np.array([_quaternion(turn) for turn in turns[: len(keys)]])
@@ -314,7 +318,7 @@ def settle_coordinates(
         _move(given, i, surface.transform, before if same else WHOLE)
         if picture is not None or before != WHOLE:
             text = "the texture transform of the file became part of the texture coordinates"
-            given.report.changed(f"material {printable(given.materials[i].name)!r}", text)
+            given.report.changed(f"material {called(given.materials[i].name)}", text)
 
 
 def settle_rectangles(given: ImportedScene, shown: Mapping[str, Surface[ShownPicture]]) -> None:
@@ -378,7 +382,7 @@ def _move(given: ImportedScene, material: int, transform: TextureTransform, befo
         moved[primitive.vertex_start : primitive.vertex_start + primitive.vertex_count] = True
     uv = before.undo(transform.apply(streams.uv0[moved]))
     if not np.isfinite(uv).all():
-        title = f"texture transform of material {printable(given.materials[material].name)!r}"
+        title = f"texture transform of material {called(given.materials[material].name)}"
         raise ConversionError(f"{title} is not finite, or too large")
     streams.uv0 = streams.uv0.astype(np.float32)
     streams.uv0[moved] = uv

@@ -9,7 +9,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, called, in_words, printable
 from ..findings import Kind
 from ..formats.names import without_number
 from ..formats.registry import REGISTRY
@@ -157,7 +157,7 @@ class _Parts:
         )
 
     def _where(self, row: int) -> str:
-        return f"component {row} {printable(self.stored.key(row))!r}"
+        return f"component {row} {in_words(self.stored.key(row))}"
 
     # -------------------------------------------------------------- what changed
 
@@ -190,7 +190,7 @@ class _Parts:
             self.report.changed(where, f"is new, {printable(_text(record, 'key'))}")
         else:
             if (now := _text(record, "key")) != _text(before, "key"):
-                what.insert(0, f"became {printable(now)!r}")
+                what.insert(0, f"became {in_words(now)}")
             self.report.changed(where, *what)
         return record
 
@@ -205,7 +205,7 @@ class _Parts:
                 expected=listed(near) if near else None,
             )
         if self.known is None:
-            self.report.warnings.append(f"{where}: {printable(key)!r} was not looked up; --game DIR names the game")
+            self.report.warnings.append(f"{where}: {in_words(key)} was not looked up; --game DIR names the game")
         _set_text(record, "key", key)
 
     def _set_words(self, record: np.void, where: str, extras: NodeExtras, name: str) -> list[str]:
@@ -220,14 +220,14 @@ class _Parts:
                     self.report.warnings.append(f"{where}: of class {CLASSES[part]} it is not seen from outside")
                     self.report.concerns([name], "fact")
             else:
-                self._refuse(where, f"class became {printable(str(part))[:40]}", "classes are 0 to 5")
+                self._refuse(where, f"class became {in_words(part)[:40]}", "classes are 0 to 5")
         label = extras.get("label", _text(record, "label"))
         if label != _text(record, "label"):
             raw = encoded(label)
             if raw is None or len(raw) > 32:
-                self._refuse(where, f"is called {printable(label)[:40]!r}", "names have 32 bytes of CP1251")
+                self._refuse(where, f"is called {in_words(label[:40])}", "names have 32 bytes of CP1251")
             else:
-                what.append(f"is called {printable(label)!r}")
+                what.append(f"is called {in_words(label)}")
                 _set_text(record, "label", label)
         return what
 
@@ -245,7 +245,7 @@ class _Parts:
         value = self.nodes[item].extras.get("attach", old)
         stated = value if isinstance(value, int) and -1 <= value < 2**31 else old
         if stated != value:
-            self._refuse(where, f"attach became {printable(str(value))[:40]}", "it is a node")
+            self._refuse(where, f"attach became {in_words(value)[:40]}", "it is a node")
         if not shown or socket is None:
             new = stated
         else:
@@ -329,4 +329,4 @@ def _set_text(record: np.void, name: str, text: str) -> None:
 
 
 def _quoted(node: ImportedNode) -> str:
-    return f"node {printable(node.name)!r}"
+    return f"node {called(node.name)}"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, called, plural
 from ..findings import Finding, Rules
 from ..numeric.arrays import Records
 from .names import field_text
@@ -110,7 +110,7 @@ def misplaced(points: ControlPoints, nodes: int | None) -> dict[int, Finding]:
             expected = f"6 of at most {MAX_PLACE:g}"
         else:
             continue
-        problem = f"control point {printable(points.name(row))!r} has no place: {problem}"
+        problem = f"control point {called(points.name(row))} has no place: {problem}"
         found[row] = Finding(POINT_PLACE, problem, TABLE, row, value=value, expected=expected)
     return found
 

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, called, plural, printable
 from ..findings import Rules
 from ..numeric.arrays import Records, field_offset
 from .names import field_text
@@ -223,7 +223,7 @@ def new_material(
     def steps(field: str, values: Sequence[float], top: int) -> list[int]:
         if not all(0 <= value <= 1 for value in values):
             raise ConversionError(
-                f"{field} of material {printable(name)!r} does not fit", value=list(values), expected="0..1"
+                f"{field} of material {called(name)} does not fit", value=list(values), expected="0..1"
             )
         return [round(value * top) for value in values]
 
@@ -235,7 +235,7 @@ def new_material(
         room = phases.dtype["texture"].itemsize
         if len(raw) > room or b"\0" in raw:
             raise ConversionError(
-                f"texture name of material {printable(name)!r} does not fit",
+                f"texture name of material {called(name)} does not fit",
                 value=printable(texture),
                 expected=f"at most {room} bytes of CP1251",
             )

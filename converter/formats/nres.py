@@ -13,7 +13,7 @@ from operator import le
 
 import numpy as np
 
-from ..errors import ConversionError, plural
+from ..errors import ConversionError, in_words, plural
 from ..files import Later, foreign_file
 from ..findings import Finding, Rule, Rules
 from ..numeric.arrays import field_offset, max_uses
@@ -393,7 +393,7 @@ def _rows(data: memoryview, directory: int, label: str) -> list[tuple[tuple[int,
         type_id, attr1, attr2, size, attr3, name, start, sort_index = row
         if start < _HEADER_SIZE or start + size > directory:
             raise ConversionError(
-                f"payload of {name.partition(_NUL)[0]!r} lies outside the data region",
+                f"payload of {in_words(name.partition(_NUL)[0])} lies outside the data region",
                 file=label,
                 table=_DIRECTORY,
                 row=i,

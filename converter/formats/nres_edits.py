@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, in_words, plural, printable
 from .names import decode_text, fold_upper
 from .nres import NAME_SIZE, NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE, Archive, Entry, Fold
 
@@ -29,7 +29,7 @@ def sort_table(names: Sequence[bytes], fold: Fold = fold_upper) -> list[int]:
 def name_field(name: bytes) -> bytes:
     """The 36-byte field of a name of at most 35 bytes, NUL-padded."""
     if len(name) >= NAME_SIZE:
-        raise ValueError(f"entry name {name!r} has {len(name)} bytes, at most {NAME_SIZE - 1}")
+        raise ValueError(f"entry name {in_words(name)} has {len(name)} bytes, at most {NAME_SIZE - 1}")
     return name.ljust(NAME_SIZE, b"\0")
 
 
@@ -85,7 +85,7 @@ class ArchiveEdits:
             raise ConversionError(
                 "entry name does not fit",
                 file=self.label,
-                value=f"{printable(decode_text(name))!r}, {plural(len(name), 'byte')}",
+                value=f"{in_words(decode_text(name))}, {plural(len(name), 'byte')}",
                 expected=f"1 to {NAME_SIZE - 1} bytes of CP1251",
             )
         if self.find(name) is not None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import plural, printable
+from ..errors import in_words, plural, printable
 from ..findings import Finding, Rule, Rules
 from ..numeric.arrays import Records
 from .names import field_text
@@ -178,7 +178,7 @@ class Registry:
             if self.tails[index]:
                 yield Finding(
                     REGISTRY_SIZE,
-                    f"size of {printable(entry.name)!r} is not a number of whole rows",
+                    f"size of {in_words(entry.name)} is not a number of whole rows",
                     "NRes directory",
                     index,
                     value=plural(entry.size, "byte"),
@@ -253,7 +253,7 @@ class _Walk:
     ) -> None:
         if len(self.findings) < MAX_PARENTS:
             key = printable(self.registry.archive.entries[path[-1]].name)
-            finding = Finding(rule, f"{problem} of {key!r}", ROWS, row, None, value, expected)
+            finding = Finding(rule, f"{problem} of {in_words(key)}", ROWS, row, None, value, expected)
             self.findings.append(finding)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, in_words, printable
 from ..findings import Finding, Rule, Rules, more
 from .material import DEFAULT_MATERIAL
 from .names import decode_text, encode_name
@@ -180,7 +180,7 @@ def _section(names: Sequence[str], title: str) -> str:
                 "name cannot be written",
                 table=f"{TABLE} ({title})",
                 row=row,
-                value=f"{printable(name)!r}",
+                value=f"{in_words(name)}",
                 expected="one line of CP1251 text without blanks at its ends",
             )
     rows = "".join(f"{row} {name}\r\n" for row, name in enumerate(names))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, called, printable
 from ..files import inflate, read_file
 from ..findings import NotApplied
 from ..formats.kinds import is_rsli
@@ -112,9 +112,9 @@ def _no_place(folder: Path, known: dict[str, tuple[str, int, str]]) -> list[NotA
     new = sorted(path.name for path in folder.iterdir() if path.is_file() and path.name not in (*known, OWN_INDEX))
     gone = [one["name"] for one in _index(folder)["entries"] if one["file"] not in known]
     why, instead = "entries of an RsLi library are replaced, not added", "replace one that is there"
-    out = [NotApplied(where=f"file {name!r}", what="is new", why=why, instead=instead) for name in new]
+    out = [NotApplied(where=f"file {called(name)}", what="is new", why=why, instead=instead) for name in new]
     what, why = "has no file any more", "packing deletes nothing"
-    left = (f"entry {printable(str(name))!r}" for name in gone)
+    left = (f"entry {called(str(name))}" for name in gone)
     return [*out, *(NotApplied(where=where, what=what, why=why, instead="it stays") for where in left)]
 
 
@@ -407,21 +407,23 @@ def _put(archive: Archive, files: list[_File], rows: list[Row], force: bool) -> 
             continue
         if by_unknown_tool and (meant := _numbered_entry(archive, one.name)) is not None:
             entry_name = printable(decode_text(meant))
-            why = f"it looks like entry {entry_name!r} with the number and type of an unpacker that is not known"
-            where, instead = f"file {one.path.name!r}", f"call it {entry_name}"
+            why = f"it looks like entry {called(entry_name)} with the number and type of an unpacker that is not known"
+            where, instead = f"file {called(one.path.name)}", f"call it {entry_name}"
             out.not_applied.append(NotApplied(where=where, what="is new", why=why, instead=instead))
             continue
         kind = one.row or _row_like(archive, one)
         if kind is None:
             why, instead = "no entry of the archive has its ending, so its type is not known", "give it such an ending"
-            out.not_applied.append(NotApplied(where=f"file {one.path.name!r}", what="is new", why=why, instead=instead))
+            out.not_applied.append(
+                NotApplied(where=f"file {called(one.path.name)}", what="is new", why=why, instead=instead)
+            )
             continue
         edits.add(one.name, kind.type_id, data, kind.attributes)
         out.added.append(decode_text(one.name))
     names = {one.name for one in files}
     for row in rows:
         if row.name not in names:
-            where = f"entry {printable(decode_text(row.name))!r}"
+            where = f"entry {called(decode_text(row.name))}"
             why = "packing deletes nothing"
             out.not_applied.append(NotApplied(where=where, what="has no file any more", why=why, instead="it stays"))
     out.data = write_nres(edits.archive())
@@ -476,7 +478,7 @@ def _compare_sounds(entry: Entry, data: bytes, path: Path, out: Packed) -> None:
         raise ConversionError(
             "is not a WAV file, and takes the place of one",
             file=str(path),
-            value=printable(repr(data[:4])[2:-1]),
+            value=data[:4],
             expected="RIFF",
             hint="save it as WAV",
         )

@@ -10,7 +10,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from ..errors import Conflict
+from ..errors import Conflict, in_words
 from ..numeric.arrays import I64, Bools
 from .derived import NotComputed, States, compute_again, dialect_of, states
 from .packing import (
@@ -436,7 +436,7 @@ def _changes(packed: Packed) -> TableChanges | None:
             raise damaged("makes tables that are larger than the whole")
         return changes
     if kind not in ("new", "whole"):
-        raise damaged(f"is of the unknown kind {str(kind)[:40]!r}")
+        raise damaged(f"is of the unknown kind {in_words(str(kind)[:40])}")
     return None
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from time import perf_counter
 
 from .. import MANIFEST
-from ..errors import ConversionError, printable, quoted
+from ..errors import ConversionError, called, printable, quoted
 from ..files import no_run, read_file
 from ..findings import NotApplied
 from ..formats.names import decode_text, readable, unescape
@@ -357,5 +357,5 @@ def _digest(data: bytes | None) -> str:
 def _refuse(outcome: Outcome, placed: PlacedImport, why: str, instead: str) -> None:
     changes = "; ".join(str(change) for change in placed.result.changes[:5])
     outcome.not_applied.append(
-        NotApplied(where=f"model {printable(placed.result.name)!r}", what=changes, why=why, instead=instead)
+        NotApplied(where=f"model {called(placed.result.name)}", what=changes, why=why, instead=instead)
     )

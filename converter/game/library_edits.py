@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 
 from ..edits.new_materials import NewMaterial, contradiction
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, called, in_words, plural, printable
 from ..files import read_file
 from ..findings import Change, NotApplied
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit
@@ -148,8 +148,7 @@ def _told_apart(
             outcome.result = _renamed(outcome.result, one.name, new)
             part[i] = outcome, replace(one, name=new)
             outcome.warnings.append(
-                f"material {printable(one.name)!r} is another one than in {first.id}: the game has it as "
-                f"{printable(new)!r}"
+                f"material {called(one.name)} is another one than in {first.id}: the game has it as {in_words(new)}"
             )
     return parts
 

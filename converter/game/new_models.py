@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, in_words, printable
 from ..files import read_file
 from ..formats.kinds import MODEL_TYPE, Kind, content_kind, models_in
 from ..formats.names import decode_text, readable, stem
@@ -127,7 +127,7 @@ def _add_key(plan: LibraryPlan, to: Destination) -> None:
     plan.messages += put_key(registry.edits, key)
     if registry.edits.archive() is not registry.edits.before:
         name = printable(decode_text(key.name))
-        plan.messages.append(f"object key {name!r} is new in {registry.path.name}")
+        plan.messages.append(f"object key {in_words(name)} is new in {registry.path.name}")
 
 
 def _inside(archive: Path, game: Path) -> Path:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, called, printable
 from ..findings import NotApplied
 from ..formats.names import decode_text, encode_name, stem
 from ..formats.nres import Archive, Entry, read_nres, write_nres
@@ -221,7 +221,7 @@ def replace_placed(games: Games, result: ImportResult) -> list[NotApplied]:
         if one.path is None:
             name = printable(one.result.name)
             why, instead = "the game that it is in is not known", "choose the game's folder"
-            left.append(NotApplied(where=f"model {name!r}", what="is edited", why=why, instead=instead))
+            left.append(NotApplied(where=f"model {called(name)}", what="is edited", why=why, instead=instead))
             continue
         origin = Origin(one.path, one.index, one.raw_name)
         replace_model(games, origin, one.result.data, {one.sha256}, one.result.companions)

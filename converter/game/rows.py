@@ -302,7 +302,7 @@ def whole_number(about: Mapping[str, Any], name: str, most: int = 2**32 - 1) -> 
     """
     value = about.get(name)
     if type(value) is not int or not 0 <= value <= most:
-        raise damaged(f"has no valid number {name!r}")
+        raise damaged(f"has no valid number {name}")
     return value
 
 

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
-from ..errors import ConversionError, Malformed, printable, reason_of
+from ..errors import ConversionError, Malformed, in_words, printable, reason_of
 from ..files import read_json
 from ..formats.registry import REGISTRY
 from ..formats.sidecar import sha256
@@ -181,7 +181,7 @@ class Vault:
 
     def _by_digest(self, folder: str, digest: str) -> bytes:
         if len(digest) != 64 or not _DIGEST_LETTERS.issuperset(digest):
-            raise self.damaged(self.path / "edits.jsonl", f"{printable(digest)!r} is no SHA-256")
+            raise self.damaged(self.path / "edits.jsonl", f"{in_words(digest)} is no SHA-256")
         path = self.path / folder / digest
         data = self._read(path)
         if sha256(data) != digest:

@@ -17,7 +17,7 @@ from ..edits.frame_rate import Timing
 from ..edits.nodes import PLACED_TURN_NOISE, POSE_NOISE, model_size, world_matrices
 from ..edits.placed_nodes import row_of
 from ..edits.poses import placed_elsewhere
-from ..errors import printable
+from ..errors import called, in_words
 from ..findings import Kind
 from ..formats.unit import Unit
 from ..numeric.arrays import F64
@@ -106,7 +106,7 @@ class Placed:
     def add(self, i: int, kind: Kind, what: str, amount: float = 0.0, reason: tuple[str, str] | None = None) -> None:
         """Add a difference about a node."""
         item = self.given.nodes[i]
-        where = f"{item.extras.get('kind', 'node')} {printable(item.name)!r}"
+        where = f"{item.extras.get('kind', 'node')} {called(item.name)}"
         names = self.names(i) if kind in ("node", "place", "turn", "triangles") else frozenset({item.name.casefold()})
         names |= self.record_names(i)
         self.found.append(Difference(where, kind, what, names, amount, reason=reason))
@@ -333,9 +333,9 @@ def differences_of_unit(
             continue
         for fact, value in stated[i].items():
             if not _fits(value, had := made[row_of_item[i]][fact]):
-                placed.add(i, "fact", f"has {fact} {value!r} in the file, and {had!r} in the game")
+                placed.add(i, "fact", f"has {fact} {in_words(value)} in the file, and {in_words(had)} in the game")
     for row in sorted(free):
-        name = f"component {printable(key := written.key(row))!r}"
+        name = f"component {called(key := written.key(row))}"
         placed.found.append(Difference(name, "node", "is in the game, not in the file", frozenset({key.casefold()})))
     for i, node in enumerate(seen.nodes):
         if node.extras.get("kind") == "unit":

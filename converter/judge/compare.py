@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..edits.new_materials import LIGHT_FOLLOWS
-from ..errors import plural, printable
+from ..errors import called, in_words, plural, printable
 from ..findings import Kind
 from ..numeric.arrays import F64, I64, Bools
 from ..scene.dialect import cell_title
@@ -74,7 +74,7 @@ class Comparison:
     def _add(
         self, thing: Thing, what: str, kind: Kind, text: str, amount: float = 0.0, cell: str = "", table: str = ""
     ) -> None:
-        where = f"{what} {printable(thing.name)!r}"
+        where = f"{what} {called(thing.name)}"
         moving = thing.moving and kind in ("place", "turn", "triangles")
         reason = LACKS[table] if table in self.result.lacks else None
         self.found.append(Difference(where, kind, text, _folded(thing.named_by(kind)), amount, moving, cell, reason))
@@ -89,7 +89,7 @@ class Comparison:
             names = _folded((*self.file.clip, *self.result.clip, "clip", "animation"))
             name = next((n for n in (*self.file.clip, *self.result.clip) if n), "")
             text = f"has {plural(mine, 'frame')} in the file, and {theirs:,} in the game"
-            self.found.append(Difference(f"animation {printable(name)!r}", "clip", text, names))
+            self.found.append(Difference(f"animation {called(name)}", "clip", text, names))
 
     def pair_nodes(self) -> None:
         """Find the partners: by name, several of one name and the rest by their parents, then by where they stand."""
@@ -154,14 +154,14 @@ class Comparison:
             above = partner.get(a[i].above, -1) if a[i].above >= 0 else -1
             if above != b[k].above:
                 name = printable(b[b[k].above].name) if b[k].above >= 0 else ""
-                text = f"is below {name!r} in the game" if name else "is a root in the game"
+                text = f"is below {in_words(name)} in the game" if name else "is a root in the game"
                 self._add(a[i], "node", "node", text)
             if a[i].name and not _made_up(a[i]) and not ways(b[k].name) & ways(a[i].name):
-                text = "has no name" if _made_up(b[k]) else f"is called {printable(b[k].name)!r}"
+                text = "has no name" if _made_up(b[k]) else f"is called {in_words(b[k].name)}"
                 self._add(a[i], "node", "name", f"{text} in the game", table="name")
             for fact, stated in a[i].facts.items():
                 if stated is not None and stated != (had := b[k].facts.get(fact)):
-                    text = f"has {fact} {stated!r} in the file, and {had!r} in the game"
+                    text = f"has {fact} {in_words(stated)} in the file, and {in_words(had)} in the game"
                     self._add(a[i], "node", "fact", text, table=fact)
             self._pose(a[i], k)
         for k in sorted(set(self.result.nodes) - set(partner.values())):
@@ -362,7 +362,7 @@ class Comparison:
                 names = {*thing.named_by(kind)}
                 if kind in ("materials", "flags of materials"):
                     names |= {n for m in np.unique(a.material[own]).tolist() if m >= 0 for n in self.file.materials[m]}
-                where = f"{title}, part {printable(thing.name)!r}"
+                where = f"{title}, part {called(thing.name)}"
                 why = self._why(kind, a, own)
                 self.found.append(Difference(where, kind, text, _folded(names), len(own), cell=title, reason=why))
 
@@ -391,7 +391,7 @@ class Comparison:
     def _looks(self, pairs: I64) -> None:
         """Tell what materials look like otherwise, each once. (n, 2) materials of both sides."""
         for mine, theirs in np.unique(pairs, axis=0).tolist():
-            where = f"material {printable(min(self.file.materials[mine], key=len))!r}"
+            where = f"material {called(min(self.file.materials[mine], key=len))}"
             if all(one.where != where for one in self.found):
                 names, what = _folded((*self.file.materials[mine], "pictures")), self._other_look(mine, theirs)
                 reason = LIGHT_FOLLOWS if what[0].startswith("shines") else None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..errors import plural, printable
+from ..errors import called, in_words, plural, printable
 from ..findings import Explained, Explains, Kind, NotApplied, Report
 from .shown import ways
 
@@ -70,7 +70,7 @@ def still_elsewhere(name: str, how: Sequence[str]) -> Difference:
     """Return that a node which a clip moves stands elsewhere by itself; ``how``: moved, turned."""
     what = f"is {' and '.join(how)}, but its animation is not"
     names = frozenset(one.casefold() for one in (name, *ways(name)) if one)
-    return Difference(f"node {printable(name)!r}", "place", what, names, reason=_KEYS_ALONE)
+    return Difference(f"node {called(name)}", "place", what, names, reason=_KEYS_ALONE)
 
 
 #: Lines that a report gets at most.
@@ -99,7 +99,7 @@ def explanation(difference: Difference, report: Report) -> str | None:
     """Return what explains a difference: a line of the report that is about its thing, kind and amount."""
     for one in report.concerned:
         if one.name.casefold() in difference.names and _fits(one, one.kinds, difference):
-            return f"a warning about {printable(one.name)!r}"
+            return f"a warning about {in_words(one.name)}"
     for line in report.not_applied:
         kinds = line.explains.kinds or _FIRST_WORDS.get(line.where.partition(" ")[0])
         if _fits(line.explains, kinds, difference) and _is_about(line, difference):
@@ -117,7 +117,7 @@ def _is_about(line: NotApplied, difference: Difference) -> bool:
     cell = _CELL.search(line.where)
     if cell is not None and difference.cell not in ("", cell.group()):
         return False
-    names = {text for name in difference.names for text in (printable(name), repr(printable(name))[1:-1])}
+    names = {printable(name) or called(name) for name in difference.names}
     text = f"{line.where} {line.what} {line.why}"  # not what to do instead: that names other things, too
     return any(re.search(rf"(?<!\w){re.escape(name)}(?!\.?\w)", text, re.IGNORECASE) for name in names)
 

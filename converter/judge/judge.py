@@ -11,7 +11,7 @@ from ..checks.recover import checked_model
 from ..edits.frame_rate import Timing
 from ..edits.nodes import POSE_NOISE, ROTATION_NOISE, model_size, world_matrices
 from ..edits.poses import placed_elsewhere
-from ..errors import plural, printable
+from ..errors import called, in_words, plural
 from ..findings import Kind, Mode, Report
 from ..formats.control_points import ControlPoint
 from ..formats.model import MshModel, read_model
@@ -80,13 +80,13 @@ def differences_of_points(
 
     def add(point: _Point, kind: Kind, what: str, amount: float = 0.0) -> None:
         names = frozenset(n.casefold() for n in (*ways(point.name), *point.names, "control points") if n)
-        found.append(Difference(f"control point {printable(point.name)!r}", kind, what, names, amount))
+        found.append(Difference(f"control point {called(point.name)}", kind, what, names, amount))
 
     left, free = dict(enumerate(mine)), dict(enumerate(theirs))
     for i, k in _pairs(mine, theirs):
         a, b = left.pop(i), free.pop(k)
         if a.node not in (-1, b.node):
-            add(a, "node", f"is on node {printable(written.nodes[b.node].name)!r} in the game")
+            add(a, "node", f"is on node {called(written.nodes[b.node].name)} in the game")
         elif a.node >= 0 and (away := float(np.abs(a.place - b.place).max())) > loose:
             add(a, "place", f"is {away:.3g} away in the game", away)
         elif a.node >= 0 and b.length and (turned := float(np.abs(a.direction - b.direction).max())) > _TURN:
@@ -94,10 +94,10 @@ def differences_of_points(
         if a.length is not None and b.length is not None and abs(a.length - b.length) > _TURN * max(a.length, b.length):
             add(a, "turn", f"has length {a.length:.3g} in the file, and {b.length:.3g} in the game")
         if not ways(a.name) & ways(b.name):
-            add(a, "name", f"is called {printable(b.name)!r} in the game")
+            add(a, "name", f"is called {in_words(b.name)} in the game")
         for fact, stated in a.facts.items():
             if stated is not None and stated != b.facts[fact]:
-                add(a, "fact", f"has {fact} {stated!r} in the file, and {b.facts[fact]!r} in the game")
+                add(a, "fact", f"has {fact} {in_words(stated)} in the file, and {in_words(b.facts[fact])} in the game")
     for point in left.values():
         add(point, "node", "is in the file, and not in the game")
     for point in free.values():
@@ -191,7 +191,7 @@ def _judged(result: Shown, level: GeneratedLevel) -> Difference | None:
             what = f"is {away:.3g} away from its part, and not {level.error:.3g} at most"
         elif strange := int(np.count_nonzero(~np.isin(*_corners(made, whole)))):
             what = f"has {strange:,} corners that its part does not have"
-    return Difference(f"generated level {printable(name)!r}", "level", what, frozenset()) if what else None
+    return Difference(f"generated level {called(name)}", "level", what, frozenset()) if what else None
 
 
 def _away(whole: Triangles, made: Triangles) -> float:
@@ -345,9 +345,9 @@ def _between(file: FileOfModel, written: Scene, comparison: Comparison, count: i
         return []
     node, at = np.unravel_index(int(away.argmax()), away.shape)
     name = next((n for n in (*comparison.file.clip, written.name) if n), "")
-    what = f"is up to {most:.3g} away between frames (node {printable(file.items[mine[node]].name)!r}, {frames[at]:g})"
+    what = f"is up to {most:.3g} away between frames (node {called(file.items[mine[node]].name)}, {frames[at]:g})"
     names = frozenset({name.casefold(), "clip", "animation"} - {""})
-    where = f"animation {printable(name)!r}"
+    where = f"animation {called(name)}"
     return [Difference(where, "clip", what, names, most, moving=True, reason=_EVENLY)]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..edits.placed_nodes import row_of
-from ..errors import printable
+from ..errors import called, in_words
 from ..formats.mission import Mission, PlacedObject
 from ..numeric.arrays import F32, F64
 from ..scene.assembly import Marker, Pose, markers, object_extras, stored_pose
@@ -84,7 +84,7 @@ def differences_of_mission(
             name = one.title or one.reference
             names = frozenset({name.casefold(), one.reference.casefold(), "objects"})
             what = "is in the game, not in the file"
-            placed.found.append(Difference(f"object {printable(name)!r}", "node", what, names))
+            placed.found.append(Difference(f"object {called(name)}", "node", what, names))
     placed.compare_models()
     _markers(placed, written)
     return placed.found
@@ -169,13 +169,13 @@ def _compare_object(
         if (name == "host" and expected not in ids) or (name == "vertex" and one.host is None):
             continue  # its building is deleted
         if expected is not None and not _same(expected, had):
-            placed.add(i, "fact", f"has {name} {expected!r} in the file, and {had!r} in the game")
+            placed.add(i, "fact", f"has {name} {in_words(expected)} in the file, and {in_words(had)} in the game")
     properties = node.extras.get("properties")
     follow = {"ClanID", "LogicalID"}
     for name, value in (properties or {}).items() if isinstance(properties, dict) else ():
         had = now.get("properties", {}).get(name)
         if name not in follow and not _same(value, had):
-            placed.add(i, "fact", f"has property {name} {value!r} in the file, and {had!r} in the game")
+            placed.add(i, "fact", f"has property {name} {in_words(value)} in the file, and {in_words(had)} in the game")
 
 
 def _same(mine: object, theirs: object) -> bool:
@@ -223,7 +223,9 @@ def _markers(placed: Placed, written: Mission) -> None:
             for name, value in stated.items():
                 had = [{**one.extras}.get(name) for one in near]
                 if value is not None and not any(_same(value, one) for one in had):
-                    placed.add(i, "fact", f"has {name} {value!r} in the file, and {had[0]!r} in the game")
+                    placed.add(
+                        i, "fact", f"has {name} {in_words(value)} in the file, and {in_words(had[0])} in the game"
+                    )
 
 
 def _lines(placed: Placed, i: int) -> list[F32]:

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
 from ..checks.materials import look_missing
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, called, in_words, printable
 from ..files import Stamp, read_file, stamp_of
 from ..findings import Finding
 from ..formats.library import LIGHTMAPS, MATERIALS, TEXTURES, LibraryEntry, entry_key, texture_head
@@ -194,15 +194,12 @@ class Libraries:
         warning = ""
         if found.step == "first" and self.files[MATERIALS].is_dir():
             self._warn(
-                f"{Path(library.label).name} has no material {printable(name)!r}, and does not "
-                "say which one was its first"
+                f"{Path(library.label).name} has no material {called(name)}, and does not say which one was its first"
             )
             return missing_material(name)
         entry = library.entries[found.index]
         if found.step != "name":
-            warning = (
-                f"{Path(library.label).name} has no material {printable(name)!r}: {printable(entry.name)!r} is shown"
-            )
+            warning = f"{Path(library.label).name} has no material {called(name)}: {in_words(entry.name)} is shown"
             self._warn(warning)
         try:
             data = bytes(entry.payload)
@@ -227,7 +224,7 @@ class Libraries:
             return None
         index = archive.find(name)
         if index is None:
-            self._warn(f"{Path(archive.label).name} has no texture {printable(name)!r}")
+            self._warn(f"{Path(archive.label).name} has no texture {called(name)}")
             return None
         entry = archive.entries[index]
         try:

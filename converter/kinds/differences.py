@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, in_words, plural, printable
 from ..formats.controller import ACTION_DTYPE, CHANNELS, GROUPS, PARTS, STATES, Controller
 from ..formats.mission import LODES, OBJECTS, ROUTES, Clan, Mission, PlacedObject, Route
 from ..formats.model import TABLES, MshModel, StreamType
@@ -62,7 +62,7 @@ def _diff_entry(a: MshModel, b: MshModel, type_id: int) -> list[Json]:
         if x != y:
             out.append({"table": title, "what": f"{field} of the directory: {x} became {y}"})
     if ea.raw_name != eb.raw_name:
-        names = f"{printable(ea.name)!r} became {printable(eb.name)!r}"
+        names = f"{in_words(ea.name)} became {in_words(eb.name)}"
         out.append({"table": title, "what": f"its name: {names}"})
     if bytes(ea.payload) == bytes(eb.payload):
         return out
@@ -153,7 +153,7 @@ def _diff_lists(title: str, a: list[bytes], b: list[bytes]) -> list[Json]:
                 "what": f"{len(rows)} of {min(len(a), len(b))} rows differ",
                 "rows": rows,
                 "fields": ["text"],
-                "examples": [f"row {first}: {a[first]!r} became {b[first]!r}"],
+                "examples": [f"row {first}: {in_words(a[first])} became {in_words(b[first])}"],
             }
         )
     return out
@@ -366,7 +366,7 @@ def _whole(record: np.void) -> Field:
 
 def _text(raw: bytes) -> Field:
     shown = decode_text(raw.partition(b"\0")[0])
-    return Field(raw, repr(printable(shown)))
+    return Field(raw, in_words(shown))
 
 
 # ------------------------------------------------------------------ matching
@@ -431,4 +431,4 @@ def _only(table: str, row: int, record: Record, what: str) -> Json:
 
 
 def _name(record: Record) -> str:
-    return f"{printable(record.title)!r} " if record.title else ""
+    return f"{in_words(record.title)} " if record.title else ""

@@ -24,7 +24,7 @@ from ..edits.controller import (
 from ..edits.material_rows import TerrainWearEdit, WearEdit
 from ..edits.nodes import Identified
 from ..edits.points import PointEdit, PointPlan, compare_points, new_points
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, called, plural
 from ..files import read_file
 from ..formats.control_points import POINT_DTYPE, POINTS_ENDING, POINTS_TYPE, ControlPoints, read_points, write_points
 from ..formats.controller import CONTROLLER_ENDING, CONTROLLER_TYPE, write_controller
@@ -218,8 +218,8 @@ def import_nodes(
         k, parent = identified.stored_of.get(i), nodes[i].parent
         made[rows[i]] = records[k] if k is not None else made[rows[parent]] if parent >= 0 else records[0]
         if k is None:
-            whose = f"its parent {printable(nodes[parent].name)!r}" if parent >= 0 else "the first node"
-            out.differences.changed(f"{what}: node {printable(nodes[i].name)!r}", f"has the hit points of {whose}")
+            whose = f"its parent {called(nodes[parent].name)}" if parent >= 0 else "the first node"
+            out.differences.changed(f"{what}: node {called(nodes[i].name)}", f"has the hit points of {whose}")
     _take(out, NODE_PROPERTIES_ENDING, NODE_PROPERTIES_TYPE, write_node_properties(made), before, "nodes")
 
 

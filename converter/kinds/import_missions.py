@@ -18,7 +18,7 @@ from ..edits.placed_nodes import Asset
 from ..edits.placements import Placements
 from ..edits.transforms import refuse_draco, refuse_turned
 from ..edits.unit import edit_unit
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, called
 from ..findings import Report
 from ..formats.mission import (
     BUILDING,
@@ -79,7 +79,7 @@ def height_warnings(stored: Mission, edited: Mission, ground: Terrain, game: Gam
         if np.isfinite(heights).any():
             seat, shown = float(np.nanmean(heights)), float(placed.record["position"][2])
             yield (
-                f"object {printable(object_label(placed))!r}: stands likely at z {seat:.2f} in the game, not at "
+                f"object {called(object_label(placed))}: stands likely at z {seat:.2f} in the game, not at "
                 f"{shown:.2f}: without its start flag a building is set at the mean height of its outline"
             )
 

@@ -27,7 +27,7 @@ from ..edits.new_materials import (
 from ..edits.nodes import Identified, identify, item_of, leave_out_hidden
 from ..edits.poses import compare_poses, place_parts
 from ..edits.transforms import refuse_draco, refuse_turned_model, report_left_out
-from ..errors import ConversionError, printable, with_article
+from ..errors import ConversionError, called, printable, with_article
 from ..findings import Finding, Mode, NotApplied
 from ..formats.control_points import POINTS_ENDING
 from ..formats.kinds import Kind
@@ -399,7 +399,7 @@ def _lost_without_sidecar(given: ImportedScene) -> list[NotApplied]:
     paths = [node for node in given.nodes if node.extras.get("kind") == "paths"]
     return _recoloured(given) + [
         NotApplied(
-            where=f"interior path graph {printable(node.name)!r}",
+            where=f"interior path graph {called(node.name)}",
             what="is shown, and not in the model",
             why="the file has its lines, not its tables (Res17)",
             instead=_KEEP_SIDECAR,
@@ -419,7 +419,7 @@ def _recoloured(given: ImportedScene) -> list[NotApplied]:
         more = there or any(surface.emission) or surface.alpha_mode != "OPAQUE"
         if more or np.abs(np.array(surface.colour) - shown).max() > _COLOUR_NOISE:
             edit = NotApplied(
-                where=f"material {printable(material.name)!r}",
+                where=f"material {called(material.name)}",
                 what="has another colour, or a picture, light, alpha or extensions",
                 why="a model has but the names of its materials, and no game was at hand",
                 instead="keep the .msh-sidecar beside the file, and export with the game at hand",

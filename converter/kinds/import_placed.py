@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..edits.placed_scene import Copies, ShownModel
 from ..edits.placements import PLACES, Placements, Shown
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, called, in_words, plural, printable
 from ..findings import Change, NotApplied
 from ..formats.control_points import POINTS_ENDING, read_points
 from ..formats.kinds import Kind
@@ -161,7 +161,7 @@ def _imported(copies: Copies, files: ShownFiles, options: ImportOptions) -> _Edi
     kept = files.source(copies.model).kept
     path = Path(kept.description.source)
     if copies.is_copy and (missing := copies.missing):
-        return _Edit(copies, None, f"lacks {plural(len(missing), 'node')} of its model, as {missing[0]!r}")
+        return _Edit(copies, None, f"lacks {plural(len(missing), 'node')} of its model, as {in_words(missing[0])}")
     placed, seen = copies.scene.placed, snapshot(copies.scene)
     try:
         stored = stored_model(files.sidecar(kept, copies.model.scene), path)
@@ -201,7 +201,7 @@ def _choose(
     for edit in edited:
         others = placements.title([p for other in edited if other is not edit for p in other.copies.places], 1)
         report.skipped(
-            f"model {printable(model.file)!r} in {placements.title(edit.copies.places)}",
+            f"model {called(model.file)} in {placements.title(edit.copies.places)}",
             "; ".join(f"{change.where}: {change.what}" for change in _changes(edit)[:5]),
             f"all places show one model, and in {others} it was edited in another way",
             "make the same edit in all places, or undo it in all but one",
@@ -209,7 +209,7 @@ def _choose(
 
 
 def _title(model: ShownModel, edit: _Edit, places: Sequence[int], placements: Placements) -> str:
-    title = f"model {printable(model.file)!r}"
+    title = f"model {called(model.file)}"
     if len(edit.copies.places) < len(places):
         title += f" in {placements.title(edit.copies.places)}"
     return title
@@ -237,7 +237,7 @@ def _take(
     assert result is not None
     source = files.source(model)
     about = source.kept.description
-    title = f"model {printable(model.file)!r}"
+    title = f"model {called(model.file)}"
     for change in result.changes:
         out.differences.changed(f"{title}, {change.where}", change.what)
     out.differences.warnings += [f"{printable(model.file)}: {text}" for text in result.warnings]

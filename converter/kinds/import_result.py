@@ -10,7 +10,7 @@ import numpy as np
 
 from ..edits.frame_rate import Timing
 from ..edits.new_materials import NewMaterial
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, called, plural, printable
 from ..files import read_file
 from ..findings import Change, NotApplied, Report
 from ..formats.control_points import misplaced, read_points
@@ -259,7 +259,7 @@ def placed_beside(target: Path, result: ImportResult) -> list[tuple[Path, bytes]
         if files.keys() & {file for file, _ in own}:
             report.not_applied.append(
                 NotApplied(
-                    where=f"model {printable(placed.result.name)!r}",
+                    where=f"model {called(placed.result.name)}",
                     what="is edited, too",
                     why="it has the name of another one, which is written beside the file",
                     instead="run gltf2msh on the whole game",

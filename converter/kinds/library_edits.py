@@ -10,7 +10,7 @@ import numpy as np
 
 from ..edits.looks import SurfaceEdits
 from ..edits.new_materials import NewMaterial, merged_materials
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, in_words, printable
 from ..files import read_file
 from ..findings import NotApplied
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, blank_texture, with_values
@@ -82,7 +82,7 @@ def refused_materials(found: Sequence[NewMaterial]) -> list[NotApplied]:
             where=one.where,
             what=one.what or "is a new material",
             why=f"the game's {MATERIALS} is not written here: unless it has a material "
-            f"{printable(one.name)!r}, the game shows {DEFAULT_MATERIAL}",
+            f"{in_words(one.name)}, the game shows {DEFAULT_MATERIAL}",
             instead="run gltf2msh on the file, or on a whole game (docs/materials.md)",
         )
         for one in found

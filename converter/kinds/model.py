@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import __version__
 from ..checks.recover import checked_model
-from ..errors import plural
+from ..errors import called, plural
 from ..formats.control_points import POINTS_ENDING
 from ..formats.controller import Controller
 from ..formats.kinds import Kind
@@ -250,10 +250,10 @@ def require_scene_in_range(scene: Scene, label: str) -> None:
     """
     require_in_range("a position", scene.streams.positions, label)
     for node in scene.nodes:
-        require_in_range(f"the transform of node {node.name!r}", node.translation, label)
+        require_in_range(f"the transform of node {called(node.name)}", node.translation, label)
     for track in scene.tracks:
         if track.translation is not None:
-            what = f"a value of the animation of node {scene.nodes[track.node].name!r}"
+            what = f"a value of the animation of node {called(scene.nodes[track.node].name)}"
             require_in_range(what, track.translation.values, label)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..edits.materials import listed
 from ..edits.new_materials import NewMaterial
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, called, plural, printable
 from ..findings import NotApplied
 from ..formats.gltf import pixel_digest
 from ..formats.library import MATERIALS, TEXTURE_NAME_ROOM, TEXTURES, LibraryEdit, NewPicture, first_phase, with_values
@@ -172,7 +172,7 @@ class NewEntries:
                 NotApplied(
                     where=new.where,
                     what=", ".join(dict.fromkeys(chosen)),
-                    why=f"the game has a material {printable(entry.name)!r}, which is meant",
+                    why=f"the game has a material {called(entry.name)}, which is meant",
                     instead="give the material a name that the game does not have",
                 )
             ]
@@ -252,7 +252,7 @@ class NewEntries:
 
         known = {entry.name.lower(): entry.name for entry in self.materials.entries}
         near = [known[one] for one in get_close_matches(name.lower(), known)]
-        title = f"material {printable(name)!r} is new"
+        title = f"material {called(name)} is new"
         return [f"{title}; the game has {listed(near)}"] if near else []
 
     def texture(self, picture: NewPicture, where: str) -> tuple[str, NewEntry | None]:

@@ -22,7 +22,7 @@ from ...importers.obj import read_obj
 from ..edits.materials import listed, same_materials
 from ..edits.transforms import settle_rectangles
 from ..edits.triangles import TriangleList, match, triangle_list
-from ..errors import ConversionError, needed_for, plural, printable
+from ..errors import ConversionError, called, needed_for, plural
 from ..formats.gltf import FilePicture, ShownPicture, Surface, pixel_digest, surface_of
 from ..formats.names import escape, known_name, readable
 from ..formats.sidecar import Sidecar, sha256, write_sidecar
@@ -381,7 +381,7 @@ def _require_known_names(given: ImportedScene, number_of: dict[int, int], expect
     unknown = [item.name for i, item in enumerate(given.nodes) if i not in number_of]
     if not unknown or not expected:
         return
-    first = f"object {printable(unknown[0])!r}"
+    first = f"object {called(unknown[0])}"
     if len(unknown) == len(given.nodes):
         raise ConversionError(
             "no object is named after a node of the sidecar's model",

@@ -12,7 +12,7 @@ import numpy as np
 from ...exporters.gltf_assembly import AssemblyOptions, export_assembly
 from ...exporters.gltf_file import Document
 from ..checks.assembly import broken_model, placed_model
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, in_words, plural
 from ..files import read_file
 from ..findings import Finding
 from ..formats.control_points import POINTS_ENDING
@@ -285,14 +285,14 @@ def require_places_in_range(assembly: Assembly, label: str) -> None:
     for marker in (marker for found in assembly.markers.values() for marker in found):
         _require_pose(marker.pose, marker.name, label)
         numbers = [value for value in marker.extras.values() if isinstance(value, float)]
-        require_in_range(f"a number of {marker.name!r}", np.array(numbers), label)
+        require_in_range(f"a number of {in_words(marker.name)}", np.array(numbers), label)
         if marker.outline is not None:
-            require_in_range(f"a corner of {marker.name!r}", marker.outline, label)
+            require_in_range(f"a corner of {in_words(marker.name)}", marker.outline, label)
 
 
 def _require_pose(pose: Pose, name: str, label: str) -> None:
     for values in (pose.translation, pose.rotation, pose.scale):
-        require_in_range(f"the place of {printable(name)!r}", values, label)
+        require_in_range(f"the place of {in_words(name)}", values, label)
 
 
 def own_sidecar(about: Description, loaded: LoadedScene) -> Sidecar:

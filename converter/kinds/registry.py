@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, in_words, plural, printable
 from ..files import Stamp, names_in, of_a_listing, pass_on_unreadable, read_file
 from ..findings import Finding
 from ..formats.control_points import POINTS_ENDING
@@ -372,7 +372,7 @@ def key_of_model(archive: ArchiveEdits, path: str, model: bytes, tag: str) -> Ob
             raise ConversionError(
                 "name does not fit into objects.rlb",
                 file=path,
-                value=f"{printable(text)!r}, {plural(len(raw), 'byte')}",
+                value=f"{in_words(text)}, {plural(len(raw), 'byte')}",
                 expected=f"at most {_LONGEST} bytes of CP1251, the ending included",
                 hint=hint,
             )
@@ -441,7 +441,7 @@ def put_key(archive: ArchiveEdits, key: ObjectKey) -> list[str]:
 
 def other_tag(key: str, tag: str) -> str:
     """Return the warning that a key keeps another tag than the one that was given."""
-    return f"object key {key!r} is there as {tag} and stays so"
+    return f"object key {in_words(key)} is there as {tag} and stays so"
 
 
 def _same(one: Member, other: Member) -> bool:

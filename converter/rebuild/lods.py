@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import plural, printable
+from ..errors import called, plural, printable
 from ..findings import Report
 from ..numeric.arrays import F64, I64, Bools, cross_products
 from ..numeric.distance import surface_distance
@@ -285,7 +285,7 @@ def generate_lods(
             made = levels.make(wanted)
             if len(made.corners) > wanted:
                 short.setdefault(level, []).append(part)
-            report.changed(f"part {printable(name)!r}", _stated(made, whole, levels.diagonal))
+            report.changed(f"part {called(name)}", _stated(made, whole, levels.diagonal))
             out.append(GeneratedLevel(part.node, lod, group, (part.lod, part.group), made.error))
             primitives = []
             for i, primitive in enumerate(scene.meshes[part.mesh].primitives):

@@ -10,7 +10,7 @@ from ..edits.model import PartPlan, Plan
 from ..edits.nodes import Identified
 from ..edits.poses import clip_length_changed
 from ..edits.triangles import triangle_list
-from ..errors import ConversionError, few, plural, printable
+from ..errors import ConversionError, called, few, in_words, plural, printable
 from ..formats.model import (
     BATCH_PORTAL,
     GRAPH_LINK_DTYPE,
@@ -220,7 +220,7 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
         raw = encode_name(node.name)
         fresh = old is None or i in plan.names
         if fresh and decode_text(raw) != node.name:
-            job.report.warnings.append(f"name of node {printable(node.name)!r} has letters that CP1251 lacks")
+            job.report.warnings.append(f"name of node {called(node.name)} has letters that CP1251 lacks")
             job.report.concerns([node.name], "name")
         if fresh and len(raw) > NAME_ROOM:
             raw = _shortened(raw, taken)
@@ -241,7 +241,7 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
         else:
             records.append(text + b"\0" if text else b"")
     if cut:
-        shown = few([f"{printable(name)!r} is {printable(now)!r}" for name, now in cut.items()], _NAMED)
+        shown = few([f"{in_words(name)} is {in_words(now)}" for name, now in cut.items()], _NAMED)
         job.report.warnings.append(f"names of nodes are cut to {NAME_ROOM} bytes: {shown}")
         job.report.concerns(cut, "name")
     if res9 is not None:
@@ -321,13 +321,13 @@ def report_rows(plan: Plan, stored: Scene | None) -> list[dict[str, str]]:
         if stored is None or k is None:
             say("node", name, "new", "not in the sidecar" if stored else "no sidecar")
             continue
-        where = f"node {printable(stored.nodes[k].name)!r}"
+        where = f"node {called(stored.nodes[k].name)}"
         why = reasons.get(where, []) + reasons.get(f"animation of {where}", [])
         say("node", name, "rebuilt" if why else "kept", "; ".join(why) or "unchanged")
     for part in plan.parts:
         node = scene.nodes[part.part.node]
         name = part_name(printable(node.name), part.part.lod, part.part.group, scene.dialect)
-        where = f"part {printable(node.name)!r} {cell_title(part.part.lod, part.part.group, scene.dialect)}"
+        where = f"part {called(node.name)} {cell_title(part.part.lod, part.part.group, scene.dialect)}"
         if part.source is not None and not part.copied:
             say("part", name, "moved", "; ".join(reasons[where]))
         elif part.unchanged:

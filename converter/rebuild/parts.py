@@ -15,7 +15,7 @@ from ..edits.materials import stated_row
 from ..edits.model import PartPlan, Plan
 from ..edits.new_materials import materials_in_use
 from ..edits.triangles import TriangleList
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, called, plural
 from ..findings import Report
 from ..formats.material import DEFAULT_MATERIAL
 from ..formats.model import BATCH_LIGHTMAP, NO_LIGHTMAP
@@ -298,7 +298,7 @@ def wear_rows(scene: Scene, report: Report) -> list[str]:
             names[row] = name
         else:
             report.warnings.append(
-                f"material {printable(name)!r} cannot be a name in Material.lib (one line of 1 to "
+                f"material {called(name)} cannot be a name in Material.lib (one line of 1 to "
                 f"{NAME_SIZE - 1} bytes of CP1251): row {row} of the .wea is {DEFAULT_MATERIAL}"
             )
             report.concerns([name], "materials")

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..edits.terrain import TERRAIN_NORMAL_DEGREES, LevelPlan, TerrainPlan, report_coarse_vertices, unknown_material
 from ..edits.triangles import TriangleList, normals_apart
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, in_words, plural
 from ..formats.terrain import (
     COARSE,
     FACE_DTYPE,
@@ -340,7 +340,7 @@ class _Work:
 
     def _name(self, row: int) -> str:
         owner = int(self.owner[row])
-        return f"face {row}" if owner < 0 else f"a face of {printable(self.plan.names[owner])!r}"
+        return f"face {row}" if owner < 0 else f"a face of {in_words(self.plan.names[owner])}"
 
     def _finished(self, touched: Bools) -> Rebuilt:
         old = self.old

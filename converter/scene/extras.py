@@ -12,7 +12,7 @@ from functools import cache
 from math import isfinite
 from typing import Annotated, Any, NamedTuple, TypedDict, TypeVar, get_args, get_type_hints
 
-from ..errors import ConversionError, printable
+from ..errors import ConversionError
 from ..formats.tables import GROUP_COUNT, LOD_COUNT
 
 #: The one key of an object's ``extras`` under which all of this lies.
@@ -256,7 +256,7 @@ _OF_READERS = frozenset({"index", "tri_flags"})
 def _not_valid(key: str, value: object, expected: str) -> ConversionError:
     return ConversionError(
         f"custom property {key} of extras.{NAMESPACE} is not valid",
-        value=printable(str(value))[:60],
+        value=value,
         expected=expected,
         hint="give it back its value, or remove the property",
     )

@@ -22,6 +22,7 @@ from msh_gltf.converter.numeric.pose import rotation_matrix
 from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.scene.decode import decode, rest_pose
 from msh_gltf.converter.scene.dialect import Dialect
+from msh_gltf.converter.scene.scene import Track, evaluate
 from tests.support.foreign import TO_GAME, Builder
 from tests.support.gltf_codes import CODES, FILES, invalid, valid
 from tests.support.gltf_reader_rules import ROWS
@@ -78,6 +79,21 @@ def same_as_shown(path: Path, data: bytes, dialect: str) -> None:
         got = np.delete(got, i, axis=0)
 
 
+def same_motion(path: Path, data: bytes, dialect: str) -> None:
+    """The model's animated nodes are at each frame where the second reader has them."""
+    scene = decode(read_model(read_nres(data, "x"), "x"), Dialect(dialect), "x")
+    for frame in range(scene.frame_count):
+        for name, wanted in SecondReader(path).moved(frame / 24).items():
+            i = [node.name for node in scene.nodes].index(name)
+            track = next((track for track in scene.tracks if track.node == i), Track(i))
+            moves, turns = (
+                [] if one is None else evaluate(one, [frame]) for one in (track.translation, track.rotation)
+            )
+            move, turn = [*moves, scene.nodes[i].translation][0], [*turns, scene.nodes[i].rotation][0]
+            np.testing.assert_allclose(move @ TO_GAME, wanted[:3, 3], rtol=1e-6, atol=1e-5)
+            np.testing.assert_allclose(TO_GAME.T @ rotation_matrix(turn) @ TO_GAME, wanted[:3, :3], atol=2e-4)
+
+
 @pytest.mark.parametrize("rule", ROWS)
 def test_rules(rule: str, tmp_path: Path) -> None:
     words, build = ROWS[rule]
@@ -86,16 +102,17 @@ def test_rules(rule: str, tmp_path: Path) -> None:
     path = save(b, tmp_path)
     if table()[rule] == "refused":
         with pytest.raises(ConversionError) as caught:
-            import_gltf(path, options=ImportOptions(rigid_skin=True))
+            import_gltf(path, options=ImportOptions(rigid_skin=True, fps=24))
         assert words in str(caught.value)
         return
-    back = import_gltf(path, options=ImportOptions(rigid_skin=True))
+    back = import_gltf(path, options=ImportOptions(rigid_skin=True, fps=24))
     assert not any("is not read" in w or "broken" in w for w in back.warnings)
     said = [*back.warnings, *(fact.line for fact in back.not_applied)]
     said += [fact.line for new in back.new_materials for fact in new.not_applied]
     assert table()[rule] == ("reported" if words else "read")
     assert not words or any(words in line for line in said), said
     same_as_shown(tmp_path / "in.gltf", back.data, back.dialect)
+    same_motion(tmp_path / "in.gltf", back.data, back.dialect)
 
 
 def page() -> str:
@@ -106,7 +123,7 @@ def page() -> str:
 
 def table() -> dict[str, str]:
     """The outcome of each row of the page."""
-    cells = re.findall(r"^\| (.+?) \| ([\d.]*) \| (read|refused|reported)\b.*\|$", page(), re.M)
+    cells = re.findall(r"^\| (.+?) \| ([\dC.]*) \| (read|refused|reported)\b.*\|$", page(), re.M)
     return {rule: outcome for rule, _, outcome in cells}
 
 
@@ -146,7 +163,7 @@ def test_an_invalid_file_is_refused_in_words_or_read_as_the_page_says(
     assert outcome.keys() == CODES.keys() | FILES.keys()
     path = invalid_files[code]
     try:
-        back = import_gltf(path, options=ImportOptions(rigid_skin=True))
+        back = import_gltf(path, options=ImportOptions(rigid_skin=True, fps=24))
     except ConversionError as error:
         assert outcome[code] == "refused"
         said = str(error).replace(str(path), "")

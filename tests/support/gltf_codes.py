@@ -130,7 +130,7 @@ CODES: dict[str, list[tuple[str, Any]] | Callable[[Builder], Any]] = {
     "PATTERN_MISMATCH": [("asset.minVersion", "two")],
     "TYPE_MISMATCH": [("nodes.0.name", 5)],
     "UNDEFINED_PROPERTY": [("accessors.5.count", REMOVED)],
-    "UNSATISFIED_DEPENDENCY": [("nodes.3.weights", [0.5])],
+    "UNSATISFIED_DEPENDENCY": [("nodes.2.weights", [0.5])],
     "VALUE_MULTIPLE_OF": _laid_out(5, stride=14),
     "VALUE_NOT_IN_RANGE": [(f"{MATERIAL}.pbrMetallicRoughness.metallicFactor", 2)],
     "ASSET_MIN_VERSION_GREATER_THAN_VERSION": [("asset.minVersion", "2.1")],

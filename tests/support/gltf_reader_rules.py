@@ -159,7 +159,43 @@ def _(b: Builder) -> None:
     primitive(b)["attributes"]["POSITION"] = b.accessor(UV)
 
 
+@row("`byteOffset` without a `bufferView`", "accessors[1].byteOffset: 4 (expected a bufferView beside it)")
+def _(b: Builder) -> None:
+    plain(b)
+    b.json["accessors"][1] = {"byteOffset": 4, "componentType": 5126, "count": 4, "type": "VEC3"}
+
+
+@row("data URI that is not base64, or is cut", "data URI of buffer 0 is not base64, or is cut")
+def _(b: Builder) -> None:
+    plain(b)
+    b.json["raw"] = lambda document, _: json.dumps(document).replace(";base64,", ",").encode()
+
+
+@row("buffer on the web, or outside the file's directory", "buffer 0 is on the web: https://")
+def _(b: Builder) -> None:
+    plain(b)
+    elsewhere = {"byteLength": 400, "uri": "https://example.org/a.bin"}
+    b.json["raw"] = lambda document, _: json.dumps(document | {"buffers": [elsewhere]}).encode()
+
+
 # ------------------------------------------------------------------ meshes
+
+
+@row("names with zeros before the number of a set", "what they hold is ignored: TEXCOORD_01")
+def _(b: Builder) -> None:
+    plain(b)
+    primitive(b)["attributes"]["TEXCOORD_01"] = b.accessor(UV * 2)
+
+
+@row("indices that are marked as normalised", "meshes[0].primitives[0].indices: 3 (expected integers as they are")
+def _(b: Builder) -> None:
+    plain(b)
+    b.json["accessors"][primitive(b)["indices"]]["normalized"] = True
+
+
+@row("degenerate triangles", "1 degenerate triangle dropped")
+def _(b: Builder) -> None:
+    b.node(name="n", mesh=b.mesh(indices=[0, 1, 2, 1, 1, 3]))
 
 
 @row("corners after the last whole triangle", "has 2 corners after its last triangle")
@@ -212,16 +248,59 @@ def _(b: Builder) -> None:
     plain(b, rotation=[0, 0, 1.2, 1.6])
 
 
+@row("scale of 0, `matrix` that flattens", "node 'n' is flattened: 1.41 x 1 x 1.41")
+def _(b: Builder) -> None:
+    plain(b, matrix=[1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1])
+
+
+@row("`matrix` whose fourth row is not 0, 0, 0 and 1", "nodes[0].matrix: [0, 0, 0, 2] (expected a fourth row of")
+def _(b: Builder) -> None:
+    plain(b, matrix=[1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 2])
+
+
+@row("`weights` without `mesh`", "node 'empty': has weights and no mesh; there is nothing to shape")
+def _(b: Builder) -> None:
+    plain(b)
+    b.node(name="empty", weights=[0.5])
+    b.json["scenes"][0]["nodes"] = [0, 1]
+
+
 # ------------------------------------------------------------------ skins
 
 
-@row("the place of a skinned node, which does not count", "skin of 'body'")
+@row("`skin` without `mesh`", "node 1: has a skin and no mesh; there is nothing to shape")
+def _(b: Builder) -> None:
+    plain(b)
+    b.node(skin=0)
+    b.json["skins"] = [{"joints": [0]}]
+    b.json["scenes"][0]["nodes"] = [0, 1]
+
+
+@row("fourth row of inverse bind matrices that is not 0, 0, 0 and 1", "has no fourth row of 0, 0, 0 and 1")
+def _(b: Builder) -> None:
+    skinned(b)
+    b.json["skins"][0]["inverseBindMatrices"] = b.accessor(np.float32([np.diag([1, 1, 1, 2])] * 2))
+
+
+@row("joints outside the scene", "node 'hip' is a joint, and not in the scene that is read")
+def _(b: Builder) -> None:
+    skinned(b)
+    b.json["scenes"] = [{"nodes": [0]}, {"nodes": [1]}]
+
+
+@row("`skeleton`", "skin of node 'body'")
+def _(b: Builder) -> None:
+    skinned(b)
+    b.json["skins"][0]["skeleton"] = 1
+
+
+@row("the place of a skinned node, which does not count", "skin of node 'body'")
 def _(b: Builder) -> None:
     skinned(b)
     b.json["nodes"][0] |= {"translation": [5, 6, 7], "scale": [2, 2, 2]}
 
 
-@row("no inverse bind matrices: unit matrices", "skin of 'body'")
+@row("no inverse bind matrices: unit matrices", "skin of node 'body'")
 def _(b: Builder) -> None:
     skinned(b)
     del b.json["skins"][0]["inverseBindMatrices"]
@@ -233,14 +312,14 @@ def _(b: Builder) -> None:
     b.json["skins"][0]["inverseBindMatrices"] = b.accessor(np.eye(4, dtype=np.float32)[None])
 
 
-@row("joints without a common root", "skin of 'body'")
+@row("joints without a common root", "skin of node 'body'")
 def _(b: Builder) -> None:
     skinned(b)
     b.json["nodes"][1].pop("children")
     b.json["scenes"][0]["nodes"] = [0, 1, 2]
 
 
-@row("weights that are negative, or do not add up to 1", "skin of 'body'")
+@row("weights that are negative, or do not add up to 1", "skin of node 'body'")
 def _(b: Builder) -> None:
     skinned(b)
     primitive(b)["attributes"]["WEIGHTS_0"] = b.accessor(np.float32([[0.5, -0.25, 0, 0]] * 4))
@@ -326,6 +405,47 @@ def _(b: Builder) -> None:
 @row("values of another type than the path has", "has values of another width: 2 (expected 3)")
 def _(b: Builder) -> None:
     animated(b)["samplers"][0]["output"] = b.accessor(np.float32([[0, 0], [3, 0]]))
+
+
+def in_frames(b: Builder, path: str, frames: Any, values: Any, kind: str = "LINEAR") -> None:
+    b.clip(0, path, np.array(frames) / 24, values, kind)
+
+
+@row("value at a key: the key's own")
+def _(b: Builder) -> None:
+    plain(b)
+    in_frames(b, "translation", [0, 1, 3, 7], [[0, 0, 0], [0.1, 1e-3, 3e4], [-0.3, 7, 3e4], [1 / 3, 0, 0]])
+    in_frames(b, "rotation", [0, 2, 7], [[0, 0, 0, 1], [0.5, 0.5, 0.5, 0.5], [0.6, 0, 0, 0.8]])
+
+
+@row("rotations between keys take the short way")
+def _(b: Builder) -> None:
+    plain(b)
+    in_frames(b, "rotation", [0, 3, 7], [[0, 0, 0, 1], [0, 0, -0.6, -0.8], [0.6, 0, 0, 0.8]])
+
+
+@row("`CUBICSPLINE`: tangents a second; rotations of length 1")
+def _(b: Builder) -> None:
+    plain(b)
+    still, bent = [0, 0, 0], [0, 0, 30, -9]
+    in_frames(b, "translation", [0, 3, 7], [still, still, [9, 0, 0], [0, 9, 0], [1, 1, 1]] + [still] * 4, "CUBICSPLINE")
+    turns = [[0] * 4, [0, 0, 0, 1], bent, bent, [0, 0, 0.6, 0.8], bent, [0] * 4, [0.6, 0, 0, 0.8], [0] * 4]
+    in_frames(b, "rotation", [0, 3, 7], turns, "CUBICSPLINE")
+
+
+@row("one key of `CUBICSPLINE`: its value")
+def _(b: Builder) -> None:
+    plain(b, translation=[1, 2, 3])
+    in_frames(b, "translation", [0], [[5, 5, 5], [1, 2, 3], [5, 5, 5]], "CUBICSPLINE")
+    in_frames(b, "rotation", [0, 1, 4], [[0, 0, 0, 1]] * 3)
+
+
+@row("several animations", "a model has one clip, and 'first' is taken")
+def _(b: Builder) -> None:
+    animated(b)
+    b.json["animations"][0]["name"] = "first"
+    sampler = {**b.json["animations"][0]["samplers"][0], "output": b.accessor(np.float32([[0, 0, 0], [0, 9, 0]]))}
+    b.json["animations"].append({**b.json["animations"][0], "name": "second", "samplers": [sampler]})
 
 
 # ------------------------------------------------------------------ extensions

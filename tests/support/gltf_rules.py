@@ -57,7 +57,7 @@ def _(b: Builder) -> None:
     b.json["materials"] = [{"doubleSided": "yes"}]
 
 
-@row("required properties", "meshes[0].primitives[0]: {'indices': 3} (expected an object with attributes)")
+@row("required properties", 'meshes[0].primitives[0]: {"indices": 3} (expected an object with attributes)')
 def _(b: Builder) -> None:
     plain(b)
     del primitive(b)["attributes"]
@@ -121,7 +121,7 @@ def _(b: Builder) -> None:
     attributes["NORMAL"] = b.accessor((UP * 127).astype(np.int8), normalized=True)
 
 
-@row("normalised floats", "(expected no floats: only integers are normalised)")
+@row("normalised floats, or integers of 32 bits", "(expected integers of 8 or 16 bits: no others are normalised)")
 def _(b: Builder) -> None:
     plain(b)
     b.json["accessors"][0]["normalized"] = True
@@ -386,17 +386,17 @@ def skinned(b: Builder, *, sets: int = 1, mirror: bool = False, joints: int = 2)
     b.json["scenes"][0]["nodes"] = [0, 1]
 
 
-@row("skins", "skin of 'body': each triangle follows its dominant joint")
+@row("skins", "skin of node 'body': each triangle follows its dominant joint")
 def _(b: Builder) -> None:
     skinned(b)
 
 
-@row("all sets of joints and weights", "skin of 'body'")
+@row("all sets of joints and weights", "skin of node 'body'")
 def _(b: Builder) -> None:
     skinned(b, sets=2)
 
 
-@row("mirrored joints", "skin of 'body'")
+@row("mirrored joints", "skin of node 'body'")
 def _(b: Builder) -> None:
     skinned(b, mirror=True)
 

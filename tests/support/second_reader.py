@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pygltflib
 
-from tests.support.gltf_shown import trs
+from tests.support.gltf_shown import curve, trs
 
 Array = np.ndarray
 KINDS = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
@@ -63,6 +63,19 @@ class SecondReader:
         empty = tuple(np.zeros((0, 3, n)) for n in (3, 3, 2))
         return tuple(np.concatenate([e, *parts]) for e, *parts in zip(empty, *found, strict=True))  # type: ignore
 
+    def moved(self, seconds: float) -> dict[str, Array]:
+        """The matrix of each animated node relative to the one above, by name, at a time."""
+        posed: dict[int, dict[str, list[float]]] = {}
+        for animation in self.file.animations[:1]:
+            for channel in animation.channels:
+                node, path, sampler = channel.target.node, channel.target.path, animation.samplers[channel.sampler]
+                if node is not None and path in ("translation", "rotation"):
+                    times, values = self.accessor(sampler.input)[:, 0], self.accessor(sampler.output)
+                    at = curve(times, values, sampler.interpolation or "LINEAR", path, seconds)
+                    posed.setdefault(node, {})[path] = at
+        own = {i: {k: v for k, v in vars(self.file.nodes[i]).items() if v is not None} for i in posed}
+        return {self.file.nodes[i].name: trs(own[i] | values) for i, values in posed.items()}
+
     def _hidden(self, i: int) -> bool:
         state = (self.file.nodes[i].extensions or {}).get("KHR_node_visibility", {})
         above = [k for k, node in enumerate(self.file.nodes) if i in (node.children or [])]
@@ -87,7 +100,7 @@ class SecondReader:
             5: [[index[k], index[k + 1 + k % 2], index[k + 2 - k % 2]] for k in range(len(index) - 2)],
             6: [[index[k + 1], index[k + 2], index[0]] for k in range(len(index) - 2)],
         }[4 if primitive.mode is None else primitive.mode]
-        rows = np.array(corners, int).reshape(-1, 3)
+        rows = np.array([row for row in np.array(corners).tolist() if len({*row}) == 3], int).reshape(-1, 3)
         matrices = np.tile(matrix, (len(rows), 1, 1))
         if node.skin is not None:
             matrices = self._bones(self.file.skins[node.skin], attributes, rows)
