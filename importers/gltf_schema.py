@@ -101,7 +101,9 @@ def _items(item: Check, least: int = 0, most: int | None = None, *, distinct: bo
         if not isinstance(value, list):
             raise _Invalid(value, "an array")
         if len(value) < least or (most is not None and len(value) > most):
-            raise _Invalid(value, f"an array of {'' if least == most else 'at least '}{plural(least, 'value')}")
+            if least == most:
+                raise _Invalid(value, f"an array of {plural(least, 'value')}")
+            raise _Invalid(value, f"an array of at least {plural(least, 'value')}")
         for i, one in enumerate(value):
             _inside(i, item, one, root)
         _make_integers(item, value, range(len(value)))

@@ -56,11 +56,11 @@ def rigid_part(name: str, world: F64, above: Rigid | None) -> tuple[F64, F32, F6
     linear = world[:3, :3]
     if abs(np.linalg.det(linear)) < _FLAT:
         sizes = np.linalg.norm(linear, axis=0)
-        raise ConversionError(
-            f"node {called(name)} is {'flattened' if np.prod(sizes) > _FLAT else 'scaled to nothing'}",
-            value=" x ".join(f"{one:.3g}" for one in sizes),
-            hint="give every axis a scale, or delete it",
+        problem = (
+            f"node {called(name)} is flattened" if sizes.min() > _FLAT else f"node {called(name)} is scaled to nothing"
         )
+        shown = " x ".join(f"{one:.3g}" for one in sizes)
+        raise ConversionError(problem, value=shown, hint="give every axis a scale, or delete it")
     turn = _rotation_in(linear)
     rest = turn.T @ linear
     world_r = _quaternion(turn)
