@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +13,7 @@ from ..converter.formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL
 from ..converter.numeric.arrays import F32, F64
 from ..converter.numeric.axes import game_to_gltf
 from ..converter.numeric.polygons import triangulate
+from ..converter.options import ExportOptions
 from ..converter.scene.appearance import Appearance
 from ..converter.scene.controller import PlayedRange, cut_tracks
 from ..converter.scene.decode import rest_pose
@@ -34,48 +34,37 @@ from .gltf_nodes import (
 )
 
 
-@dataclass(frozen=True)
-class GltfOptions:
-    """What to show and how.
+def export_gltf(
+    scene: Scene,
+    options: ExportOptions,
+    source: SourceExtras | None = None,
+    appearance: Appearance | None = None,
+    ranges: Sequence[PlayedRange] = (),
+) -> Document:
+    """Return a scene as a glTF document. The same scene gives the same bytes.
 
-    Attributes:
-        fps: frames per second of the clip.
-        lod, group: the cell that the default scene shows.
-        visible_only: leave out every other cell.
+    Args:
         source: more of scene 0's ``extras.msh``: where the model comes from.
         appearance: of the materials; ``None``: a colour per row.
         ranges: of the clip, each to be an animation of its own, too.
-    """
-
-    fps: float = 24.0
-    lod: int = 0
-    group: int = 0
-    visible_only: bool = False
-    source: SourceExtras = field(default_factory=SourceExtras)
-    appearance: Appearance | None = None
-    ranges: Sequence[PlayedRange] = ()
-
-
-def export_gltf(scene: Scene, options: GltfOptions) -> Document:
-    """Return a scene as a glTF document. The same scene gives the same bytes.
 
     Raises:
         ConversionError: the model outgrows what glTF can hold.
     """
-    return _Writer(scene, options).document()
+    return _Writer(scene, options, appearance).document(source or SourceExtras(), ranges)
 
 
 class _Writer:
     """Builds one document; holds what its steps have in common."""
 
-    def __init__(self, scene: Scene, options: GltfOptions) -> None:
+    def __init__(self, scene: Scene, options: ExportOptions, appearance: Appearance | None) -> None:
         self.scene = scene
-        self.options = options
+        self.options, self.appearance = options, appearance or Appearance()
         self.file = Builder()
         self.names = {node.name for node in scene.nodes}
         self.mesh_of: dict[int, int] = {}  # mesh of the scene -> of the file
 
-    def document(self) -> Document:
+    def document(self, source: SourceExtras, ranges: Sequence[PlayedRange]) -> Document:
         scene, file = self.scene, self.file
         shown, others = self._cells()
         parts = [*shown.values(), *(part for _, parts in others for part in parts)]
@@ -88,14 +77,14 @@ class _Writer:
         first: Json = {"name": scene.name}
         if roots:
             first["nodes"] = roots
-        file.scenes = [{**first, "extras": self._scene_extras()}]
+        file.scenes = [{**first, "extras": self._scene_extras(source)}]
         for name, parts in others:
             nodes = [self._add_part(part) for part in parts]
             file.scenes.append({"name": name, "nodes": nodes})
         if file.meshes:
             self._add_materials()
         add_clip(file, scene.name, [(0, scene.tracks)], self.options.fps)
-        for one in self.options.ranges:
+        for one in ranges:
             add_clip(file, one.name, [(0, cut_tracks(scene.tracks, one.range.first, one.range.last))], self.options.fps)
         return file.document()
 
@@ -117,14 +106,14 @@ class _Writer:
         named = [(scene_name(*cell, self.scene.dialect), others[cell]) for cell in sorted(others)]
         return shown, [("cockpit", cockpit), *named] if cockpit else named
 
-    def _scene_extras(self) -> Json:
+    def _scene_extras(self, source: SourceExtras) -> Json:
         scene, options = self.scene, self.options
         values = SceneExtras(
             format=1, kind="model", fps=options.fps, frame_count=scene.frame_count, lod=options.lod, group=options.group
         )
         if scene.legacy:
             values["legacy"] = 1
-        return to_extras({**values, **options.source})
+        return to_extras({**values, **source})
 
     def _add_part(self, part: Part) -> int:
         """A part outside the default scene, as a node of its own."""
@@ -175,7 +164,7 @@ class _Writer:
 
     def _add_materials(self) -> None:
         """Materials, and the pictures that they need, each once."""
-        pictures = Pictures(self.file, self.options.appearance or Appearance())
+        pictures = Pictures(self.file, self.appearance)
         streams = self.scene.streams
         lit = streams.uv0 is not None and streams.uv1 is not None
         for material in self.scene.materials:

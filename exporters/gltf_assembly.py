@@ -7,7 +7,7 @@ own, which use them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ..converter.formats.gltf import Json, Mode
 from ..converter.formats.terrain import FINE
 from ..converter.numeric.arrays import I64, ranges
 from ..converter.numeric.axes import game_to_gltf, rotation_to_gltf
+from ..converter.options import ExportOptions
 from ..converter.scene.appearance import Appearance
 from ..converter.scene.assembly import AssembledModel, Assembly, Marker, Placement, Pose, closed_sides, unique_label
 from ..converter.scene.controller import cut_tracks, range_name
@@ -25,35 +26,26 @@ from .gltf_file import Builder, Document, json_text
 from .gltf_nodes import Pictures, add_clip, add_primitives, material_object, mesh_text, node_objects
 
 
-@dataclass(frozen=True)
-class AssemblyOptions:
-    """What to show and how.
-
-    Attributes:
-        fps: frames per second of the clip.
-        lod, group: the cell of each model that is shown.
-        clips: whether there is a clip.
-        about: more of scene 0's ``extras.msh``: what it is, where it comes from.
-        up: see :class:`~converter.scene.appearance.Appearance`.
-        ranges: whether there is a clip for each range that a controller plays, too.
-    """
-
-    fps: float = 24.0
-    lod: int = 0
-    group: int = 0
-    clips: bool = True
-    about: SourceExtras | SceneExtras = field(default_factory=SceneExtras)
-    up: str | None = None
-    ranges: bool = False
-
-
-def export_assembly(assembly: Assembly, options: AssemblyOptions) -> Document:
+def export_assembly(
+    assembly: Assembly,
+    options: ExportOptions,
+    about: SourceExtras | SceneExtras | None = None,
+    *,
+    clips: bool = True,
+    up: str | None = None,
+) -> Document:
     """Return an assembly as a glTF document. The same assembly gives the same bytes.
+
+    Args:
+        options: what to show: a cell of each model, and a clip for each range that a controller plays.
+        about: more of scene 0's ``extras.msh``: what it is, where it comes from.
+        clips: whether there is a clip.
+        up: see :class:`~converter.scene.appearance.Appearance`.
 
     Raises:
         ConversionError: a model outgrows what glTF can hold.
     """
-    return _Writer(assembly, options).document()
+    return _Writer(assembly, options, clips, up).document(about or SceneExtras())
 
 
 @dataclass
@@ -75,15 +67,15 @@ class _Template:
 class _Writer:
     """Builds one document; holds what its steps have in common."""
 
-    def __init__(self, assembly: Assembly, options: AssemblyOptions) -> None:
+    def __init__(self, assembly: Assembly, options: ExportOptions, clips: bool, up: str | None) -> None:
         self.assembly = assembly
-        self.options = options
+        self.options, self.clips, self.up = options, clips, up
         self.file = Builder()
         self.taken: dict[str, int] = {}
         self.pictures = Pictures(self.file, Appearance())
         self.materials: dict[str, int] = {}
 
-    def document(self) -> Document:
+    def document(self, about: SourceExtras | SceneExtras) -> Document:
         assembly, options, file = self.assembly, self.options, self.file
         roots = self._add_terrain()
         templates = [self._template(model) for model in assembly.models]
@@ -99,12 +91,12 @@ class _Writer:
                 socket = 0 if placement.socket is None else 1 + placement.socket
                 file.nodes[above + socket].setdefault("children", []).append(number)
             own.append(number)
-            if placement.model is not None and options.clips:
+            if placement.model is not None and self.clips:
                 moved.append((number + 1, placement.model))
         add_clip(file, assembly.name, [(base, templates[row].scene.tracks) for base, row in moved], options.fps)
-        ranges = self._add_ranges(moved) if options.ranges else []
+        ranges = self._add_ranges(moved) if options.clips == "states" else []
         first: Json = {"name": assembly.name, **({"nodes": roots} if roots else {})}
-        file.scenes = [{**first, "extras": self._scene_extras(ranges)}]
+        file.scenes = [{**first, "extras": self._scene_extras(ranges, about)}]
         for name, markers in assembly.markers.items():
             nodes = [self._add_marker(marker) for marker in markers]
             file.scenes.append({"name": name, **({"nodes": nodes} if nodes else {})})
@@ -125,16 +117,16 @@ class _Writer:
                 add_clip(self.file, names[-1], [(base, tracks) for base in bases], self.options.fps)
         return names
 
-    def _scene_extras(self, ranges: Sequence[str]) -> Json:
+    def _scene_extras(self, ranges: Sequence[str], about: SourceExtras | SceneExtras) -> Json:
         options = self.options
         values = SceneExtras(format=1, lod=options.lod, group=options.group)
-        if options.clips:
+        if self.clips:
             values["fps"] = options.fps
             lengths = [model.scene.frame_count for model in self.assembly.models]
             values["frame_count"] = max(lengths, default=1)
         if ranges:
             values["range_clips"] = "\n".join(ranges)
-        return to_extras({**values, **options.about})
+        return to_extras({**values, **about})
 
     def _add_terrain(self) -> list[int]:
         if self.assembly.terrain is None:
@@ -148,7 +140,7 @@ class _Writer:
     def _pictures(self, appearance: Appearance | None) -> Pictures:
         """The textures of the document for the materials of a model."""
         shown = Appearance() if appearance is None else appearance
-        return self.pictures.of(replace(shown, up=self.options.up))
+        return self.pictures.of(replace(shown, up=self.up))
 
     # -------------------------------------------------------------- models
 
@@ -162,7 +154,7 @@ class _Writer:
             if (part.lod, part.group) == here and not scene.nodes[part.node].cockpit
         }
         mesh_of = self._add_meshes(model, sorted({part.mesh for part in shown.values()}))
-        clip = (options.fps, scene.frame_count) if options.clips else None
+        clip = (options.fps, scene.frame_count) if self.clips else None
         roots = [i for i, node in enumerate(scene.nodes) if node.parent < 0]
         return _Template(scene, node_objects(scene, shown, mesh_of, clip), roots, model.played)
 

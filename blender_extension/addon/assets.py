@@ -29,7 +29,7 @@ from .converter.kinds.placed_models import GameAsset, GameAssets, game_assets
 from .converter.options import ExportOptions
 from .converter.scene.scene import ImportedScene
 from .converter.storage import write_outputs
-from .exporters.gltf_assembly import AssemblyOptions, export_assembly
+from .exporters.gltf_assembly import export_assembly
 from .exporters.gltf_file import glb_bytes
 from .game_material import HOLES, node_of, read
 from .importers.gltf import read_gltf
@@ -254,11 +254,12 @@ def with_catalogs(text: str, catalogs: set[str]) -> str:
 
 def _read_assets(game: Path) -> tuple[GameAssets, GltfFile, ImportedScene]:
     """The assets of a game, and a glTF of them all, read; nothing of Blender is touched."""
-    found = game_assets(game, ExportOptions(points=False))
+    options = ExportOptions(points=False)
+    found = game_assets(game, options)
     if not found.assets:
         raise ConversionError("has no models and no units", file=str(game))
     target = Path("assets.glb")  # in memory
-    data = glb_bytes(export_assembly(found.assembly, AssemblyOptions(clips=False)))
+    data = glb_bytes(export_assembly(found.assembly, options, clips=False))
     file = open_gltf(target, GltfInMemory(data))
     return found, file, read_gltf(target, file)
 

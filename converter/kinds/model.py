@@ -107,7 +107,7 @@ class LoadedModel(LoadedContainer):
 
     def exported(self, options: ExportOptions) -> Exported:
         """Return what goes into its glTF."""
-        from ...exporters.gltf import GltfOptions, export_gltf  # an import writes none
+        from ...exporters.gltf import export_gltf  # an import writes none
 
         require_scene_in_range(self.scene, self.name)
         decision = self.decision
@@ -119,16 +119,7 @@ class LoadedModel(LoadedContainer):
             extras["range_clips"] = "\n".join(one.name for one in ranges)
 
         def document(extras: SourceExtras, appearance: Appearance | None) -> Document:
-            shown = GltfOptions(
-                options.fps,
-                options.lod,
-                group=options.group,
-                visible_only=options.visible_only,
-                source=extras,
-                appearance=appearance,
-                ranges=ranges,
-            )
-            return export_gltf(self.scene, shown)
+            return export_gltf(self.scene, options, extras, appearance, ranges)
 
         return Exported(about, extras, document)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...exporters.gltf_assembly import AssemblyOptions, export_assembly
+from ...exporters.gltf_assembly import export_assembly
 from ...exporters.gltf_file import Document
 from ..checks.assembly import broken_model, placed_model
 from ..errors import ConversionError, in_words, plural
@@ -102,16 +102,8 @@ class LoadedAssembly(LoadedScene):
         clip = "keys" if options.stored_keys else "samples"
 
         def document(source: SourceExtras, appearance: Appearance | None) -> Document:
-            shown = AssemblyOptions(
-                options.fps,
-                options.lod,
-                options.group,
-                clips,
-                {**extras, **source},
-                None if appearance is None else appearance.up,
-                options.clips == "states",
-            )
-            return export_assembly(self.assembly, shown)
+            up = None if appearance is None else appearance.up
+            return export_assembly(self.assembly, options, {**extras, **source}, clips=clips, up=up)
 
         def attached() -> list[Sidecar]:
             return [*(own_sidecar(description(one, options, clip), one) for one in self.models), *more]

@@ -252,8 +252,9 @@ def test_paths(tmp_path: Path) -> None:
 
 def test_wide_indices_and_restart(tmp_path: Path) -> None:
     """65,535 is reserved in u16 indices: a window of 65,536 vertices takes u32, 65,535 does not."""
+    from msh_gltf.converter.options import ExportOptions
     from msh_gltf.converter.scene.scene import Material, Mesh, Node, Part, Primitive, Scene, Streams
-    from msh_gltf.exporters.gltf import GltfOptions, export_gltf
+    from msh_gltf.exporters.gltf import export_gltf
     from msh_gltf.exporters.gltf_file import glb_bytes
 
     rng = np.random.default_rng(0)
@@ -265,7 +266,7 @@ def test_wide_indices_and_restart(tmp_path: Path) -> None:
         scene.parts = [Part(0, 0, 0, 0)]
         scene.materials = [Material("m", 0, 255, 0xFFFFFFFF, 0, 0, 0)]
         path = tmp_path / f"{top}.glb"
-        path.write_bytes(glb_bytes(export_gltf(scene, GltfOptions())))
+        path.write_bytes(glb_bytes(export_gltf(scene, ExportOptions())))
         view = GltfView(path)
         primitive = view["meshes"][0]["primitives"][0]
         assert view["accessors"][primitive["indices"]]["componentType"] == component

@@ -8,6 +8,7 @@ import pytest
 
 from msh_gltf.converter.kinds.open_files import read_msh
 from msh_gltf.converter.numeric.pose import rotation_matrix
+from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.scene.assembly import (
     AssembledModel,
     Assembly,
@@ -22,7 +23,7 @@ from msh_gltf.converter.scene.decode import decode, rest_pose
 from msh_gltf.converter.scene.dialect import decide
 from msh_gltf.converter.scene.extras import NodeExtras
 from msh_gltf.exporters import gltf_assembly
-from msh_gltf.exporters.gltf_assembly import AssemblyOptions, export_assembly
+from msh_gltf.exporters.gltf_assembly import export_assembly
 from msh_gltf.exporters.gltf_file import glb_bytes
 from tests.support.corpus import DATA
 from tests.support.gltf_view import TO_GAME, GltfView
@@ -57,8 +58,8 @@ def mounted(models: list[AssembledModel], socket: int) -> list[Placement]:
     return out
 
 
-def written(assembly: Assembly, path: Path, **options: object) -> GltfView:
-    path.write_bytes(glb_bytes(export_assembly(assembly, AssemblyOptions(**options))))  # type: ignore[arg-type]
+def written(assembly: Assembly, path: Path, *, fps: float = 24.0, clips: bool = True) -> GltfView:
+    path.write_bytes(glb_bytes(export_assembly(assembly, ExportOptions(fps=fps), clips=clips)))
     return GltfView(path)
 
 

@@ -21,7 +21,7 @@ from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.scene.appearance import Appearance, Picture
 from msh_gltf.converter.storage import VAULT
-from msh_gltf.exporters.gltf import GltfOptions, export_gltf
+from msh_gltf.exporters.gltf import export_gltf
 from tests.exporters.test_gltf_appearance import BLENDER, VALIDATOR, export, picture
 from tests.support.corpus import LIBS, sample_called
 from tests.support.game import MESH, archive, entry
@@ -235,7 +235,7 @@ def written(**changes: Any) -> dict[str, Any]:
     drawn = Picture("T", "", "1", lambda: pixels)
     lights = {0: Picture("L", "", "2", lambda: pixels)} if changes.get("phases") == 7 else {}
     appearance = Appearance(dict.fromkeys(range(256), look), {"T": drawn}, lights)
-    made = export_gltf(loaded.scene, GltfOptions(appearance=appearance)).json["materials"]
+    made = export_gltf(loaded.scene, ExportOptions(), appearance=appearance).json["materials"]
     return next(m for m in made if m["extras"]["msh"]["lightmap"] != 255)
 
 
