@@ -71,11 +71,12 @@ def checked(path: Path) -> list[Checked]:
 
 
 def said_of(kind: Corruption, findings: list[Finding]) -> str:
-    """How the rule that a kind breaks says it, in a line."""
+    """How the rule that a kind breaks says it, and what other rules are broken by it, in a line."""
     own = [f for f in findings if f.code == kind.code]
     assert not [str(f) for f in own if f.expected is not None and str(f.expected) in ("", str(f.value))]
     found = [f"{f.severity}, {f.count} x {f}" for f in own]
-    return " | ".join(found).replace("\n", " ")
+    also = sorted({f.code for f in findings} - {kind.code})
+    return " | ".join([*found, *also]).replace("\n", " ")
 
 
 @pytest.mark.parametrize("kind", CATALOGUE, ids=[kind.name for kind in CATALOGUE])
