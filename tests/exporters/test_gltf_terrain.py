@@ -3,12 +3,15 @@
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from msh_gltf.converter import cli
+from msh_gltf.exporters.gltf import _normals
+from tests.support.areals import sample
 from tests.support.gltf_view import TO_GAME, GltfView
 from tests.support.maps import every_level, level_called
 from tests.support.runs import call, require, run
@@ -91,6 +94,14 @@ def test_areal_map_equals_the_truth(level, tmp_path: Path) -> None:
         assert abs(cross[:, 2].sum() / 2 - area) <= 1e-6 * area
         ours = np.unique(points, axis=0)
         np.testing.assert_array_equal(ours, np.unique(np.concatenate(polygons), axis=0))
+
+
+def test_areals_without_a_normal_look_up() -> None:
+    areals = sample()
+    records = areals.records.copy()
+    records["normal"][:2] = [[0, 0, 0], [3, 0, 4]]
+    shown = _normals(replace(areals, records=records))[:2].tolist()
+    assert shown == [[0, 0, 1], [np.float32(0.6), 0, np.float32(0.8)]]
 
 
 @every_level

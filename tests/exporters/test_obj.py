@@ -288,6 +288,9 @@ def test_streams_that_a_model_lacks() -> None:
         assert pattern in obj
         assert (b"\nvt " in obj) is (scene.streams.uv0 is not None)
         scene.streams = load_file(sample.path, None, ExportOptions(dialect=sample.dialect)).scene.streams
+    scene.streams = dataclasses.replace(scene.streams, normals=np.zeros_like(scene.streams.positions))
+    turned = {line for line in export_obj(scene, rest_pose(scene))[0].split(b"\n") if line.startswith(b"vn ")}
+    assert {tuple(map(float, line.split()[1:])) for line in turned} == {(0, 1, 0)}, "one without length looks up"
 
 
 @pytest.mark.parametrize("frame", [float("nan"), float("-inf"), 1e300])
