@@ -405,6 +405,11 @@ def link_message(path: Path) -> str | None:
     return None
 
 
+def real_path(path: Path) -> Path:
+    """Return where a path leads. Before Python 3.13 ``Path.resolve`` fails where links go in a circle."""
+    return Path(os.path.realpath(path))
+
+
 def require_inside(root: Path, path: Path, but_not: Path | None = None) -> None:
     """Stop where a link would lead an output out of its directory, or into another one.
 
@@ -415,11 +420,11 @@ def require_inside(root: Path, path: Path, but_not: Path | None = None) -> None:
     Raises:
         ConversionError: the path's real place is elsewhere.
     """
-    real = path.parent.resolve()
+    real = real_path(path.parent)
     problem = ""
-    if not real.is_relative_to(root.resolve()):
+    if not real.is_relative_to(real_path(root)):
         problem = "a link leads out of the output directory"
-    elif but_not is not None and real.is_relative_to(but_not.resolve()):
+    elif but_not is not None and real.is_relative_to(real_path(but_not)):
         problem = "would be written into the game's directory"
     if problem:
         raise ConversionError(problem, file=str(path), value=str(real), hint="name another output directory")

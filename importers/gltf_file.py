@@ -28,6 +28,7 @@ from ..converter.formats.gltf import DTYPES, WIDTHS, Json, Mode
 from ..converter.formats.names import is_device
 from ..converter.numeric.arrays import NONE16
 from ..converter.scene.extras import raw_extras
+from ..converter.storage import real_path
 from .gltf_schema import require_valid
 from .gltf_types import (
     DRACO,
@@ -426,7 +427,7 @@ def file_of_uri(uri: str, folder: Path, root: Path) -> Path | None:
     if windows.root or name[:1] in ("/", "\\") or (sys.platform == "win32" and (windows.drive or is_device(windows))):
         return None
     target = folder / name
-    return target if target.resolve().is_relative_to(root.resolve()) else None
+    return target if real_path(target).is_relative_to(real_path(root)) else None
 
 
 def _foreign_buffers(root: Json, buffers: list[memoryview]) -> list[str]:

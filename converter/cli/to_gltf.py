@@ -12,7 +12,7 @@ import click
 
 from .. import MANIFEST
 from ..errors import ConversionError, plural
-from ..storage import write_outputs
+from ..storage import real_path, write_outputs
 from .common import (
     SETTINGS,
     STDOUT,
@@ -351,7 +351,7 @@ def _export_many(given: ToGltf, options: ExportOptions) -> None:
             sys.exit(1)
         return
     packed = any(item.index is not None for item in items)
-    if packed and out.resolve() in [source.resolve() for source in sources]:
+    if packed and real_path(out) in [real_path(source) for source in sources]:
         raise click.UsageError(
             f"-o {output}: is what is converted; its archives are in the way: name a directory of its own"
         )

@@ -23,7 +23,7 @@ from ..formats.names import decode_text, readable, unescape
 from ..formats.sidecar import sha256
 from ..kinds.import_result import PlacedImport, unapplied
 from ..options import ImportOptions
-from ..storage import remove_temporary
+from ..storage import real_path, remove_temporary
 from .edits import GameEdits
 from .import_item import JOIN, Brought, Edited, ImportTask, brought_by, import_item, untouched_item
 from .library_edits import add_library_edits
@@ -196,7 +196,7 @@ def _require_sources(places: Places, manifest: Manifest, below: Tree) -> None:
 
     The glTF directory itself has a folder for each archive, as an unpacked game has.
     """
-    is_out = places.game.resolve() == places.out.resolve()
+    is_out = real_path(places.game) == real_path(places.out)
     paths = below.files if is_out else [*below.files, *below.directories]
     rows = [record.source for record in manifest.in_order()]
     sources = [*rows, *(archive.source for archive in manifest.archives.values())]

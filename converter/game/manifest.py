@@ -17,7 +17,7 @@ from ..errors import ConversionError, Malformed, printable, reason_of, shortened
 from ..files import read_file, read_json
 from ..formats.kinds import Kind
 from ..formats.sidecar import sha256
-from ..storage import TEMPORARY, require_no_link, write_outputs
+from ..storage import TEMPORARY, real_path, require_no_link, write_outputs
 from .walk import Folder, Skipped
 
 FORMAT = 1
@@ -111,7 +111,7 @@ class Manifest:
 
     def owner(self, out: Path) -> str:
         """Return what the history of a game calls the directory; older manifests have no id."""
-        return f"out:{self.id or sha256(str(out.resolve()).encode())[:16]}"
+        return f"out:{self.id or sha256(str(real_path(out)).encode())[:16]}"
 
     def put(self, record: Record) -> None:
         """Add a record, or replace the one of its target."""

@@ -17,6 +17,7 @@ from ..kinds.import_result import ImportResult, put_wear
 from ..kinds.open_files import open_nres
 from ..kinds.registry import Game, ObjectKey, find_game, key_of_model, majority_of, other_tag, put_key, require_registry
 from ..scene.dialect import Dialect
+from ..storage import real_path
 from .import_item import JOIN, Brought, Edited
 from .library_edits import LibraryPlan
 from .outcome import Outcome
@@ -132,7 +133,7 @@ def _add_key(plan: LibraryPlan, to: Destination) -> None:
 
 def _inside(archive: Path, game: Path) -> Path:
     """The path of an archive from the game's directory; links are followed where they must be."""
-    for file, folder in ((archive.absolute(), game.absolute()), (archive.resolve(), game.resolve())):
+    for file, folder in ((archive.absolute(), game.absolute()), (real_path(archive), real_path(game))):
         if file.is_relative_to(folder):
             return file.relative_to(folder)
     raise ConversionError(

@@ -23,7 +23,7 @@ from ..formats.nres import Archive, is_nres
 from ..formats.sidecar import SUFFIX
 from ..kinds.open_files import entry_name, open_nres
 from ..scene.appearance import PICTURES
-from ..storage import TEMPORARY, not_there, walk_files
+from ..storage import TEMPORARY, not_there, real_path, walk_files
 
 #: Backups of versions before the vault.
 BACKUP = ".bak"
@@ -138,7 +138,7 @@ def tree(root: Path, *, leave_out: Path | None = None) -> Tree:
         leave_out: a directory that is not looked into.
     """
     out = Tree()
-    hidden = None if leave_out is None else leave_out.resolve()
+    hidden = None if leave_out is None else real_path(leave_out)
 
     def refused(error: OSError) -> None:
         where = Path(error.filename or here).relative_to(root)  # of a disk that fails: no name
@@ -152,7 +152,7 @@ def tree(root: Path, *, leave_out: Path | None = None) -> Tree:
             if os.path.islink(path):  # False where a path is too long to ask
                 out.directory_links.append(path.relative_to(root))
                 directories.remove(name)
-            elif hidden is not None and path.resolve() == hidden:
+            elif hidden is not None and real_path(path) == hidden:
                 directories.remove(name)
             else:
                 out.directories.append(path.relative_to(root))

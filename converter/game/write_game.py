@@ -17,7 +17,7 @@ from ..formats.nres_edits import ArchiveEdits
 from ..formats.wear import WEAR_ENDING
 from ..kinds.import_result import put_wear, shows_same_points
 from ..kinds.open_files import named_like
-from ..storage import copy_output, require_inside, write_outputs
+from ..storage import copy_output, real_path, require_inside, write_outputs
 from .edits import GameEdits
 from .import_item import JOIN, Brought, Edited
 from .layers import Layer
@@ -46,7 +46,7 @@ class Places:
             raise ConversionError("is not a directory", file=str(self.game), hint="name the game's folder")
         if self.new is None:
             return
-        game, new, out = (path.resolve() for path in (self.game, self.new, self.out))
+        game, new, out = (real_path(path) for path in (self.game, self.new, self.out))
         for other, what in ((game, "the game's directory"), (out, "the glTF directory")):
             if new == other or new.is_relative_to(other) or other.is_relative_to(new):
                 raise ConversionError(

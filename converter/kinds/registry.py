@@ -27,7 +27,7 @@ from ..formats.registry import REGISTRY, REGISTRY_ROW_DTYPE, Member, Registry, R
 from ..formats.unit import Unit, read_unit
 from ..formats.wear import WEAR_ENDING
 from ..scene.dialect import Decision, decide, majority
-from ..storage import if_there, walk_files
+from ..storage import if_there, real_path, walk_files
 from .open_files import companion, folder_stamp, open_nres, open_unpacked
 
 #: How many models are kept: a mission uses few, in any order.
@@ -176,7 +176,7 @@ class Game:
                 return None
             found = found / name
         try:
-            inside = found.resolve().is_relative_to(self.root.resolve())
+            inside = found.resolve(strict=True).is_relative_to(real_path(self.root))
         except (OSError, RuntimeError):  # links in a circle
             return None
         return found if inside and found != self.root else None
@@ -315,7 +315,7 @@ def files_that_name(archive: Archive, path: Path, index: int | None, game: Game 
 def inside(path: Path, game: Game) -> str:
     """Return the path of a game's file as the registry writes it."""
     try:
-        return str(path.resolve().relative_to(game.root.resolve())).replace("/", "\\")
+        return str(real_path(path).relative_to(real_path(game.root))).replace("/", "\\")
     except (ValueError, OSError):
         return path.name
 

@@ -139,6 +139,27 @@ def test_a_log_may_go_to_a_stream(places: tuple[Path, Path], tmp_path: Path) -> 
     assert "INFO" in (tmp_path / "log").read_text("utf-8")
 
 
+def test_links_in_a_circle_are_named(places: tuple[Path, Path], tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
+    game, out = places
+    text = '{"asset":{"version":"2.0"},"buffers":[{"byteLength":9,"uri":"round.bin"}]}'
+    (tmp_path / "round.gltf").write_text(text)
+    os.symlink("round.bin", tmp_path / "round.bin")
+    circle = tmp_path / "circle"
+    os.symlink("circle", circle)
+    for command, *arguments in (
+        (cli.msh2gltf, game, "-o", circle),
+        (cli.msh2gltf, game / "static.rlb", "-o", circle),
+        (cli.gltf2msh, out, "--game", game, "-o", circle),
+        (cli.gltf2msh, tmp_path / "round.gltf", "-o", tmp_path / "round.msh"),
+    ):
+        assert call(command, *arguments, "-q") == 2
+        said = capfd.readouterr().err
+        assert "(File exists)" in said or "(Too many levels of symbolic links)" in said
+        assert "internal" not in said
+    places_of = [p for name in ("converter", "importers") for p in (ROOT / name).rglob("*.py")]
+    assert not [p for p in places_of if ".resolve()" in p.read_text("utf-8")], "storage.real_path raises in no Python"
+
+
 def test_files_are_opened_for_writing_in_one_place() -> None:
     """By ``storage``, or with its ``no_follow``; the extension writes into folders of its own."""
     found = []
