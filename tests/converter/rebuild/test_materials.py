@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from msh_gltf.converter.errors import printable
+from msh_gltf.converter.errors import called
 from msh_gltf.converter.rebuild.parts import new_rows
 from msh_gltf.converter.scene.scene import Material
 from tests.support.corpus import sample_called
@@ -99,7 +99,7 @@ def test_names_that_cannot_be(tmp_path: Path, name: str | None) -> None:
     assert sorted(set(found)) == ["DEFAULT", "y" * 35]
     if name is not None:
         said = "one line of 1 to 35 bytes of CP1251): row 0 of the .wea is DEFAULT"
-        assert f"material {printable(name)!r} cannot be a name" in out.stderr
+        assert f"material {called(name)} cannot be a name" in out.stderr
         assert said in out.stderr
     report = json.loads((tmp_path / "r.json").read_text("utf-8"))
     assert report["wear"] == found
