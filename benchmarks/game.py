@@ -23,7 +23,6 @@ from msh_gltf.converter.formats.nres import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE,
 from msh_gltf.converter.formats.nres_edits import name_field, new_archive
 from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.rebuild.model import new_model
-from msh_gltf.converter.rebuild.workspace import RebuildOptions
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import (
     Channel,
@@ -135,7 +134,7 @@ def msh(
     choose_clip(identified, None, ImportOptions())  # puts the tracks on their nodes
     lengths = [len(track.rotation.frames) for track in tracks if track.rotation is not None]
     identified.scene.frame_count = max(lengths, default=1)
-    built = new_model(identified, f"{name}.msh", Dialect.RETAIL, RebuildOptions(False))
+    built = new_model(identified, f"{name}.msh", Dialect.RETAIL, reduce=False)
     return write_model(built.model)
 
 

@@ -112,11 +112,8 @@ def write_outputs(files: Sequence[tuple[Path, bytes]], force: bool, *, durable: 
     return [path for path, _ in files]
 
 
-def copy_output(source: Path, target: Path, *, durable: bool = False, force: bool = True) -> None:
+def copy_output(source: Path, target: Path) -> None:
     """Copy a file with its times and permissions; the copy appears whole or not at all.
-
-    Args:
-        durable: as of :func:`write_outputs`.
 
     Raises:
         ConversionError: it cannot be copied.
@@ -133,12 +130,8 @@ def copy_output(source: Path, target: Path, *, durable: bool = False, force: boo
                 unfinished.file.flush()
                 with _where_disks_can():
                     shutil.copystat(source, unfinished.path)
-                if durable:
-                    os.fsync(unfinished.file.fileno())
                 with undisturbed():
-                    unfinished.appear(force)
-                    if durable:
-                        sync_directory(target)
+                    unfinished.appear(force=True)
     except OSError as error:
         raise cannot_write(target, error) from error
 

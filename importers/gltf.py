@@ -6,14 +6,14 @@ them are nodes, parts or foreign is decided by ``converter.edits.nodes``, which 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..converter.errors import ConversionError, called, in_words, plural, printable
+from ..converter.errors import ConversionError, called, few, in_words, plural, printable
 from ..converter.findings import Report
 from ..converter.numeric.arrays import F64, NONE16
 from ..converter.numeric.axes import gltf_to_game, rotation_to_game
@@ -430,18 +430,13 @@ def _clip(file: GltfFile, animation: GltfAnimation, index_of: dict[int, int], pl
         (pointers, "animates {}", _ONLY_NODES, "animate nodes instead"),
     ):
         if names:
-            clip.report.skipped(where, what.format(_names(names)), why, instead)
+            clip.report.skipped(
+                where, what.format(few([in_words(name) for name in dict.fromkeys(names)], 1)), why, instead
+            )
     if homeless:
         what = f"has {plural(homeless, 'channel')} without a node"
         clip.report.skipped(where, what, "nothing says what moves", "give the channel a node, or delete it")
     return clip
-
-
-def _names(names: Iterable[str]) -> str:
-    """A list of names for a message, the first of them in full."""
-    first, *rest = dict.fromkeys(names)
-    more = f" and {plural(len(rest), 'other')}" if rest else ""
-    return f"{in_words(first)}{more}"
 
 
 def _read_scale(clip: Clip, where: str, name: str, values: F64, own: list[float] | None) -> None:

@@ -21,7 +21,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from ..converter.errors import ConversionError, called, needed_for, plural, printable, reason_of
+from ..converter.errors import ConversionError, called, few, needed_for, plural, printable, reason_of
 from ..converter.files import read_file, read_json
 from ..converter.findings import Report
 from ..converter.formats.gltf import DTYPES, WIDTHS, Json, Mode
@@ -493,6 +493,6 @@ def report_flat(file: GltfFile, report: Report) -> None:
         )
     ]
     if flat:
-        names = ", ".join(map(called, flat[:5])) + (f" and {plural(len(flat) - 5, 'other')}" if len(flat) > 5 else "")
+        names = few([*map(called, flat)])
         report.warnings.append(f"no normals in {names}, though others have them: the faces are flat")
         report.concerns(flat, "normals")

@@ -1,23 +1,108 @@
-"""The areals of a map in edit mode: which areal the selected faces are, their class, whether units walk there."""
+"""Areal maps in Blender: an object with a face per areal; in edit mode, what the selected faces are.
+
+A document has triangles of an areal map, an object per class. Faces are what one splits, deletes and adds, so that
+one object has a face per areal and a common corner is one vertex; their attributes go back to the converter
+(docs/reference/gltf.md, An areal map).
+"""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from dataclasses import replace
+
 import bmesh
 import bpy
+import numpy as np
 from bpy.props import BoolProperty, IntProperty
 
-from .converter.edits.areal_polygons import class_of
+from .converter.edits.areal_polygons import PARTS, class_of
 from .converter.errors import plural
+from .converter.formats.areal_map import ArealMap
+from .converter.scene.scene import ImportedScene
 from .exporters.gltf_file import row_colour
-from .landscapes import LOGIC, NUMBER
 from .language import say, shown
 from .stages import plain_items
 from .state import guarded
+from .to_blender import Builder
 
+#: Attributes of faces: the number of the areal, from 1, and its logic flag.
+NUMBER, LOGIC = "_MSH_AREAL", "_MSH_LOGIC"
 #: What a field shows where the selected faces differ.
 _VARIOUS = "several"
 #: What it shows for -1.
 _NONE = {"Areal": "new", "Class": "none"}
+
+
+def show_areals(
+    scene: bpy.types.Scene, given: ImportedScene, materials: list[bpy.types.Material], areals: ArealMap
+) -> None:
+    """Make an object with a face for each areal, and the borders.
+
+    Args:
+        scene: what gets them.
+        given: the map's document, which has an object for each class.
+        materials: of the document.
+    """
+    borders = [item for item in given.nodes if item.extras.get("kind") == "borders"]
+    for _ in Builder(scene, replace(given, nodes=borders), materials, [0] * len(materials)).build():
+        pass
+    if not len(areals.records):
+        return
+    of_class = {class_of(material.name, {}): material for material in materials}
+    corners, start = areals.vertices + np.float32(0), areals.vertex_start
+    points, vertex = np.unique(corners, axis=0, return_inverse=True)
+    points, vertex = points.tolist(), vertex.reshape(-1)
+    faces = []
+    for own in np.split(vertex, start[1:-1]):
+        if len(np.unique(own)) < len(own):  # it meets itself: Blender knows no such face
+            own = np.arange(len(points), len(points) + len(own))
+            points += corners[start[len(faces)] : start[len(faces) + 1]].tolist()
+        faces.append(own.tolist())
+    mesh = bpy.data.meshes.new("areals")
+    mesh.from_pydata(points, [], faces)
+    names = list(of_class)
+    for name in names:
+        mesh.materials.append(of_class[name])
+    rows = [names.index(number) for number in areals.records["class_id"].tolist()]
+    mesh.polygons.foreach_set("material_index", rows)
+    numbers = np.arange(1, len(faces) + 1, dtype=np.float32)
+    for name, values in ((NUMBER, numbers), (LOGIC, areals.records["logic"].astype(np.float32))):
+        mesh.attributes.new(name, "FLOAT", "FACE").data.foreach_set("value", values)
+    scene.collection.children[0].objects.link(bpy.data.objects.new("areals", mesh))
+
+
+@contextlib.contextmanager
+def numbered(scene: bpy.types.Scene) -> Iterator[None]:
+    """Give every face of an areal map a number of its own, while the scene is exported.
+
+    Faces that were split have the number of the areal: further ones get fractions. New faces have
+    none: they get numbers below 0.
+    """
+    meshes = {one.data for one in scene.objects if one.type == "MESH"}
+    before = []
+    for mesh in sorted(meshes, key=lambda mesh: mesh.name):
+        attribute = mesh.attributes.get(NUMBER)
+        if attribute is not None and attribute.domain == "FACE":
+            values = np.empty(len(attribute.data), np.float32)
+            attribute.data.foreach_get("value", values)
+            before.append((mesh, values))
+    taken, new = {}, 0
+    try:
+        for mesh, values in before:
+            out = values.copy()
+            for row, value in enumerate(values.tolist()):
+                part = taken[value] = taken.get(value, -1) + 1
+                if value < 1 or part >= PARTS:
+                    new += 1
+                    out[row] = -new
+                else:
+                    out[row] = value + part / PARTS
+            mesh.attributes[NUMBER].data.foreach_set("value", out)
+        yield
+    finally:
+        for mesh, values in before:
+            mesh.attributes[NUMBER].data.foreach_set("value", values)
 
 
 def _is_map(context: bpy.types.Context) -> bool:

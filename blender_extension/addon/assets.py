@@ -31,10 +31,10 @@ from .converter.scene.scene import ImportedScene
 from .converter.storage import write_outputs
 from .exporters.gltf_assembly import export_assembly
 from .exporters.gltf_file import glb_bytes
+from .game import named_game
 from .game_material import HOLES, node_of, read
 from .importers.gltf import read_gltf
 from .importers.gltf_file import GltfFile, GltfInMemory, open_gltf
-from .landscapes import named_game
 from .language import say
 from .long_work import Step, Steps, paced, run, whole_or_nothing
 from .materials import bring_in

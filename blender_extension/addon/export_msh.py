@@ -15,6 +15,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 from bpy_extras.io_utils import ExportHelper
 
+from .areals import numbered
 from .converter.errors import ConversionError, called
 from .converter.formats.kinds import ASSEMBLY_KINDS, Kind
 from .converter.formats.names import entry_name, escape, file_stem, stem
@@ -33,9 +34,8 @@ from .converter.options import ImportOptions
 from .converter.scene.scene import ImportedScene
 from .converter.storage import write_outputs
 from .from_blender import everything, needs_gltf, read_scene
-from .game import find_again, refresh, require_file
+from .game import find_again, game_of_file, named_game, refresh, require_file
 from .importers.gltf import read_gltf
-from .landscapes import game_of_file, named_game, numbered
 from .language import say, shown
 from .long_work import Step, Steps, run
 from .materials import as_shown, split

@@ -19,6 +19,7 @@ from .converter.files import in_any_case
 from .converter.game.edits import GameEdits
 from .converter.game.undo import Status, status, undo
 from .converter.game.vault import find_root
+from .converter.kinds.registry import find_game
 from .language import say, shown
 from .state import clear_report, game_folders, guarded, is_sidecar, remember, show_warnings
 
@@ -26,6 +27,44 @@ _MOST = 12  # lines of the list that are shown
 
 #: What the panel shows, by what :func:`_place` says; read by *Status*, not while drawing.
 _shown: dict[str, Status] = {}
+
+
+def game_of_file(context: bpy.types.Context, path: Path) -> Path:
+    """The game that a unit or a mission is resolved in: the one around it, else the preferences'.
+
+    Raises:
+        ConversionError: there is none.
+    """
+    found = find_game(path)
+    for folder in game_folders(context) if found is None else ():
+        found = find_game(Path(folder))
+    if found is None:
+        raise ConversionError(
+            "lies in no game: no folder around it has objects.rlb",
+            file=str(path),
+            hint="name the game's folder in Edit > Preferences > Add-ons > MSH",
+        )
+    return found
+
+
+def named_game(context: bpy.types.Context, named: str) -> Path:
+    """The game's folder: as named, that of the preferences, or the one around the open model.
+
+    Raises:
+        ConversionError: there is none.
+    """
+    folders = [bpy.path.abspath(named)] if named else [*game_folders(context)]
+    if not folders and context.scene.msh_gltf.path:
+        folders = [context.scene.msh_gltf.path]
+    for folder in folders:
+        found = find_game(Path(folder))
+        if found is not None:
+            return found
+    raise ConversionError(
+        "has no objects.rlb" if folders else "no game's folder is named",
+        file=folders[0] if folders else None,
+        hint="name the game's folder in Edit > Preferences > Add-ons > MSH",
+    )
 
 
 def find_again(context: bpy.types.Context, folder: str = "", known: str | None = None) -> Path | None:

@@ -9,6 +9,7 @@ from bpy.props import CollectionProperty, EnumProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 from mathutils import Vector
 
+from .areals import show_areals
 from .check import remember_grid
 from .converter.errors import ConversionError, printable
 from .converter.files import read_file
@@ -25,9 +26,9 @@ from .converter.options import ExportOptions
 from .converter.scene.controller import PlayedRange
 from .converter.scene.extras import to_extras
 from .converter.scene.scene import ImportedScene
+from .game import game_of_file
 from .importers.gltf import read_gltf
 from .importers.gltf_file import GltfFile, GltfInMemory, open_gltf
-from .landscapes import game_of_file, show_areals
 from .language import say
 from .long_work import Step, Steps, paced, run, whole_or_nothing
 from .materials import Ground, bring_in, grounds_of

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConversionError, called, in_words, plural
+from ..errors import ConversionError, called, few, in_words, plural
 from ..findings import Report
 from ..options import ImportOptions
 from ..scene.dialect import cell_title, part_key
@@ -347,11 +347,10 @@ def _left_behind(plan: Plan, stored: Scene, unseen: list[Cell]) -> None:
     shifted = {plan.identified.stored_of[node] for node in plan.identified.shifted}
     cells = [cell for cell in unseen if cell[0] in shifted]
     if cells:
-        more = f" and {plural(len(cells) - 1, 'other')}" if len(cells) > 1 else ""
         keys = [part_key(stored.nodes[node].name, lod, group) for node, lod, group in cells]
         plan.report.concerns(keys, "place", "turn", "triangles")
         plan.report.skipped(
-            f"{_where(plan, stored, cells[0])}{more}",
+            few([_where(plan, stored, cell) for cell in cells], 1),
             "keeps its vertices, though its node was scaled or its origin was moved",
             "the file does not have it",
             "export every part, without --parts visible, and edit that file",

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..errors import ConversionError, called, plural, printable
+from ..errors import ConversionError, called, few, printable
 from ..findings import Kind, Report
 from ..formats.model import NODE_COCKPIT
 from ..formats.names import known_name, without_number
@@ -413,11 +413,10 @@ def keep_nodes(imported: ImportedScene, kept: Collection[int]) -> None:
 
 
 def _report_hidden(imported: ImportedScene, rows: list[int], more: str, instead: str) -> None:
-    others = f" and {plural(len(rows) - 1, 'other')}" if len(rows) > 1 else ""
     kinds: tuple[Kind, ...] = ("node", "place", "turn", "triangles")
     imported.report.concerns([imported.nodes[i].name for i in rows], *kinds)
-    where = f"node {called(imported.nodes[rows[0]].name)}{others}"
-    what = f"{'are' if others else 'is'} hidden{more}"
+    where = few([f"node {called(imported.nodes[i].name)}" for i in rows], 1)
+    what = f"{'are' if len(rows) > 1 else 'is'} hidden{more}"
     imported.report.skipped(where, what, "the game has no hidden nodes", instead, *kinds)
 
 

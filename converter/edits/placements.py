@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..errors import called, in_words, plural
+from ..errors import called, few, in_words, plural
 from ..findings import Report
 from ..numeric.arrays import F32, F64
 from ..numeric.pose import parents_first, rotation_matrix
@@ -229,7 +229,7 @@ class Placements:
         names = [
             _quoted(self.given.nodes[i if owner is None else owner]) for i, owner in zip(where, owners, strict=True)
         ]
-        return _listed(sorted(set(names)), most)
+        return few(sorted(set(names)), most)
 
     def _is_bare(self, i: int) -> bool:
         """Whether a component showed nothing though its key has a model."""
@@ -376,12 +376,11 @@ class Placements:
         scaled = [f"node {called(name)}" for clip in clips for name in clip.scaled]
         if moved:
             why, instead = "only nodes of models move in the game", "animate nodes of its model"
-            self.report.skipped(_listed(moved, _NAMED), "is animated", why, instead, "place", "turn", "triangles")
+            self.report.skipped(few(moved, _NAMED), "is animated", why, instead, "place", "turn", "triangles")
         if scaled:
             why, instead = "nodes of a model have none", "move its vertices with nodes of their own"
-            self.report.skipped(
-                _listed([*dict.fromkeys(scaled)], _NAMED), "has animated scale", why, instead, "turn", "triangles"
-            )
+            nodes = few([*dict.fromkeys(scaled)], _NAMED)
+            self.report.skipped(nodes, "has animated scale", why, instead, "turn", "triangles")
         self.report.not_applied += [one for clip in clips for one in clip.report.not_applied]
 
     def _report_foreign(self) -> None:
@@ -408,8 +407,3 @@ def _rotation_of(linear: F64) -> F64 | None:
 
 def _quoted(item: ImportedNode) -> str:
     return f"node {called(item.name)}"
-
-
-def _listed(names: list[str], most: int) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more

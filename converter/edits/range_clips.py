@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import called, in_words, plural, printable
+from ..errors import called, few, in_words, printable
 from ..numeric.arrays import F64, Bools
 from ..scene.controller import spliced
 from ..scene.scene import Channel, Clip, Track, evaluate
@@ -43,7 +43,7 @@ def with_ranges(identified: Identified, read: list[Track], stored: list[Track] |
             continue
         where = f"animation {called(clip.name)}"
         why = f"it only shows frames {compared.first:g} to {compared.last:g} of {in_words(whole)}, which is read"
-        more = f" and {plural(len(names) - 1, 'other')}" if len(names) > 1 else ""
+        moved = few([*map(called, names)], 1)
         if stored is not None and names and compared.has_its_length and not clip.scaled:
             edited = [item for item in compared.changed(stored) if item in compared.changed(read)]
             changed = compared.put_into(read, stored, edited)
@@ -51,7 +51,7 @@ def with_ranges(identified: Identified, read: list[Track], stored: list[Track] |
                 read = changed
                 clip.span, clip.put_in = (compared.first, compared.last), frozenset(compared.put_in)
                 imported.report.warnings.append(
-                    f"{where} moves node {called(names[0])}{more} in frames {compared.first:g} to {compared.last:g} of "
+                    f"{where} moves node {moved} in frames {compared.first:g} to {compared.last:g} of "
                     f"{in_words(whole)}, and so does the clip now"
                 )
                 imported.report.concerns([imported.nodes[item].name for item in edited], "clip")
@@ -59,7 +59,7 @@ def with_ranges(identified: Identified, read: list[Track], stored: list[Track] |
             why = changed
         imported.report.skipped(
             where,
-            f"moves node {called(names[0])}{more} otherwise than the clip" if names else "has another length",
+            f"moves node {moved} otherwise than the clip" if names else "has another length",
             why,
             f"edit these frames of {in_words(whole)}",
         )

@@ -6,11 +6,11 @@ A merge goes row by row; then what follows from rows is computed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import sha256
 
 import numpy as np
 
 from ..errors import Conflict, in_words
+from ..formats.sidecar import sha256
 from ..numeric.arrays import I64, Bools
 from .derived import NotComputed, States, compute_again, dialect_of, states
 from .packing import (
@@ -320,7 +320,7 @@ def difference(before: bytes | None, after: bytes, *, type_id: int | None = None
         shared: it may leave the game's folder, so bytes of the base that moved are not in it;
             finding them takes seconds for some megabytes.
     """
-    facts = ("" if before is None else _digest(before), _digest(after), len(after))
+    facts = ("" if before is None else sha256(before), sha256(after), len(after))
     if before is None:
         return pack(Packed(*facts, {"kind": "new"}, after))
     changes = find_changes(before, after, type_id) if before != after else None
@@ -351,7 +351,7 @@ def apply(diff: bytes, before: bytes | None) -> bytes:
         ConversionError: the difference is damaged, or claims to be too large.
     """
     packed = unpack(diff)
-    found = "" if before is None else _digest(before)
+    found = "" if before is None else sha256(before)
     if before is not None and found == packed.after:
         return before
     base = b"" if before is None else before
@@ -367,7 +367,7 @@ def apply(diff: bytes, before: bytes | None) -> bytes:
         result = bytes(packed.payload)
     else:
         result = decode_delta(packed.payload, base, packed.size)
-    if _digest(result) != packed.after:
+    if sha256(result) != packed.after:
         raise damaged("does not give what its digest says")
     return result
 
@@ -438,7 +438,3 @@ def _changes(packed: Packed) -> TableChanges | None:
     if kind not in ("new", "whole"):
         raise damaged(f"is of the unknown kind {in_words(str(kind)[:40])}")
     return None
-
-
-def _digest(data: bytes) -> str:
-    return sha256(data).hexdigest()

@@ -20,11 +20,11 @@ from ..errors import ConversionError, called, printable, quoted
 from ..files import no_run, read_file
 from ..findings import NotApplied
 from ..formats.names import decode_text, readable, unescape
-from ..formats.sidecar import sha256
 from ..kinds.import_result import PlacedImport, unapplied
 from ..options import ImportOptions
 from ..storage import real_path, remove_temporary
 from .edits import GameEdits
+from .history import digest_of_file
 from .import_item import JOIN, Brought, Edited, ImportTask, brought_by, import_item, untouched_item
 from .library_edits import add_library_edits
 from .manifest import Manifest, read_manifest
@@ -328,7 +328,7 @@ def _edited(id: str, source: str, placed: PlacedImport, brought: Brought, force:
     is_there = result.kept_all
     if index is None:
         now = brought.was(source) if brought.has(source) else bytes(read_file(path))
-        if not is_there and now != result.data and _digest(now) not in known and not force:
+        if not is_there and now != result.data and digest_of_file(now) not in known and not force:
             raise changed_since(source, None, HINT_OF_RUN)
     else:
         archive = brought.archive(path, source)
@@ -348,10 +348,6 @@ def _edited(id: str, source: str, placed: PlacedImport, brought: Brought, force:
     return Outcome(
         id, "changed", result=Edited(source, index, None, data, model=placed.raw_name, companions=companions)
     )
-
-
-def _digest(data: bytes | None) -> str:
-    return "" if data is None else sha256(data)
 
 
 def _refuse(outcome: Outcome, placed: PlacedImport, why: str, instead: str) -> None:

@@ -20,7 +20,7 @@ from ..formats.nres_edits import ArchiveEdits
 from ..formats.sidecar import SUFFIX, read_sidecar
 from ..formats.wear import WEAR_ENDING, edited_wear, read_wear, write_wear
 from ..kinds.import_result import ImportResult
-from ..kinds.library_edits import edited_entry, merged
+from ..kinds.library_edits import contradicted, edited_entry, merged
 from ..kinds.new_entries import NewEntries, NewEntry, meant_message, no_library
 from ..kinds.open_files import entry_file, find_library
 from ..storage import not_there
@@ -61,7 +61,7 @@ def add_library_edits(
                 for other, theirs in found
                 if theirs.entry.key == edit.entry.key and theirs.values != edit.values
             )
-            _refuse(outcome, edit, next(others, outcome.id))
+            outcome.not_applied.append(contradicted(edit, next(others, outcome.id)))
     users = _users(out, manifest)
     pictures = [outcome for outcome in run.textures if isinstance(outcome.result, Edited)]
     for shown in joined:
@@ -87,8 +87,8 @@ def add_library_edits(
         elif painted.result.data != made.result.data:
             for outcome, one in found:
                 if one.entry.key == entry.key:
-                    _refuse(outcome, one, f"its picture in {out.name}")
-                    _refuse(painted, one, outcome.id)
+                    outcome.not_applied.append(contradicted(one, f"its picture in {out.name}"))
+                    painted.not_applied.append(contradicted(one, outcome.id))
             painted.status, painted.result = "kept", None
     _add_new_materials(run, new, entries, game)
 
@@ -225,19 +225,6 @@ def _no_modes(where: str, what: str) -> NotApplied:
         what=what,
         why="a folder of loose files has no draw modes",
         instead="pack it into Material.lib again",
-    )
-
-
-def _refuse(outcome: Outcome, edit: LibraryEdit, other: str) -> None:
-    """Report an edit that contradicts another one."""
-    entry = edit.entry
-    outcome.not_applied.append(
-        NotApplied(
-            where=edit.where,
-            what=edit.what,
-            why=f"{other} changes {printable(entry.name)} of {entry.library} in another way",
-            instead="make both the same, or change only one of them",
-        )
     )
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from ...exporters.gltf_file import png_bytes
 from .. import __version__
-from ..errors import Conflict, ConversionError, Malformed, printable, quoted, reason_of, shortened
+from ..errors import Conflict, ConversionError, Malformed, few, printable, quoted, reason_of, shortened
 from ..files import in_any_case, read_json
 from ..findings import Finding
 from ..formats.kinds import SCENE_KINDS, Kind, assembly_kind, content_kind, entry_kind
@@ -457,8 +457,6 @@ def describe(change: Change) -> list[str]:
     """Return what a change of a mod changes, a line for each table."""
     lines = []
     for one in touched(change.stored):
-        rows = [str(row) for row in one.rows[:8]]
-        more = f" and {len(one.rows) - 8} more" if len(one.rows) > 8 else ""
         what = one.table if one.table == WHOLE else f"{one.table}: {one.kind}"
-        lines.append(what + (f" {', '.join(rows)}{more}" if rows else ""))
+        lines.append(f"{what} {few([*map(str, one.rows)], 8)}".rstrip())
     return lines

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import ConversionError, reason_of
+from ..errors import ConversionError, few, reason_of
 from ..files import read_file
 from ..formats.names import decode_text, encode_name, stem
 from ..formats.nres import read_nres, write_nres
@@ -113,10 +113,7 @@ class GameWriter:
         self.jobs = self._door.planned()
         if self._undecided:
             gone = sorted({item for one in self._undecided for item in one.item.split(JOIN)})
-            self._run.notes.append(
-                f"kept in the game as it was written: what came from {', '.join(gone[:3])}"
-                + (f" and {len(gone) - 3} more" if len(gone) > 3 else "")
-            )
+            self._run.notes.append(f"kept in the game as it was written: what came from {few(gone, 3)}")
         if self._places.new is None:
             return
         changed = self._door.changed()

@@ -173,11 +173,8 @@ def import_edited(
 def _rebuild(out: ImportResult, plan: Plan, stored: StoredModel, options: ImportOptions) -> Rebuilt:
     """Fill in the model with a plan's changes."""
     from ..rebuild.model import edited_model
-    from ..rebuild.workspace import RebuildOptions
 
-    built = edited_model(
-        plan, stored.model, stored=stored.scene, dialect=stored.dialect, options=RebuildOptions(options.reduce)
-    )
+    built = edited_model(plan, stored.model, stored=stored.scene, dialect=stored.dialect, reduce=options.reduce)
     if stored.about.tolerant:
         if (with_broken := put_back(built.model, stored.whole)) is None:
             raise refuse_edit(plan.report.changes, str(stored.path))
@@ -230,7 +227,6 @@ def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> I
     """
     from ..rebuild.model import new_model
     from ..rebuild.parts import wear_rows
-    from ..rebuild.workspace import RebuildOptions
 
     if (kind := imported.info.get("kind", "model")) != Kind.MODEL.in_extras:
         raise ConversionError(
@@ -265,7 +261,7 @@ def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> I
             hint="export at least one object (in Blender: check Limit to in its glTF exporter)",
         )
     lost = _lost_without_sidecar(imported)
-    built = new_model(identified, name, dialect, RebuildOptions(options.reduce))
+    built = new_model(identified, name, dialect, reduce=options.reduce)
     out = ImportResult(name, b"", dialect.value, imported.report, rebuilt=True, timing=timing)
     _write(out, built, options)
     out.levels = [one._replace(node=built.rows[one.node]) for one in levels]

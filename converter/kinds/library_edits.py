@@ -105,7 +105,9 @@ def merged(edits: Iterable[LibraryEdit]) -> tuple[list[LibraryEdit], list[NotApp
         for edit in group:
             values |= edit.values
         if any(values[name] != value for edit in group for name, value in edit.values.items()):
-            conflicts += [_conflict(edit, group) for edit in group]
+            for edit in group:
+                others = (other.where for other in group if other.values != edit.values)
+                conflicts.append(contradicted(edit, next(others, "another material")))
         elif why := _of_no_texture(group[0]):
             hint = "resize the picture"
             conflicts += [NotApplied(where=edit.where, what=edit.what, why=why, instead=hint) for edit in group]
@@ -127,14 +129,12 @@ def _of_no_texture(edit: LibraryEdit) -> str:
     return f"it has {width} x {height} pixels, and sides of a texture are powers of two"
 
 
-def _conflict(edit: LibraryEdit, group: Sequence[LibraryEdit]) -> NotApplied:
-    others = dict.fromkeys(other.where for other in group if other.values != edit.values)
-    entry = edit.entry
+def contradicted(edit: LibraryEdit, other: str) -> NotApplied:
+    """Report an edit of an entry that something else changes, too."""
     return NotApplied(
         where=edit.where,
         what=edit.what,
-        why=f"{next(iter(others), 'another material')} changes {printable(entry.name)} of "
-        f"{entry.library} in another way",
+        why=f"{other} changes {printable(edit.entry.name)} of {edit.entry.library} in another way",
         instead="make both the same, or change one of them",
     )
 

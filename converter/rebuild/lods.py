@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import called, plural, printable
+from ..errors import called, few, plural, printable
 from ..findings import Report
 from ..numeric.arrays import F64, I64, Bools, cross_products
 from ..numeric.distance import surface_distance
@@ -217,8 +217,6 @@ def _planes(points: F64, faces: I64) -> F64:
 _FEWEST = 4
 #: How often a part is simplified again, each time with half the room, until it is within the bound.
 TRIES = 6
-#: Parts that a warning names.
-_NAMED = 5
 #: A part with more triangles is announced: it takes seconds.
 _SLOW = 10_000
 #: A level that is nearer, of the part's diagonal, is the same surface: places are float32.
@@ -330,11 +328,10 @@ def _rounded_up(value: float) -> float:
 def _warning(scene: Scene, level: int, parts: list[Part], limit: float, dialect: Dialect) -> str:
     """Say which parts of a generated level are not reduced as asked for."""
     names = [printable(part_name(scene.nodes[part.node].name, part.lod, part.group, dialect)) for part in parts]
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return (
         f"--generate-lods: level {level} of {plural(len(names), 'part')} keeps more triangles than "
         f"asked for: fewer would be more than {100 * limit:g} % of the part's diagonal away (--lod-error), "
-        f"or would move an open edge or a border between materials: {', '.join(names[:_NAMED])}{more}"
+        f"or would move an open edge or a border between materials: {few(names)}"
     )
 
 

@@ -33,13 +33,13 @@ from ..scene.scene import Scene
 from .geometry import posed_header, too_many
 from .nodes import NodeEdit, build_nodes, node_edits, node_order
 from .parts import rebuild_parts
-from .workspace import Rebuild, RebuildOptions, Rebuilt, Workspace
+from .workspace import Rebuild, Rebuilt, Workspace
 
 _PLAIN = (1, 2, 3, 4, 5, 15, 13, 6, 7, 8, 19, 9, 10, 17)
 _WITH_EXTRA = (1, 2, 3, 4, 5, 18, 15, 13, 6, 7, 8, 19, 9, 10, 17, 20)
 
 
-def new_model(identified: Identified, name: str, dialect: Dialect, options: RebuildOptions) -> Rebuilt:
+def new_model(identified: Identified, name: str, dialect: Dialect, *, reduce: bool = True) -> Rebuilt:
     """Build a model of a scene that has no stored one.
 
     Raises:
@@ -53,7 +53,7 @@ def new_model(identified: Identified, name: str, dialect: Dialect, options: Rebu
         PartPlan(part, None, triangle_list(scene, part, lightmap=lightmap))
         for part in sorted(scene.parts, key=lambda p: (p.node, p.lod, p.group))
     ]
-    job = Rebuild(plan, None, dialect, options, Rebuilt(_blank_model(name, extra=extra)))
+    job = Rebuild(plan, None, dialect, reduce, Rebuilt(_blank_model(name, extra=extra)))
     return _rebuild(job, Workspace.empty(extra=extra))
 
 
@@ -77,7 +77,7 @@ def _lightmap_uv(identified: Identified, dialect: Dialect) -> F32 | None:
     return None
 
 
-def edited_model(plan: Plan, model: MshModel, *, stored: Scene, dialect: Dialect, options: RebuildOptions) -> Rebuilt:
+def edited_model(plan: Plan, model: MshModel, *, stored: Scene, dialect: Dialect, reduce: bool) -> Rebuilt:
     """Rebuild the stored model with a plan's changes; everything else stays byte for byte.
 
     Args:
@@ -94,7 +94,7 @@ def edited_model(plan: Plan, model: MshModel, *, stored: Scene, dialect: Dialect
         )
     edited = replace(model, streams=dict(model.streams))
     edited.archive = replace(model.archive, entries=list(model.archive.entries))
-    return _rebuild(Rebuild(plan, stored, dialect, options, Rebuilt(edited)), Workspace.of(model))
+    return _rebuild(Rebuild(plan, stored, dialect, reduce, Rebuilt(edited)), Workspace.of(model))
 
 
 def _rebuild(job: Rebuild, space: Workspace) -> Rebuilt:

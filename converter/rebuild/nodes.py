@@ -448,7 +448,7 @@ def node_edits(job: Rebuild, cells: dict[Cell, int]) -> list[NodeEdit]:
             if k is not None and stored is not None:
                 noise = POSE_NOISE * plan.identified.size
                 _take_stored(quaternions, positions, sample(stored, [k], frames), noise)
-            run = make_run(quaternions, positions, tolerance, reduce=job.options.reduce)
+            run = make_run(quaternions, positions, tolerance, reduce=job.reduce)
             if k is not None and stored is not None and not run.animated:
                 _keep_sign(run, stored, k)
         wanted = k if job.stored is not None else node.index

@@ -24,13 +24,6 @@ from .geometry import VERTEX_DTYPE, SlotGeometry
 Cell = tuple[int, int, int]
 
 
-@dataclass(frozen=True)
-class RebuildOptions:
-    """How to rebuild; see ``gltf2msh --help``."""
-
-    reduce: bool = True
-
-
 @dataclass
 class Rebuilt:
     """A rebuilt model, and how it came about.
@@ -53,13 +46,14 @@ class Rebuild:
         plan: what changed.
         stored: the stored model's scene, ``None`` for a new model.
         dialect: of the model that is made.
+        reduce: whether keys are left out that the runtime interpolates anyway.
         out: the result; its model is changed in place.
     """
 
     plan: Plan
     stored: Scene | None
     dialect: Dialect
-    options: RebuildOptions
+    reduce: bool
     out: Rebuilt
 
     @property

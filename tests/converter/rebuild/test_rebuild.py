@@ -19,7 +19,6 @@ from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.rebuild.geometry import bounding_header
 from msh_gltf.converter.rebuild.model import new_model
-from msh_gltf.converter.rebuild.workspace import RebuildOptions
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import ImportedScene, Material, Mesh, Node, Part, Primitive, Scene, Streams
 from tests.support.corpus import Sample, every_sample, sample_called
@@ -162,14 +161,14 @@ def test_random_meshes(mesh: tuple, dialect: Dialect) -> None:
     if flat.all():
         return
     identified = scene_of(*mesh)
-    built = new_model(identified, "m.msh", dialect, RebuildOptions())
+    built = new_model(identified, "m.msh", dialect)
     data = write_model(built.model)
     model = parse(data)
     check_canonical(model)
     assert len(model.indices) // 3 == int((~flat).sum())
     dropped = int(flat.sum())
     assert (f"{plural(dropped, 'degenerate triangle')} dropped" in identified.report.warnings) == bool(dropped)
-    assert write_model(new_model(scene_of(*mesh), "m.msh", dialect, RebuildOptions()).model) == data
+    assert write_model(new_model(scene_of(*mesh), "m.msh", dialect).model) == data
 
 
 def test_result_is_independent_of_the_hash_seed(tmp_path: Path) -> None:
@@ -212,7 +211,7 @@ def strip(count: int, materials: int = 1) -> Identified:
 
 
 def build(identified: Identified) -> MshModel:
-    return parse(write_model(new_model(identified, "m", Dialect.SPEC, RebuildOptions()).model))
+    return parse(write_model(new_model(identified, "m", Dialect.SPEC).model))
 
 
 def test_batches_are_split_at_65535_indices() -> None:
