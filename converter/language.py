@@ -26,6 +26,8 @@ _SEPARATOR = re.compile(r": |; |, |\.(?= )| \(|\)|\? |\t| {2,}|(?<=[?!.]) ")
 _END = rf"(?=[.:]?$|{_SEPARATOR.pattern}"
 _ENDS = {"names": r"(?=$|; | \(|\)|\? )", "n": rf"{_END}| and | or )", "": f"{_END})"}
 _AND, _LIST = re.compile(r" (and|or) "), re.compile(r"[^\s,]+(?:, [^\s,]+)* (?:and|or) [^\s,]+")
+#: How a list ends that has more (:func:`converter.errors.few`), wherever it stands.
+_REST = re.compile(r" (and|or) (\d[\d,]*) (?:others?(?=$|[ :;,.)])|more(?=$|[:;,.)]))")
 _PLACE = re.compile(r"\{(([a-z]+)\d*)\}")
 #: What stands in a place: a number, what a message begins with, anything else.
 _NUMBER, _FIRST, _ANY = r"-?\d[\d,.]*", r"(?:(?!: |; |\? ).)+?", ".+?"
@@ -81,7 +83,10 @@ class Catalogue:
             elif text[at:] in (".", ":"):
                 out.append(text[at:])
                 break
-        return "".join(out)
+        return _REST.sub(self._rest, "".join(out))
+
+    def _rest(self, end: re.Match[str]) -> str:
+        return f" {self._gettext.gettext(end[1])} {self._filled('{n} other', '{n} others', {'n': end[2]})}"
 
     def _filled(self, message: str, plural: str, places: Mapping[str, str]) -> str:
         """The translation of a message with what stands in its places."""

@@ -390,9 +390,11 @@ def leave_out_hidden(imported: ImportedScene, is_stored: Callable[[ImportedNode]
     """
     staying, gone = hidden_items(imported.nodes, is_stored)
     if staying:
-        _report_hidden(imported, staying, "", "delete it, or show it")
+        _report_hidden(imported, staying, ("is hidden", "are hidden"), "delete it, or show it")
     if gone:
-        _report_hidden(imported, gone, " and left out", "show it and export again")
+        _report_hidden(
+            imported, gone, ("is hidden and left out", "are hidden and left out"), "show it and export again"
+        )
         keep_nodes(imported, {*range(len(imported.nodes))} - {*gone})
 
 
@@ -412,12 +414,11 @@ def keep_nodes(imported: ImportedScene, kept: Collection[int]) -> None:
         clip.tracks = _moved(clip.tracks, row_of)
 
 
-def _report_hidden(imported: ImportedScene, rows: list[int], more: str, instead: str) -> None:
+def _report_hidden(imported: ImportedScene, rows: list[int], what: tuple[str, str], instead: str) -> None:
     kinds: tuple[Kind, ...] = ("node", "place", "turn", "triangles")
     imported.report.concerns([imported.nodes[i].name for i in rows], *kinds)
     where = few([f"node {called(imported.nodes[i].name)}" for i in rows], 1)
-    what = f"{'are' if len(rows) > 1 else 'is'} hidden{more}"
-    imported.report.skipped(where, what, "the game has no hidden nodes", instead, *kinds)
+    imported.report.skipped(where, what[len(rows) > 1], "the game has no hidden nodes", instead, *kinds)
 
 
 def _moved(tracks: list[Track], row_of: dict[int, int]) -> list[Track]:

@@ -57,7 +57,6 @@ PARTS = {
     "other place",
     "picture is",
     " or more",
-    " and left out",
     " and 7 more frames",
     " (and in 7 more 7)",
     " of node 7",
@@ -99,6 +98,9 @@ FURTHER = [
     "a.rlb: what change 3 wrote is not in the game any more; a later change or another program took it back",
     "a.rlb: what change 3 wrote was changed since, by another program perhaps; that stays; "
     "msh-mod restore GAME FILE --to DIGEST gets a state of the file that was kept",
+    "no normals in 'a' and 1 other, though others have them: the faces are flat",
+    "not applied: node 'a', node 'b' and 3 others: are hidden and left out; the game has no hidden nodes",
+    "kept in the game as it was written: what came from a.rlb::x, b.rlb::y, c.rlb::z and 2 others",
     "edits.jsonl: the history of changes is damaged: it lacks 'number'; take it from a copy of the game's folder",
 ]
 
