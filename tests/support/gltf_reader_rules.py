@@ -193,6 +193,12 @@ def _(b: Builder) -> None:
     b.json["accessors"][primitive(b)["indices"]]["normalized"] = True
 
 
+@row("types that only `KHR_mesh_quantization` allows, without it")
+def _(b: Builder) -> None:
+    plain(b)
+    primitive(b)["attributes"]["POSITION"] = b.accessor((QUAD * 7).astype(np.int16))
+
+
 @row("degenerate triangles", "1 degenerate triangle dropped")
 def _(b: Builder) -> None:
     b.node(name="n", mesh=b.mesh(indices=[0, 1, 2, 1, 1, 3]))
@@ -238,6 +244,12 @@ def _(b: Builder) -> None:
     del b.json["scene"]
 
 
+@row("list that names an object twice", "nodes[1].children: [0, 0] (expected each of them once)")
+def _(b: Builder) -> None:
+    plain(b)
+    b.node(children=[0, 0])
+
+
 @row("`matrix` that shears")
 def _(b: Builder) -> None:
     plain(b, matrix=[1, 0, 0, 0, 0.5, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1])
@@ -280,6 +292,15 @@ def _(b: Builder) -> None:
 def _(b: Builder) -> None:
     skinned(b)
     b.json["skins"][0]["inverseBindMatrices"] = b.accessor(np.float32([np.diag([1, 1, 1, 2])] * 2))
+
+
+@row("joints as integers of 16 bits, weights as normalised ones", "skin of node 'body'")
+def _(b: Builder) -> None:
+    skinned(b)
+    attributes = primitive(b)["attributes"]
+    attributes["JOINTS_0"] = b.accessor(np.uint16([[0, 1, 0, 0]] * 4))
+    weights = np.uint8([[155, 100, 0, 0], [0, 255, 0, 0], [100, 155, 0, 0], [1, 254, 0, 0]])
+    attributes["WEIGHTS_0"] = b.accessor(weights, normalized=True)
 
 
 @row("joints outside the scene", "node 'hip' is a joint, and not in the scene that is read")
@@ -438,6 +459,16 @@ def _(b: Builder) -> None:
     plain(b, translation=[1, 2, 3])
     in_frames(b, "translation", [0], [[5, 5, 5], [1, 2, 3], [5, 5, 5]], "CUBICSPLINE")
     in_frames(b, "rotation", [0, 1, 4], [[0, 0, 0, 1]] * 3)
+
+
+@row("key times that are not scalars of float32", "animation of node 'n': key times are not float32 numbers")
+def _(b: Builder) -> None:
+    animated(b)["samplers"][0]["input"] = b.accessor(np.uint16([0, 1]))
+
+
+@row("unknown path of a channel", "channels[0].target.path: colour (expected one of translation, rotation, scale")
+def _(b: Builder) -> None:
+    animated(b)["channels"][0]["target"]["path"] = "colour"
 
 
 @row("several animations", "a model has one clip, and 'first' is taken")
