@@ -17,7 +17,7 @@ from ..converter.errors import ConversionError, called, few, in_words, plural, p
 from ..converter.findings import Report
 from ..converter.numeric.arrays import F64, NONE16
 from ..converter.numeric.axes import gltf_to_game, rotation_to_game
-from ..converter.numeric.pose import parents_first, rotation_matrix
+from ..converter.numeric.pose import parents_first, quaternion_of, rotation_in, rotation_matrix
 from ..converter.numeric.quantize import normalise
 from ..converter.scene.controller import add_clips
 from ..converter.scene.extras import NAMESPACE, FileInfo, MaterialExtras, NodeExtras, read_extras, typed_extras
@@ -218,8 +218,11 @@ def read_node(file: GltfFile, i: int, parent: int) -> ImportedNode:
     if node.matrix is not None:
         matrix = vector(node.matrix, 16).reshape(4, 4).T
         out = _placed(file, out.name, parent, matrix[:3, 3])
-        out.linear = _to_game(matrix[:3, :3])
+        out.linear = linear = _to_game(matrix[:3, :3])
         _require_finite(file, out)
+        turn = rotation_in(linear)
+        out.rotation, rigid = quaternion_of(turn), np.abs(linear - turn).max() <= _SCALE_NOISE
+        out.linear = None if rigid else linear
     out.mesh, out.extras = mesh, read_extras(NodeExtras, node.extras)
     out.typed = typed_extras(node.extras)
     if out.extras.get("kind") != "point" and out.extras.get("flags", 0) > NONE16:

@@ -310,14 +310,14 @@ def _of_broadcast(identified: Identified, clips: list[Clip], stored: Scene, opti
             rate = _rate(identified, stored, [track])
             if track.node not in tracks and rate.shows_stored(Timing(fps)):
                 tracks[track.node] = track
-    every = {track.node for clip in clips for track in clip.tracks}
-    kept = _stored_tracks(identified, stored, every - set(tracks), fps)
+    kept = _stored_tracks(identified, stored, set(identified.node_of) - set(tracks), fps)
     imported.report.skipped(
         f"animation {called(stored.name)}",
         f"came as {plural(len(clips), 'animation')}, several of every node",
         "Blender's mode Broadcast exports so, and the stored clip is kept",
         _ACTIONS,
     )
+    imported.report.concerns([imported.nodes[track.node].name for track in kept], "place", "turn", "triangles")
     return [*tracks.values(), *kept]
 
 

@@ -25,8 +25,8 @@ from ..formats.names import without_number
 from ..formats.texture import read_texm
 from ..numeric.arrays import F32, F64, I64, row_ids
 from ..numeric.axes import game_to_gltf
-from ..numeric.pose import multiply, rotate, rotation_matrix
-from ..numeric.quantize import encode_uv, normalise
+from ..numeric.pose import multiply, quaternion_of, rotate, rotation_in, rotation_matrix
+from ..numeric.quantize import encode_uv
 from ..scene.appearance import Change, rectangle_transform, with_coordinates
 from ..scene.scene import Channel, ImportedNode, ImportedScene, Scene, Track, evaluate
 
@@ -61,9 +61,9 @@ def rigid_part(name: str, world: F64, above: Rigid | None) -> tuple[F64, F32, F6
         )
         shown = " x ".join(f"{one:.3g}" for one in sizes)
         raise ConversionError(problem, value=shown, hint="give every axis a scale, or delete it")
-    turn = _rotation_in(linear)
+    turn = rotation_in(linear)
     rest = turn.T @ linear
-    world_r = _quaternion(turn)
+    world_r = quaternion_of(turn)
     up_r, up_t = above if above is not None else (np.array([1.0, 0, 0, 0]), np.zeros(3))
     inverse = up_r * [1, -1, -1, -1]
     local_r = multiply(inverse, world_r)
@@ -118,55 +118,22 @@ def _rotations(item: ImportedNode, channel: Channel, linear: F64) -> Channel:
     size = np.trace(square) / 3
     if np.abs(square - size * np.eye(3)).max() <= _EVEN * size:
         # an even scale: what is not rotation is the same at every moment
-        left, right = (_quaternion(_rotation_in(m)) for m in (linear, own))
+        left, right = (quaternion_of(rotation_in(m)) for m in (linear, own))
         values = multiply(multiply(left, channel.values), right)
         return Channel(channel.frames, values, channel.interpolation)
     keys = channel.frames
     frames = np.concatenate([keys, (keys[1:] + keys[:-1]) / 2])
     posed = np.concatenate([evaluate(channel, frames), item.rotation[None]])
     whole = linear @ rotation_matrix(posed) @ own
-    turns = np.array([_rotation_in(matrix) for matrix in whole])
+    turns = np.array([rotation_in(matrix) for matrix in whole])
     rest = turns.transpose(0, 2, 1) @ whole
     if channel.interpolation == "CUBICSPLINE" or np.abs(rest - rest[-1]).max() > _EVEN * np.abs(rest).max():
         raise ConversionError(
             f"node {called(item.name)} turns below an uneven scale, which shears it",
             hint="apply the scale of its parents before you export",
         )
-    values = np.array([_quaternion(turn) for turn in turns[: len(keys)]])
+    values = np.array([quaternion_of(turn) for turn in turns[: len(keys)]])
     return Channel(keys, values, channel.interpolation)
-
-
-def _rotation_in(linear: F64) -> F64:
-    """The rotation of a polar decomposition; a mirror is taken for -1 times a rotation."""
-    left, _, right = np.linalg.svd(linear)
-    turn: F64 = left @ right
-    return -turn if np.linalg.det(turn) < 0 else turn
-
-
-def _quaternion(matrix: F64) -> F64:
-    """``[w, x, y, z]`` of a rotation matrix."""
-    m = matrix
-    values = np.array(
-        [
-            1 + m[0, 0] + m[1, 1] + m[2, 2],
-            1 + m[0, 0] - m[1, 1] - m[2, 2],
-            1 - m[0, 0] + m[1, 1] - m[2, 2],
-            1 - m[0, 0] - m[1, 1] + m[2, 2],
-        ]
-    )
-    k = int(values.argmax())
-    s = 2 * float(np.sqrt(values[k]))
-    w = [m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]]
-    if k == 0:
-        out = [s / 4, w[0] / s, w[1] / s, w[2] / s]
-    else:
-        i = k - 1
-        j, n = (i + 1) % 3, (i + 2) % 3
-        out = [w[i] / s, 0.0, 0.0, 0.0]
-        out[1 + i] = s / 4
-        out[1 + j] = (m[j, i] + m[i, j]) / s
-        out[1 + n] = (m[n, i] + m[i, n]) / s
-    return normalise(np.array(out), (1, 0, 0, 0))
 
 
 _NOISE = 1e-5

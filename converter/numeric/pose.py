@@ -46,6 +46,39 @@ def rotation_matrix(rotations: F64) -> F64:
     return m
 
 
+def rotation_in(linear: F64) -> F64:
+    """Return the rotation of a polar decomposition; a mirror is taken for -1 times a rotation."""
+    left, _, right = np.linalg.svd(linear)
+    turn: F64 = left @ right
+    return -turn if np.linalg.det(turn) < 0 else turn
+
+
+def quaternion_of(matrix: F64) -> F64:
+    """Return ``[w, x, y, z]`` of a rotation matrix."""
+    m = matrix
+    values = np.array(
+        [
+            1 + m[0, 0] + m[1, 1] + m[2, 2],
+            1 + m[0, 0] - m[1, 1] - m[2, 2],
+            1 - m[0, 0] + m[1, 1] - m[2, 2],
+            1 - m[0, 0] - m[1, 1] + m[2, 2],
+        ]
+    )
+    k = int(values.argmax())
+    s = 2 * float(np.sqrt(values[k]))
+    w = [m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]]
+    if k == 0:
+        out = [s / 4, w[0] / s, w[1] / s, w[2] / s]
+    else:
+        i = k - 1
+        j, n = (i + 1) % 3, (i + 2) % 3
+        out = [w[i] / s, 0.0, 0.0, 0.0]
+        out[1 + i] = s / 4
+        out[1 + j] = (m[j, i] + m[i, j]) / s
+        out[1 + n] = (m[n, i] + m[i, n]) / s
+    return normalise(np.array(out), (1, 0, 0, 0))
+
+
 def multiply(a: F64, b: F64) -> F64:
     """Return rotation ``b`` followed by ``a``. (..., 4) each."""
     aw, ax, ay, az = (a[..., i] for i in range(4))

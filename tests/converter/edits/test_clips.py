@@ -26,6 +26,7 @@ from tests.converter.edits.test_scaled_animation import SHAPE
 from tests.importers.test_foreign import Builder
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable, drop_extras
+from tests.support.gltf_view import trs
 from tests.support.runs import first_difference, run, to_gltf
 
 
@@ -162,26 +163,34 @@ def test_edits_of_a_playback_range_arrive(tmp_path: Path) -> None:
     assert len(back.not_applied) == 1
 
 
-def test_broadcast_keeps_the_stored_clip(tmp_path: Path) -> None:
-    """Every action on every object: of each node the stored curve is found, or kept."""
+@pytest.mark.parametrize("left_out", [0, 1])
+def test_broadcast_keeps_the_stored_clip(left_out: int, tmp_path: Path) -> None:
+    """Every action on every object, or on some: of each node the stored curve is found, or kept."""
     document = opened(WALKING, tmp_path)
     split(document)
     clips = document.json["animations"]
     by_node = {clip["channels"][0]["target"]["node"]: clip for clip in clips}
     document.json["animations"] = [
         clip | {"channels": [c | {"target": c["target"] | {"node": node}} for c in clip["channels"]]}
-        for node in by_node
+        for node in list(by_node)[left_out:]
         for clip in clips
     ]
     back = imported(document, tmp_path)
     assert back.changes == []
     (one,) = back.not_applied
-    assert one.what == f"came as {len(clips) ** 2} animations, several of every node"
+    assert one.what == f"came as {len(clips) * (len(clips) - left_out)} animations, several of every node"
     assert "Broadcast" in one.why
 
 
-def test_a_missing_clip_is_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize("matrices", [False, True])
+def test_a_missing_clip_is_kept(matrices: bool, tmp_path: Path) -> None:
+    """Also where nodes have matrices instead of translation, rotation and scale."""
     document = opened(WALKING, tmp_path)
+    for node in document.json["nodes"] if matrices else ():
+        matrix = trs(node).T.reshape(-1).tolist()
+        for name in ("translation", "rotation", "scale"):
+            node.pop(name, None)
+        node["matrix"] = matrix
     del document.json["animations"]
     back = imported(document, tmp_path)
     assert back.changes == []
