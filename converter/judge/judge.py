@@ -331,12 +331,12 @@ def _at_rest(file: FileOfModel, written: Scene, partner: Mapping[int, int]) -> l
 
 def _between(file: FileOfModel, written: Scene, comparison: Comparison, count: int) -> list[Difference]:
     """How far nodes are from where the file shows them between frames at most: one difference for the clip."""
-    frames = file.halves(count)
+    frames = file.between(count)
     if not len(frames) or not comparison.partner:
         return []
     items = {k: i for i, k in file.place.items()}
     mine, theirs = ([items[i] for i in comparison.partner], [*comparison.partner.values()])
-    ends = np.concatenate([frames, frames - 0.5, frames + 0.5])
+    ends = np.concatenate([frames, np.floor(frames), np.ceil(frames)])
     a = world_poses(file.items, file.tracks, ends)[mine]
     b = world_poses(written.nodes, written.tracks, ends)[theirs]
     apart = np.linalg.norm(a[..., :3, 3] - b[..., :3, 3], axis=-1).reshape(len(mine), 3, -1)
@@ -363,7 +363,7 @@ def judge_motion(
     """
     file = FileOfModel(seen, stored, timing, None, cell, dialect=written.dialect)
     count = min(file.frame_count, frames_of(written))
-    if len(file.halves(count)):
+    if len(file.between(count)):
         frames = file.frames(count)
         comparison = Comparison(file.shown(frames), shown_by_scene(written, frames), file_only=True)
         comparison.pair_nodes()

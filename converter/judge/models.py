@@ -281,11 +281,17 @@ class FileOfModel:
         """The keys of each curve, without those of ranges."""
         return self._whole or [c.frames for c in channels_of(self.tracks)]
 
-    def halves(self, count: int) -> F64:
-        """Return frames to look at that are halfway between whole ones; none where those are not what has keys."""
+    def between(self, count: int) -> F64:
+        """Return frames to look at between whole ones; none where whole ones are not what has keys.
+
+        Halfway a spline may be where the even motion is, and yet start and stop at every frame.
+        """
         if self.held > 1 or not self.tracks or np.mean(self._keys() % 1 == 0) <= _ON_WHOLE:
             return np.empty(0)
-        return some_of(count - 1).astype(np.float64) + 0.5 if count > 1 else np.empty(0)
+        channels = [one for track in self.tracks for one in (track.translation, track.rotation) if one is not None]
+        splines = any(channel.interpolation == "CUBICSPLINE" for channel in channels)
+        parts = np.array([0.25, 0.5, 0.75] if splines else [0.5])
+        return (some_of(count - 1)[:, None] + parts).reshape(-1) if count > 1 else np.empty(0)
 
     def shown(self, frames: F64) -> Shown:
         """Return what the file shows at some frames."""

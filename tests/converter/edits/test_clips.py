@@ -163,6 +163,19 @@ def test_edits_of_a_playback_range_arrive(tmp_path: Path) -> None:
     assert len(back.not_applied) == 1
 
 
+def test_a_clip_that_starts_and_stops_at_every_frame_is_named(tmp_path: Path) -> None:
+    """On whole frames and halfway between them it is where the game is."""
+    document = opened(WALKING, tmp_path)
+    for sampler in document.json["animations"][0]["samplers"]:
+        values = document.arrays[sampler["output"]]
+        still = np.zeros_like(values)
+        keys = np.stack([still, values, still], axis=1).reshape(-1, values.shape[1])
+        sampler |= {"output": document.add(keys), "interpolation": "CUBICSPLINE"}
+    back = imported(document, tmp_path)
+    assert ["away between frames" in fact.what for fact in back.not_applied] == [True]
+    assert back.changes == []
+
+
 @pytest.mark.parametrize("left_out", [0, 1])
 def test_broadcast_keeps_the_stored_clip(left_out: int, tmp_path: Path) -> None:
     """Every action on every object, or on some: of each node the stored curve is found, or kept."""
