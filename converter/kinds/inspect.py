@@ -17,6 +17,7 @@ from ..formats.rsli import RsliLibrary, read_rsli, unpack
 from ..formats.terrain import NO_MATERIAL
 from ..formats.texture import TEXM_MAGIC
 from ..formats.unit import CLASSES, Unit
+from ..language import in_language
 from ..scene.dialect import Dialect
 from .check import check_file
 from .check_assembly import path_problem
@@ -158,7 +159,7 @@ def _tree(nodes: list[Json], cell: str) -> RenderableType:
                 text += f" [magenta]{_shown(node['label'])}[/]"
             named = [name for bit, name in _FLAG_NAMES.items() if (node["flags"] or 0) & bit]
             text += f" [yellow]{', '.join(named)}[/]" if named else ""
-            text += f" [green]{node['keys']} keys[/]" if node["animated"] else ""
+            text += f" [green]{in_language(plural(node['keys'], 'key'))}[/]" if node["animated"] else ""
             text += f"  {parts}" if parts else ""
             branches[node["index"]] = branches[node["parent"]].add(text, highlight=False)
         if len(later) == len(waiting):
