@@ -3,11 +3,11 @@
     python -m tests.mutants --record lines.json
     python -m tests.mutants converter/rebuild importers --lines lines.json --count 100 --seed 1
 
-The first runs every test below ``--tests`` once and notes which lines of the product it runs and how long it takes
-(Python 3.12 or newer; nearly free). The second collects those tests once. Then each mutant gets a fork of this
-process, in which its function has the changed code, and meets the tests that run its lines, until one fails: the
-quick ones first that run little else, and of one test function not all cases at once. ``--seconds`` bounds that.
-A test that seems to notice has to pass without the mutant.
+The first runs every test below ``--tests`` once and notes which lines of the product it runs and how long it takes, in
+processor seconds (Python 3.12 or newer; nearly free). The second collects those tests once. Then each mutant gets a
+fork of this process, in which its function has the changed code, and meets the tests that run its lines, until one
+fails: the quick ones first that run little else, and of one test function not all cases at once. ``--seconds`` bounds
+that. A test that seems to notice has to pass without the mutant.
 
 What survives is printed with its line: a test is missing, or the mutant means the same. What only runs in other
 processes or while modules are imported is not changed there.
@@ -29,7 +29,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import types
 import warnings
 from collections.abc import Iterator
@@ -194,11 +193,11 @@ class Recording:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
         self.seen.clear()
         sys.monitoring.restart_events()
-        began = time.perf_counter()
+        began = sum(os.times()[:4])
         try:
             return (yield)
         finally:
-            self.seconds[item.nodeid] = round(time.perf_counter() - began, 4)
+            self.seconds[item.nodeid] = round(sum(os.times()[:4]) - began, 4)
             masks: dict[str, int] = {}
             for code, mask in self.seen.items():
                 masks[relative(code)] = masks.get(relative(code), 0) | mask

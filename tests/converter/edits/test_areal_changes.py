@@ -159,6 +159,8 @@ def test_a_split_areal_is_two(number: float, faces: Faces) -> None:
     assert (link_targets(new) >= 0).sum() == (link_targets(OLD) >= 0).sum() + 2
     assert result.warnings == []
     split = f", split from areal {AREAL}" if number == AREAL + 1 + 1 / 64 else ""
+    normal = OLD.records["normal"][AREAL].tolist() if split else [0, 0, 1]
+    assert new.records["normal"][count].tolist() == normal
     assert result.changes[-1].what.endswith(f"class {OLD.records['class_id'][AREAL]}{split}")
 
 

@@ -310,6 +310,15 @@ def test_a_part_below_another_node_is_reported(tmp_path: Path) -> None:
     assert one.what == "is below node 'group'"
 
 
+def test_an_empty_without_its_name_is_known_by_its_place(tmp_path: Path) -> None:
+    def edit(document: Editable) -> None:
+        node = document.node("Wheel_m4o1")
+        del node["extras"]
+        node["name"] = "other"
+
+    assert edited(tmp_path, PLANT, edit).changes == ["node 'Wheel_m4o1': renamed to 'other'"]
+
+
 def test_a_part_of_a_deleted_node_is_reported(tmp_path: Path) -> None:
     model = parse(sample_called(PLANT).source)
     parents = set(model.nodes["parent"].tolist())

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.files import read_file
+from msh_gltf.converter.formats.gltf import surface_of
 from msh_gltf.converter.formats.material import (
     FoundMaterial,
     MaterialKind,
@@ -216,3 +217,10 @@ def test_unknown_names_lead_to_default_then_to_the_first() -> None:
     bare = new_archive([entry(b"", name=name) for name in (b"zinc", b"Wall")], "Material.lib")
     assert find_material(bare, "no such") == FoundMaterial(0, "first")
     assert find_material(new_archive([], "Material.lib"), "no such") is None
+
+
+def test_a_material_of_gltf_has_the_values_that_it_leaves_out() -> None:
+    said = {"baseColorFactor": [1, 1, 1, 1], "metallicFactor": 1, "roughnessFactor": 1}
+    more = {"emissiveFactor": [0, 0, 0], "alphaMode": "OPAQUE", "doubleSided": False, "alphaCutoff": 0.5}
+    one, other = (surface_of(given, [], lambda _: None) for given in ({}, {"pbrMetallicRoughness": said, **more}))
+    assert one == other

@@ -15,7 +15,14 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.names import decode_text, fold_lower, fold_upper
 from msh_gltf.converter.formats.nres import Archive, Entry, read_nres, write_nres
-from msh_gltf.converter.formats.nres_edits import ArchiveEdits, new_archive, repack, replace_entry, sort_table
+from msh_gltf.converter.formats.nres_edits import (
+    ArchiveEdits,
+    name_field,
+    new_archive,
+    repack,
+    replace_entry,
+    sort_table,
+)
 from msh_gltf.converter.kinds.open_files import open_nres
 from tests.support.corpus import DATA, every_sample
 
@@ -205,6 +212,12 @@ def test_find_falls_back_to_a_scan() -> None:
         entry.sort_index = 7  # no permutation
     assert archive.sort_table_fold() is None
     assert archive.find("A") == 1
+
+
+def test_what_is_added_is_found_beside_what_was_there() -> None:
+    edits = ArchiveEdits(new_archive([Entry(1, 0, 0, 0, name_field(b"one"), 0, 0, b"1")], "x"))
+    edits.add(b"two", 2, b"2")
+    assert [edits.find(name) for name in (b"ONE", b"Two", b"three")] == [0, 1, None]
 
 
 def test_sort_index_is_no_rank() -> None:

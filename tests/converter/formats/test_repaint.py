@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from msh_gltf.converter.formats.library import repainted
+from msh_gltf.converter.formats.library import _fewer, repainted
 from msh_gltf.converter.formats.texture import FORMATS, TEXM_HEADER_DTYPE, Texm, new_texm, read_texm, write_texm
 from msh_gltf.converter.kinds.open_files import open_nres
 from tests.converter.formats.test_texture import libraries
@@ -136,3 +136,9 @@ def test_alpha_that_is_not_stored_changes_nothing() -> None:
 def test_another_size_is_refused() -> None:
     with pytest.raises(ValueError, match="is not the texture's"):
         repainted(indexed(3), np.zeros((4, 4, 4), np.uint8))
+
+
+def test_few_colours_stand_for_themselves() -> None:
+    pixels = np.array([[255, 0, 0, 9], [0, 0, 255, 9], [0, 128, 0, 9]] * 5, np.uint8)
+    assert _fewer(pixels, 3).tolist() == [0x0000FF, 0x008000, 0xFF0000]
+    assert _fewer(pixels, 0).tolist() == []

@@ -171,7 +171,8 @@ def test_label_is_kept_and_a_wear_is_a_value() -> None:
 
 def test_a_wear_with_other_names() -> None:
     wear = read_wear(GOOD, "x.wea")[0]
-    assert write_wear(edited_wear(wear, {})) == GOOD
+    for text in (GOOD, b"1\r\n0 wall", b"0\r\n"):
+        assert write_wear(edited_wear(read_wear(text, "x.wea")[0], {})) == text
     assert edited_wear(wear, {0: "door", 3: "B_X"}).materials == ["door", "B_ROOF", "DEFAULT", "B_X"]
     for names, fits in ((["WALL"], True), (["default", "b_roof"], True), (["wall"] * 2, False), (["wall"] * 3, False)):
         assert agrees(names, wear.materials) == fits

@@ -10,6 +10,7 @@ import pytest
 
 from msh_gltf.converter.checks.controller import Facts
 from msh_gltf.converter.cli import gltf2msh, msh2gltf, msh_inspect
+from msh_gltf.converter.edits.controller import numbered
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import read_sidecar
@@ -56,6 +57,7 @@ def test_a_controller_is_found_beside_its_model_or_by_the_registry(game: Path, t
         assert extras["states"].splitlines()[0] == "0;1;0-0;0-0;50;-2;2"
         assert len(extras["states"].splitlines()) == 4
         kept[name] = extras["ranges"], read_sidecar(target.with_suffix(".msh-sidecar").read_bytes(), "").description
+    assert [numbered("state", n) for n in ([0, 1, 3, 0], [4, 5], [5])] == ["states 0-1, 3", "states 4-5", "state 5"]
     assert kept["robot"][0].startswith("0-8;")
     assert kept["robot"][0].endswith(";5")
     assert kept["robot"][1].companions[".ctl"] == walker(FRAMES, node=3)

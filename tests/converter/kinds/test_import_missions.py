@@ -271,6 +271,7 @@ def test_an_unknown_path_is_an_error_with_the_known_names(edited: Edited) -> Non
         ("host", 77, "no object has that logical id"),
         ("properties", {}, "keep their properties"),
         ("properties", {"LogicalID": "many", "ClanID": 1}, "whole number"),
+        ("properties", {"LogicalID": 100, "ClanID": 1.5}, "whole number"),
         ("properties", {"LogicalID": 100, "ClanID": 1, "New": 1}, "no type and range"),
     ],
 )

@@ -17,7 +17,7 @@ from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.rebuild.lods import generate_lods, level_of
+from msh_gltf.converter.rebuild.lods import _rounded_up, generate_lods, level_of
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import Mesh, Node, Part, Primitive, Scene, Streams
@@ -170,6 +170,11 @@ def largest_distance(one: np.ndarray, other: np.ndarray) -> float:
         locator.FindClosestPoint(sample, nearest, cell, sub, squared)
         found = max(found, float(squared))
     return found**0.5
+
+
+def test_what_is_stated_is_rounded_up() -> None:
+    stated = [_rounded_up(value) for value in (0.0, 1.0, 12.01, 0.0351, 99.5)]
+    assert stated == pytest.approx([0, 1, 13, 0.036, 100])
 
 
 @pytest.mark.skipif(find_spec("vtkmodules") is None, reason="VTK is not installed")
