@@ -152,7 +152,7 @@ class Placements:
             if above is not None and placed in self.shown.models:
                 self.items_of[above].append(i)
             elif above not in self.new and self._is_foreign(i):
-                self.foreign[_quoted(self.given.nodes[self._top(i)])] = None
+                self.foreign[self.given.nodes[self._top(i)].name] = None
 
     def _above(self, i: int) -> int | None:
         """The nearest object or component above a node; ``None``: there is none."""
@@ -390,8 +390,9 @@ class Placements:
                 "it is not an object that the mission or the game knows",
                 "make a model of it, or give it the path of what it shows",
             )
-            self.report.skipped(name, "is new", why, instead)
+            self.report.skipped(f"node {called(name)}", "is new", why, instead)
         if len(names) > _NAMED:
+            self.report.concerns(names[_NAMED:], "node")
             rest = plural(len(names) - _NAMED, "more node")
             self.report.skipped(rest, "are new", "they are not objects", "make models of them")
 

@@ -7,7 +7,7 @@ since levels, clips and points are not shown.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -133,6 +133,20 @@ class Placed:
             seen.setdefault((*key, *np.round(self._scale(i), 3).reshape(-1).tolist()), i)
         for i in seen.values():
             self._mesh(i, self.models[self.holder[i][1]], nodes[i].extras["node"])
+
+    def find_strangers(self, known: Collection[int]) -> None:
+        """Add what is drawn and is below nothing that is placed.
+
+        Args:
+            known: nodes that place something, though they do not say so.
+        """
+        placed = {*known}
+        for i in self.order:
+            item = self.given.nodes[i]
+            if item.parent in placed or "kind" in item.extras or "level" in item.extras:
+                placed.add(i)
+            elif i not in placed and item.mesh >= 0 and self.given.meshes[item.mesh].drawn:
+                self.add(i, "node", "is in the file, and not in the game")
 
     def _compare_wholes(self, drawn: Sequence[int]) -> None:
         """Tell of placements that stand elsewhere as a whole, by their own node or one on it, and put all there."""
@@ -304,6 +318,10 @@ def places_apart(mine: F64, theirs: F64) -> tuple[F64, F64]:
     return apart * (apart > loose), turned * (turned > _AXES * size)
 
 
+#: Why the name of a node that is a part of a unit does not count, and what to do.
+_NAMES = ("parts of a unit have no names of their own", "undo it; what the game may show is the custom property label")
+
+
 def differences_of_unit(
     seen: ImportedScene,
     stored: Unit,
@@ -334,6 +352,13 @@ def differences_of_unit(
         for fact, value in stated[i].items():
             if not _fits(value, had := made[row_of_item[i]][fact]):
                 placed.add(i, "fact", f"has {fact} {in_words(value)} in the file, and {in_words(had)} in the game")
+        index, key = row_of(seen.nodes[i].extras), str(made[row_of_item[i]]["key"])
+        if (
+            index is not None
+            and index < len(stored)
+            and not ways(seen.nodes[i].name) & {key, stored.key(index).lower()}
+        ):
+            placed.add(i, "name", f"is called {called(key)} in the game, as its object is", reason=_NAMES)
     for row in sorted(free):
         name = f"component {called(key := written.key(row))}"
         placed.found.append(Difference(name, "node", "is in the game, not in the file", frozenset({key.casefold()})))
@@ -341,6 +366,7 @@ def differences_of_unit(
         if node.extras.get("kind") == "unit":
             placed.expected[i] = np.eye(4)
     placed.compare_models()
+    placed.find_strangers(items)
     return placed.found
 
 

@@ -457,7 +457,7 @@ class Comparison:
             named.append(bool(names - {""}) and not names & others and not by_row)
             had = self.result.facts_of_materials[k]
             mine_of = self.file.facts_of_materials[m]
-            behind = None if "portal" not in mine_of else self.partner.get(mine_of["portal"])
+            behind = None if "portal" not in mine_of else self.partner.get(int(mine_of["portal"]))
             stated = {**mine_of, "portal": had.get("portal", -1) if behind is None else behind}
             facts.append(any(had.get(n, -1) != v for n, v in stated.items()))
         of = of.reshape(-1)

@@ -194,6 +194,11 @@ def _file(seen: ImportedScene) -> Shown:
     streams = replace(seen.streams, colours=None if blend is None else _as_colours(blend))
     cells = [(level, 0) for level in levels]
     out = shown_at_once(replace(seen, streams=streams), world_matrices(seen.nodes), cells, names)
+    if seen.material_extras:
+        out.facts_of_materials = [
+            {name: str({**one}[name]) for name in ("microtexture", "microtexture2") if name in one}
+            for one in seen.material_extras
+        ]
     for (level, _), found in out.cells.items():
         if level == FINE and found.colours is not None:
             found.known = np.tile(_BLEND, (len(found), 1))
@@ -234,5 +239,8 @@ def _result(scene: TerrainScene) -> Shown:
         out.cells[level, 0] = found
         names = (_OBJECTS[level], _LEVELS[level])
         out.things.append(Thing(_OBJECTS[level], -1, np.eye(4)[None], {}, names))
-    out.facts_of_materials, out.rows = [{} for _ in out.materials], [-1 for _ in out.materials]
+    out.facts_of_materials = [
+        {"microtexture": pair.micro, "microtexture2": pair.micro2} for pair in scene.material_pairs
+    ]
+    out.rows = [-1 for _ in out.materials]
     return out

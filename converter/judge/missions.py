@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..edits.placed_nodes import row_of
+from ..edits.placed_nodes import new_title, row_of
 from ..errors import called, in_words
 from ..formats.mission import Mission, PlacedObject
 from ..numeric.arrays import F32, F64
-from ..scene.assembly import Marker, Pose, markers, object_extras, stored_pose
+from ..scene.assembly import Marker, Pose, markers, object_extras, object_label, stored_pose
 from ..scene.extras import NodeExtras
 from ..scene.scene import ImportedNode, ImportedScene, nodes_above
 from .assemblies import PLACE, Placed, PlacedModel, matrix, places_apart
@@ -86,6 +86,7 @@ def differences_of_mission(
             what = "is in the game, not in the file"
             placed.found.append(Difference(f"object {called(name)}", "node", what, names))
     placed.compare_models()
+    placed.find_strangers(taken)
     _markers(placed, written)
     return placed.found
 
@@ -170,6 +171,10 @@ def _compare_object(
             continue  # its building is deleted
         if expected is not None and not _same(expected, had):
             placed.add(i, "fact", f"has {name} {in_words(expected)} in the file, and {in_words(had)} in the game")
+    if known and not copied and index is not None:
+        title, label = new_title(node.name, object_label(stored.objects[index])), object_label(one)
+        if title is not None and not _same(title, label):
+            placed.add(i, "fact", f"is called {called(title)} in the file, and {called(label)} in the game")
     properties = node.extras.get("properties")
     follow = {"ClanID", "LogicalID"}
     for name, value in (properties or {}).items() if isinstance(properties, dict) else ():

@@ -306,7 +306,7 @@ class FileOfModel:
         lists: dict[tuple[int, int], list[Triangles]] = {}
         for i, item in enumerate(self.items):
             role = self.roles[i]
-            if item.mesh < 0 or not self.given.meshes[item.mesh].drawn:
+            if item.mesh < 0 or item.hidden or not self.given.meshes[item.mesh].drawn:
                 continue
             cell, poses, links = self.cell, world[i], [above_names[i]]
             above = place.get(i, -1)

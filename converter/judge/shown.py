@@ -165,7 +165,7 @@ class Shown:
     nodes: list[int] = field(default_factory=list)
     cells: dict[tuple[int, int], Triangles] = field(default_factory=dict)
     materials: list[set[str]] = field(default_factory=list)
-    facts_of_materials: list[dict[str, int]] = field(default_factory=list)
+    facts_of_materials: list[dict[str, int | str]] = field(default_factory=list)
     looks: list[Look] = field(default_factory=list)
     known: set[str] = field(default_factory=set)
     rows: list[int] = field(default_factory=list)

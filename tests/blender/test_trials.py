@@ -33,6 +33,7 @@ NAMED = (
     ("model", "geometry nodes instances"),
     ("model", "parent to a vertex"),
     ("model", "collection instance"),
+    ("unit", "rename component"),
 )
 
 

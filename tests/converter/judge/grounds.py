@@ -182,7 +182,20 @@ class Terrain(World):
         other["indices"] = self.file.add(whole.reshape(-1, 1))
         one["indices"] = self.file.add(np.delete(index, face, axis=0).reshape(-1, 1))
 
+    def change_microtexture(self, chance: Chance) -> None:
+        stated = [self.msh(one) for one in self.file.json["materials"]]
+        old = stated[int(chance.integers(len(stated)))]["microtexture"]
+        for one in stated:
+            one.update({name: "MIC_NEW" for name, value in one.items() if value == old and "micro" in name})
+
+    def delete_coarse(self, chance: Chance) -> None:
+        number = next(i for i, node in enumerate(self.nodes) if self.msh(node).get("level") == 1)
+        for scene in self.file.json["scenes"]:
+            scene["nodes"] = [one for one in scene["nodes"] if one != number]
+
     edits: ClassVar = {
+        "change microtexture": change_microtexture,
+        "delete coarse": delete_coarse,
         "raise vertex": raise_vertex,
         "delete face": delete_face,
         "change blend": change_blend,

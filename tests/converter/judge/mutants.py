@@ -34,7 +34,9 @@ MODELS: list[tuple[str, object, tuple[str, ...]]] = [
     ("msh_gltf.converter.rebuild.model.renumber", nothing, ("delete node but not its children",)),
     (f"{EDITS}.model._name_changes", nothing, ("rename node",)),
     (f"{EDITS}.model._label_changes", nothing, ("change label",)),
-    (f"{EDITS}.model._node_changes", nothing, ("change flags",)),
+    (f"{EDITS}.model._node_changes", nothing, ("change flags", "reparent node", "make node a root")),
+    (f"{EDITS}.nodes._report_hidden", nothing, ("hide node",)),
+    (f"{EDITS}.material_rows._ModelRows._add", nothing, ("assign new material",)),
     (f"{EDITS}.model.compare_parts", nothing, ("delete part", "move vertices", "move part to another cell")),
     (f"{EDITS}.model._missing_parts", nothing, ("delete part", "delete shown part")),
     ("msh_gltf.converter.kinds.import_model.place_parts", nothing, ("move part object", "scale part object")),
@@ -42,7 +44,9 @@ MODELS: list[tuple[str, object, tuple[str, ...]]] = [
 ]
 #: The same, of edits that the export of a result does not show: a reader of it cannot see them.
 UNSEEN: list[tuple[str, object, tuple[str, ...]]] = [
-    (f"{EDITS}.triangles.Match.compare_flags", nothing, ("set tri flags of a material",))
+    (f"{EDITS}.triangles.Match.compare_flags", nothing, ("set tri flags of a material",)),
+    (f"{EDITS}.triangles._stated_flags", nothing, ("set tri flags of an object",)),
+    (f"{EDITS}.material_rows._ModelRows._rename", nothing, ("rename material",)),
 ]
 
 

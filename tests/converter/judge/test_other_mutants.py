@@ -39,6 +39,10 @@ def keep_point(plan: Any, _: object, point: Any, __: object, placed: Any, ___: o
     plan.points.append(PointEdit(point.row, placed.node))
 
 
+def always(*_: object) -> bool:
+    return True
+
+
 def same_words(*_: object) -> list[str]:
     return []
 
@@ -51,10 +55,21 @@ MUTANTS: list[tuple[str, str, object, tuple[str, ...]]] = [
     ("areal map", f"{EDITS}.areal_changes._add", nothing, ("add areal",)),
     ("areal map", f"{EDITS}.areal_changes.ArealPlan.shapes_change", False, ("delete areal", "move corner")),
     ("terrain", f"{EDITS}.terrain.LevelPlan.unchanged", True, ("raise vertex", "delete face", "change blend")),
+    ("areal map", f"{EDITS}.areal_changes._same", always, ("raise areal",)),
+    ("terrain", "msh_gltf.converter.kinds.terrain.settle_microtextures", nothing, ("change microtexture",)),
+    ("terrain", f"{EDITS}.terrain._report_levels", nothing, ("delete coarse",)),
     ("terrain", f"{EDITS}.terrain.LevelPlan.unchanged", True, ("assign material", "change coordinates")),
     ("mission", f"{EDITS}.mission_objects._Objects._set_place", nothing, ("move object", "turn object")),
     ("mission", f"{EDITS}.mission_objects._Objects._set_words", nothing, ("change clan",)),
     ("mission", f"{EDITS}.mission_objects._Objects._set_properties", nothing, ("change property",)),
+    ("mission", f"{EDITS}.mission_objects._Objects._turn", same_words, ("turn object",)),
+    ("mission", f"{EDITS}.mission_objects._Objects._scale", same_words, ("scale rock",)),
+    ("mission", f"{EDITS}.mission_objects._Objects._set_name", nothing, ("rename object",)),
+    ("mission", f"{EDITS}.placed_scene.Copies.is_like", always, ("sculpt one place",)),
+    *(
+        (name, f"{EDITS}.placements.Placements._report_foreign", nothing, ("add stray",))
+        for name in ("mission", "unit")
+    ),
     ("mission", ROOTS, nothing, ("move root",)),
     ("mission", f"{EDITS}.mission._edit_routes", nothing, ("move route",)),
     ("mission", f"{EDITS}.mission._edit_zones", nothing, ("move zone", "resize zone")),
@@ -62,7 +77,8 @@ MUTANTS: list[tuple[str, str, object, tuple[str, ...]]] = [
     ("mission", f"{PLACED}.import_placed", nothing, ("sculpt model",)),
     ("unit", f"{PLACED}.import_placed", nothing, ("sculpt model",)),
     ("unit", f"{EDITS}.unit._Parts._set_key", nothing, ("exchange part",)),
-    ("unit", f"{EDITS}.unit._Parts._set_words", same_words, ("change class of part",)),
+    ("unit", f"{EDITS}.unit._Parts._set_words", same_words, ("change class of part", "change label of part")),
+    ("unit", f"{EDITS}.placements.Placements._compare_component", nothing, ("move part",)),
     ("unit", f"{EDITS}.unit._Parts._mount", same_words, ("mount part",)),
     ("points", f"{EDITS}.points._compare", keep_point, ("move point", "turn point", "rename point")),
     ("points", f"{EDITS}.points._add", nothing, ("add point",)),
@@ -71,6 +87,8 @@ MUTANTS: list[tuple[str, str, object, tuple[str, ...]]] = [
     ("materials", f"{EDITS}.looks._Comparison._compare_mode", nothing, ("change mode",)),
     ("materials", f"{EDITS}.looks._Comparison._light", nothing, ("light of one colour",)),
     ("materials", f"{EDITS}.looks._Comparison._picture", nothing, ("assign picture",)),
+    ("materials", f"{EDITS}.looks._Comparison._edit_texture", nothing, ("repaint picture",)),
+    ("materials", f"{EDITS}.transforms.settle_coordinates", nothing, ("shift picture",)),
 ]
 
 

@@ -118,9 +118,28 @@ class Assembly(World):
     def sculpt(self, chance: Chance) -> None:
         """Move a vertex of a model, wherever it is shown."""
         drawn = [node["mesh"] for node in self.nodes if "mesh" in node and "node" in self.msh(node)]
-        primitive = self.file.json["meshes"][drawn[int(chance.integers(len(drawn)))]]["primitives"][0]
+        self.sculpt_mesh(chance, drawn[int(chance.integers(len(drawn)))])
+
+    def sculpt_mesh(self, chance: Chance, number: int) -> None:
+        primitive = self.file.json["meshes"][number]["primitives"][0]
         first = int(self.file.arrays[primitive["indices"]].reshape(-1)[0])
         self.file.arrays[primitive["attributes"]["POSITION"]][first] += np.float32(chance.uniform(0.3, 1))
+
+    def own_mesh(self, node: Json) -> int:
+        """Give a node a mesh of its own, as it is."""
+        meshes = self.file.json["meshes"]
+        meshes.append(copy.deepcopy(meshes[node["mesh"]]))
+        for primitive in meshes[-1]["primitives"]:
+            of = primitive["attributes"]
+            of["POSITION"] = self.file.add(self.file.arrays[of["POSITION"]].copy())
+        node["mesh"] = len(meshes) - 1
+        return len(meshes) - 1
+
+    def add_stray(self, chance: Chance) -> None:
+        """Add an object that nothing places."""
+        drawn = [node["mesh"] for node in self.nodes if "mesh" in node and "node" in self.msh(node)]
+        self.nodes.append({"name": "stray", "mesh": drawn[0], "translation": [*map(float, chance.uniform(1, 9, 3))]})
+        self.file.json["scenes"][0]["nodes"].append(len(self.nodes) - 1)
 
     def arrived(self, back: ImportResult) -> Facts:
         source = type(self).make(self.path.parent / "again")

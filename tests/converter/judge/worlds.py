@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import io
 import shutil
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+from PIL import Image
 
 from tests.converter.judge.grounds import Areals, Terrain
 from tests.converter.judge.world import Assembly, Chance, Json, World
@@ -65,6 +67,15 @@ class Mission(Assembly):
         node = found[int(chance.integers(len(found)))]
         node["translation"] = [float(v) for v in chance.uniform(1, 5, 3)]
 
+    def rename_object(self, chance: Chance) -> None:
+        self.object(chance)["name"] = f"Fort {int(chance.integers(99))}"
+
+    def sculpt_one_place(self, chance: Chance) -> None:
+        """Of a model that is placed several times."""
+        drawn = [node for node in self.nodes if "mesh" in node and "node" in self.msh(node)]
+        several = [n for n in drawn if [other["mesh"] for other in drawn].count(n["mesh"]) > 1]
+        self.sculpt_mesh(chance, self.own_mesh(several[int(chance.integers(len(several)))]))
+
     def delete_object(self, chance: Chance) -> None:
         number = self.nodes.index(self.of(chance, "object"))
         for scene in self.file.json["scenes"]:
@@ -101,6 +112,7 @@ class Mission(Assembly):
         "exchange object": exchange_object,
         "change clan": change_clan,
         "change property": change_property,
+        "rename object": rename_object,
         "move root": move_root,
         "delete object": delete_object,
         "copy object": copy_object,
@@ -111,6 +123,8 @@ class Mission(Assembly):
         "change amount": change_amount,
         "change colour": World.change_colour,
         "sculpt model": Assembly.sculpt,
+        "sculpt one place": sculpt_one_place,
+        "add stray": Assembly.add_stray,
     }
 
 
@@ -173,6 +187,7 @@ class Unit(Assembly):
         "move part": move_part,
         "change colour": World.change_colour,
         "sculpt model": Assembly.sculpt,
+        "add stray": Assembly.add_stray,
     }
 
 
@@ -262,7 +277,32 @@ class Materials(World):
             if texture is not None:
                 texture["index"] = (texture["index"] + by) % count
 
+    def shift_picture(self, chance: Chance) -> None:
+        """By a texture transform."""
+        self.file.json.setdefault("extensionsUsed", []).append("KHR_texture_transform")
+        for one in self.materials(chance):
+            shift = {"offset": [*map(float, chance.uniform(0.1, 0.4, 2))]}
+            for shown in (one["pbrMetallicRoughness"].get("baseColorTexture"), one.get("emissiveTexture")):
+                if shown is not None:
+                    shown["extensions"] = {"KHR_texture_transform": shift}
+
+    def repaint_picture(self, chance: Chance) -> None:
+        """One that no material shines through."""
+        root = self.file.json
+        shining = {
+            root["textures"][m["emissiveTexture"]["index"]]["source"]
+            for m in root["materials"]
+            if "emissiveTexture" in m
+        }
+        number = min(self.file.pictures.keys() - shining)
+        with Image.open(io.BytesIO(self.file.pictures[number])) as image:
+            out = io.BytesIO()
+            Image.new("RGBA", image.size, (int(chance.integers(256)), 90, 30, 255)).save(out, "PNG")
+        self.file.pictures[number] = out.getvalue()
+
     edits: ClassVar = {
+        "shift picture": shift_picture,
+        "repaint picture": repaint_picture,
         "change colour": World.change_colour,
         "change light": change_light,
         "light of one colour": light_of_one_colour,
