@@ -19,10 +19,10 @@ from ..formats.gltf import WHOLE, TextureTransform, pixel_digest
 from ..formats.library import LIGHTMAPS, LibraryEntry
 from ..formats.names import decode_text, escape
 from ..numeric.arrays import F64, U8
-from .scene import Mesh, Scene, Streams
 
 if TYPE_CHECKING:
     from ..formats.material import Material
+    from .scene import Mesh, Scene, Streams
 
 
 Pixels = U8

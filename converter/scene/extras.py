@@ -69,7 +69,7 @@ class SceneExtras(SourceExtras, total=False):
     frame_count: Annotated[int, Key("length of the clip in frames", _PARTS, "edits game", _DWORD)]
     lod: Annotated[int, Key("row that is shown: the damage stage (`retail`)", _PARTS, "kinds viewer", _LOD)]
     group: Annotated[int, Key("column that is shown: the level of detail (`retail`)", _PARTS, "kinds viewer", _GROUP)]
-    legacy: Annotated[int, Key("1 for a model of the old layout", _MODEL, "edits")]
+    legacy: Annotated[int, Key("1 for a model of the old layout", _MODEL, "kinds")]
     cells_x: Annotated[int, Key("cells of the grid along x", _AREALS)]
     cells_y: Annotated[int, Key("cells of the grid along y", _AREALS)]
     map: Annotated[str, Key("path of the level, as in the file", _MISSION, "edits")]
