@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ..errors import called, in_words, plural, printable
 from ..findings import Explained, Explains, Kind, NotApplied, Report
+from ..scene.dialect import part_key, read_part_name
 from .shown import ways
 
 #: What a result may have no table for (``Shown.lacks``): why, and what to do.
@@ -79,7 +81,7 @@ MOST_LINES = 20
 JUDGED = "no line of this report says why"
 _INSTEAD = "make the edit in another way; what is not meant, undo"
 _LOOKS: tuple[Kind, ...] = ("materials", "flags of materials", "look")
-_MOTION: tuple[Kind, ...] = ("clip", "place", "turn", "triangles")
+_MOTION: tuple[Kind, ...] = ("clip", "place", "turn")
 _MESH: tuple[Kind, ...] = ("normals", "texture coordinates", "lightmap coordinates", "vertex colours")
 #: What a line is about that begins so, unless it says it; others are about all of their object.
 _FIRST_WORDS: dict[str, tuple[Kind, ...]] = {
@@ -98,13 +100,20 @@ _CELL = re.compile(r"lod \d+ group \d+|stage \d+ (view|level \d+)")
 def explanation(difference: Difference, report: Report) -> str | None:
     """Return what explains a difference: a line of the report that is about its thing, kind and amount."""
     for one in report.concerned:
-        if one.name.casefold() in difference.names and _fits(one, one.kinds, difference):
+        if _called(one.name) & difference.names and _fits(one, one.kinds, difference):
             return f"a warning about {in_words(one.name)}"
     for line in report.not_applied:
         kinds = line.explains.kinds or _FIRST_WORDS.get(line.where.partition(" ")[0])
         if _fits(line.explains, kinds, difference) and _is_about(line, difference):
             return str(line)
     return None
+
+
+@lru_cache(maxsize=4096)
+def _called(name: str) -> set[str]:
+    """A name, and of a part what tells it from all others: objects state their cell in the terms of either dialect."""
+    part = read_part_name(name)
+    return {name.casefold()} | ({part_key(part.node, part.lod, part.group).casefold()} if part is not None else set())
 
 
 def _fits(one: Explains, kinds: Sequence[Kind] | None, difference: Difference) -> bool:

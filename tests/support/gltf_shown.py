@@ -134,7 +134,7 @@ class Shown:
         while waiting:
             index = waiting.pop()
             hidden = self.items[index].get("extensions", {}).get("KHR_node_visibility", {})
-            if index not in reached and hidden.get("visible", True):
+            if index not in reached and (hidden.get("visible", True) or not self._has_mesh(index)):
                 reached.add(index)
                 waiting += self.items[index].get("children", [])
         self.nodes: list[int] = []
@@ -156,6 +156,11 @@ class Shown:
                 self.parts[i] = by_name[match[0]], *match[1:]
             elif extras.get("kind") not in ("point", "paths"):
                 self.nodes.append(i)
+
+    def _has_mesh(self, index: int) -> bool:
+        """Whether a node or one below it has a mesh."""
+        item = self.items[index]
+        return "mesh" in item or any(self._has_mesh(below) for below in item.get("children", []))
 
     # -------------------------------------------------------------- poses
 
