@@ -359,8 +359,8 @@ def _left_behind(plan: Plan, stored: Scene, unseen: list[Cell]) -> None:
 
 def _where(plan: Plan, stored: Scene, cell: Cell) -> str:
     """What messages call a stored part: after its node, as the file calls that now."""
-    now = {k: plan.identified.scene.nodes[i] for i, k in plan.identified.stored_of.items()}
-    name = now.get(cell[0], stored.nodes[cell[0]]).name
+    now = plan.identified.now_of.get(cell[0])
+    name = (stored.nodes[cell[0]] if now is None else plan.identified.scene.nodes[now]).name
     return f"part {called(name)} {cell_title(*cell[1:], stored.dialect)}"
 
 

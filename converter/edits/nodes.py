@@ -73,6 +73,16 @@ class Identified:
     size: float = 1.0
     turn_noise: float = ROTATION_NOISE
 
+    @cached_property
+    def item_of(self) -> dict[int, int]:
+        """Node -> item of the file."""
+        return {node: item for item, node in self.node_of.items()}
+
+    @cached_property
+    def now_of(self) -> dict[int, int]:
+        """Index in the sidecar's scene -> node; deleted ones are not in it."""
+        return {stored: node for node, stored in self.stored_of.items()}
+
     @property
     def report(self) -> Report:
         """What the import says."""
@@ -330,7 +340,7 @@ class _Builder:
 
     def _apart(self, i: int, node: int) -> bool:
         """Whether an item stands elsewhere than a node."""
-        owner = next(item for item, number in self.out.node_of.items() if number == node)
+        owner = self.out.item_of[node]
         apart = np.abs(self.out.world[i] - self.out.world[owner]).max()
         return bool(apart > POSE_NOISE * max(1.0, float(np.abs(self.out.world[owner]).max())))
 
@@ -425,7 +435,7 @@ def _moved(tracks: list[Track], row_of: dict[int, int]) -> list[Track]:
     return [replace(t, node=row_of[t.node]) for t in tracks if t.node in row_of]
 
 
-def item_of(stored: Scene) -> Callable[[ImportedNode], bool]:
+def stored_in(stored: Scene) -> Callable[[ImportedNode], bool]:
     """Return whether an item is a node or a part of a stored model: by its extras, or its name."""
     names = {node.name for node in stored.nodes} | {mesh.name for mesh in stored.meshes}
 

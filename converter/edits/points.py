@@ -103,8 +103,8 @@ def compare_points(
             "they may not have been exported",
             "--allow-delete deletes them",
         )
-        node_of = {k: i for i, k in identified.stored_of.items()}
-        plan.points = [PointEdit(p.row, node_of[p.node]) for p in shown if p.node in node_of]
+        now_of = identified.now_of
+        plan.points = [PointEdit(p.row, now_of[p.node]) for p in shown if p.node in now_of]
     else:
         for point in shown:
             if point.row in item_of_row:
@@ -168,7 +168,6 @@ def _placed(identified: Identified, names: Collection[str]) -> Iterable[_Placed]
     if not chosen or not nodes:
         return
     node_named = {node.name: i for i, node in reversed(list(enumerate(nodes)))}
-    node_of_stored = {k: i for i, k in identified.stored_of.items()}
     root = next((i for i, node in enumerate(nodes) if node.parent < 0), 0)
     world = world_matrices(imported.nodes)
     rotations, translations = rest_pose(identified.scene)
@@ -180,7 +179,7 @@ def _placed(identified: Identified, names: Collection[str]) -> Iterable[_Placed]
             part = imported.nodes[above]
             node = identified.node_of.get(above)
             if node is None and "lod" in part.extras and "node" in part.extras:
-                node = node_of_stored.get(part.extras["node"])
+                node = identified.now_of.get(part.extras["node"])
             if node is None:
                 node = node_named.get(node_of_part(part.name))
             above = part.parent
@@ -206,8 +205,7 @@ def _noise(identified: Identified, shown: Sequence[ControlPoint]) -> float:
 
 def _stored_place(identified: Identified, point: ControlPoint) -> tuple[int | None, F64]:
     """The node of the file that a stored point is on, and its place."""
-    node_of = {k: i for i, k in identified.stored_of.items()}
-    return node_of.get(point.node), np.array(point.position, np.float64)
+    return identified.now_of.get(point.node), np.array(point.position, np.float64)
 
 
 # ------------------------------------------------------------------ which is which

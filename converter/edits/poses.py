@@ -216,7 +216,7 @@ class _Places:
     def __init__(self, identified: Identified, stored: Scene | None, moved: set[int]) -> None:
         self.identified, self.scene, self.stored = identified, identified.scene, stored
         self.imported = identified.imported
-        self.item_of = {node: item for item, node in identified.node_of.items()}
+        self.item_of = identified.item_of
         self.world = self._items_at_start()
         self.node_world = _matrices(self._at_start(moved))
         self.as_it_is = _matrices(self.scene)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..edits.frame_rate import Timing
 from ..edits.node_roles import NodeRoles, Role, owner_items
-from ..edits.nodes import POSE_NOISE, hidden_items, item_of, model_size
+from ..edits.nodes import POSE_NOISE, hidden_items, model_size, stored_in
 from ..findings import Report
 from ..formats.model import BATCH_PORTAL
 from ..numeric.arrays import F64, I64
@@ -187,7 +187,7 @@ class FileOfModel:
         if not clips or timing is None:
             return [], names
         chosen = self._chosen(clips, name)
-        _, gone = hidden_items(self.items, (lambda _: False) if self.stored is None else item_of(self.stored))
+        _, gone = hidden_items(self.items, (lambda _: False) if self.stored is None else stored_in(self.stored))
         taken: dict[int, Track] = {}
         for clip in [chosen, *(clips if name is None else ())]:
             for track in clip.tracks:

@@ -24,7 +24,7 @@ from ..edits.new_materials import (
     report_looks_without_a_name,
     report_one_name_two_looks,
 )
-from ..edits.nodes import Identified, identify, item_of, leave_out_hidden
+from ..edits.nodes import Identified, identify, leave_out_hidden, stored_in
 from ..edits.poses import compare_poses, place_parts
 from ..edits.transforms import refuse_draco, refuse_turned_model, report_left_out
 from ..errors import ConversionError, called, printable, with_article
@@ -126,7 +126,7 @@ def import_edited(
     shown = imported.info.get("lod", about.lod), imported.info.get("group", about.group)
     refuse_draco(imported)
     report_left_out(imported, scene)
-    leave_out_hidden(imported, item_of(scene))
+    leave_out_hidden(imported, stored_in(scene))
     identified = identify(imported, scene, shown, dialect)
     timing = choose_clip(identified, scene, options)
     wear = settle_materials(identified, scene, about.materials, dialect=dialect, locked=why_locked(about))
@@ -293,9 +293,8 @@ def _add_lods(
         )
     from ..rebuild.lods import generate_lods
 
-    node_of = {k: i for i, k in identified.stored_of.items()}
-    parts = stored.parts if stored is not None else []
-    taken = {(node_of[p.node], p.lod, p.group) for p in parts if p.node in node_of}
+    parts, now_of = stored.parts if stored is not None else [], identified.now_of
+    taken = {(now_of[p.node], p.lod, p.group) for p in parts if p.node in now_of}
     return generate_lods(identified.scene, options.lod_ratios, taken, identified.report, dialect, options.lod_error)
 
 

@@ -265,7 +265,7 @@ def renumber(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
     These are word +6 of a portal's batch in ``retail``, and Res17 (docs/reference/model.md).
     """
     model, report = job.model, job.report
-    before = [_row_before(job, edits, i) for i in order]
+    before = [edits[i].old if job.stored is not None else _stated_row(job, i) for i in order]
     # of a node and its copies, the first
     new_of = {old: row for row, old in reversed([*enumerate(before)]) if old is not None}
     moved = any(old != row for old, row in new_of.items())
@@ -292,13 +292,10 @@ def renumber(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
         report.warnings.append("nodes were renumbered: check the units (.dat) that have parts on this model")
 
 
-def _row_before(job: Rebuild, edits: list[NodeEdit], node: int) -> int | None:
-    """The row by which batches and path points name a node: the stored one, else what the file states."""
-    if job.stored is not None:
-        return edits[node].old
+def _stated_row(job: Rebuild, node: int) -> int | None:
+    """The row that the file states for a node, by which portals of a model without its sidecar name it."""
     file = job.plan.identified
-    items = (file.imported.nodes[item] for item, k in file.node_of.items() if k == node)
-    return next((stated for one in items if isinstance(stated := one.extras.get("node"), int)), None)
+    return file.imported.nodes[file.item_of[node]].extras.get("node") if node in file.item_of else None
 
 
 # ------------------------------------------------------------------ what became of each node and part
