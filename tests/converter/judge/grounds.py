@@ -169,9 +169,16 @@ class Terrain(World):
 
     def delete_face(self, chance: Chance) -> None:
         primitive = self.fine()[int(chance.integers(len(self.fine())))]
-        index = self.file.arrays[primitive["indices"]].reshape(-1, 3)
-        kept = np.delete(index, int(chance.integers(len(index))), axis=0)
-        primitive["indices"] = self.file.add(kept.reshape(-1, 1))
+        self._take_face(primitive, int(chance.integers(len(self.file.arrays[primitive["indices"]]) // 3)))
+
+    def _take_face(self, primitive: Json, face: int) -> None:
+        """Take a face away, and the primitive with its last one."""
+        kept = np.delete(self.file.arrays[primitive["indices"]].reshape(-1, 3), face, axis=0)
+        if len(kept):
+            primitive["indices"] = self.file.add(kept.reshape(-1, 1))
+            return
+        for mesh in self.file.json["meshes"]:
+            mesh["primitives"] = [one for one in mesh["primitives"] if one is not primitive]
 
     def assign_material(self, chance: Chance) -> None:
         fine = self.fine()
@@ -180,7 +187,7 @@ class Terrain(World):
         face = int(chance.integers(len(index)))
         whole = np.concatenate([self.file.arrays[other["indices"]].reshape(-1, 3), index[face : face + 1]])
         other["indices"] = self.file.add(whole.reshape(-1, 1))
-        one["indices"] = self.file.add(np.delete(index, face, axis=0).reshape(-1, 1))
+        self._take_face(one, face)
 
     def change_microtexture(self, chance: Chance) -> None:
         stated = [self.msh(one) for one in self.file.json["materials"]]
