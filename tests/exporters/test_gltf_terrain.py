@@ -27,7 +27,8 @@ def export(level, folder: Path, name: str = "Land.msh", *options: object) -> Glt
 
 @every_level
 def test_terrain_equals_the_truth(level, tmp_path: Path) -> None:
-    view, truth, facts = export(level, tmp_path), level.terrain, level.facts("terrain")
+    view = export(level, tmp_path, "Land.msh", "--no-textures")  # with pictures, several pairs have one colour
+    truth, facts = level.terrain, level.facts("terrain")
     assert [n["name"] for n in view["nodes"]] == ["terrain", "coarse"]
     assert [s["name"] for s in view["scenes"]] == ["Land", "coarse"]
     assert view.info["kind"] == "terrain"
