@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.numeric.distance import surface_distance
+from msh_gltf.converter.numeric.arrays import surface_distance
 from msh_gltf.converter.rebuild.lods import TRIES, Simplifier
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect, decide

@@ -14,7 +14,7 @@ import numpy as np
 from ..converter.formats.gltf import Json, Mode
 from ..converter.formats.terrain import FINE
 from ..converter.numeric.arrays import I64, ranges
-from ..converter.numeric.axes import game_to_gltf, rotation_to_gltf
+from ..converter.numeric.pose import game_to_gltf, rotation_to_gltf
 from ..converter.options import ExportOptions
 from ..converter.scene.appearance import Appearance
 from ..converter.scene.assembly import AssembledModel, Assembly, Marker, Placement, Pose, closed_sides, unique_label

@@ -22,7 +22,7 @@ from ..converter.formats.gltf import (
     pixel_digest,
 )
 from ..converter.numeric.arrays import F32, F64, I64, Bools
-from ..converter.numeric.axes import game_to_gltf, rotation_to_gltf
+from ..converter.numeric.pose import game_to_gltf, rotation_to_gltf
 from ..converter.numeric.quantize import to_linear
 from ..converter.scene.appearance import Appearance, MaterialAppearance, Picture
 from ..converter.scene.decode import length_of, rotation_of

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from ..converter.errors import ConversionError, called, printable
 from ..converter.formats.gltf import TextureTransform
 from ..converter.numeric.arrays import F32, F64
-from ..converter.numeric.axes import game_to_gltf
-from ..converter.numeric.pose import rotation_matrix
+from ..converter.numeric.pose import game_to_gltf, rotation_matrix
 from ..converter.numeric.quantize import normalise
 from ..converter.scene.appearance import MaterialAppearance
 from ..converter.scene.decode import unique_names

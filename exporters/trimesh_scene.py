@@ -11,8 +11,7 @@ import numpy as np
 from ..converter.errors import needed_for
 from ..converter.formats.gltf import Json
 from ..converter.numeric.arrays import F64
-from ..converter.numeric.axes import game_to_gltf
-from ..converter.numeric.pose import rotation_matrix
+from ..converter.numeric.pose import game_to_gltf, rotation_matrix
 from ..converter.scene.decode import unique_names
 from ..converter.scene.dialect import part_name
 from ..converter.scene.scene import Part, Scene

@@ -16,8 +16,14 @@ from numpy.typing import NDArray
 from ..converter.errors import ConversionError, called, few, in_words, plural, printable
 from ..converter.findings import Report
 from ..converter.numeric.arrays import F64, NONE16
-from ..converter.numeric.axes import gltf_to_game, rotation_to_game
-from ..converter.numeric.pose import parents_first, quaternion_of, rotation_in, rotation_matrix
+from ..converter.numeric.pose import (
+    gltf_to_game,
+    parents_first,
+    quaternion_of,
+    rotation_in,
+    rotation_matrix,
+    rotation_to_game,
+)
 from ..converter.numeric.quantize import normalise
 from ..converter.scene.controller import add_clips
 from ..converter.scene.extras import NAMESPACE, FileInfo, MaterialExtras, NodeExtras, read_extras, typed_extras

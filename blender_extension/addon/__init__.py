@@ -6,24 +6,9 @@ knows of its own is how a model lives in a .blend: a scene per model, which carr
 
 import bpy
 
-from . import (
-    areals,
-    assets,
-    bake,
-    check,
-    export_msh,
-    fields,
-    game,
-    import_msh,
-    language,
-    levels,
-    long_work,
-    panel,
-    placed,
-    state,
-)
+from . import areals, assets, check, export_msh, game, import_msh, language, long_work, materials, panel, placed, state
 
-_PARTS = (state, long_work, import_msh, export_msh, assets, placed, game, panel, fields, areals, bake, check, levels)
+_PARTS = (state, long_work, import_msh, export_msh, assets, placed, game, panel, areals, materials, check)
 _MENUS = (*import_msh.MENUS, *export_msh.MENUS, *assets.MENUS, *placed.MENUS, *game.MENUS)
 
 
@@ -36,12 +21,12 @@ def register() -> None:
         getattr(bpy.types, menu).append(line)
     language.start()
     state.start()
-    fields.start()
+    panel.start()
 
 
 def unregister() -> None:
     """Called by Blender when the extension is switched off."""
-    fields.stop()
+    panel.stop()
     state.stop()
     language.stop()
     game.stop()

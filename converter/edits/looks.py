@@ -20,8 +20,16 @@ from ..formats.names import decode_text, encode_name
 from ..formats.nres import NAME_SIZE
 from ..numeric.quantize import to_bytes, to_linear
 from .material_rows import Created, WearEdit
-from .materials import without_loss
-from .new_materials import LIGHT_FOLLOWS, NO_SUCH_VALUE, NewMaterial, new_material, picture_of, unchosen, unreadable
+from .materials import (
+    LIGHT_FOLLOWS,
+    NO_SUCH_VALUE,
+    NewMaterial,
+    new_material,
+    picture_of,
+    unchosen,
+    unreadable,
+    without_loss,
+)
 from .transforms import cell_of
 
 #: Of numbers that no entry stores.

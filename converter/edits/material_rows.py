@@ -25,8 +25,7 @@ from ..formats.wear import is_material_name
 from ..scene.dialect import Dialect, last_row
 from ..scene.landscape import TerrainScene
 from ..scene.scene import ImportedScene, Mesh, Scene
-from .materials import listed, origins_by_faces, row_title, rows_by_name, stated_row
-from .new_materials import NewMaterial
+from .materials import NewMaterial, listed, origins_by_faces, row_title, rows_by_name, stated_row
 from .nodes import Identified
 
 #: Why a name is none of a material.

@@ -24,8 +24,7 @@ from ..formats.library import TEXTURES, LibraryEntry, blank_texture, entry_key
 from ..formats.names import without_number
 from ..formats.texture import read_texm
 from ..numeric.arrays import F32, F64, I64, row_ids
-from ..numeric.axes import game_to_gltf
-from ..numeric.pose import multiply, quaternion_of, rotate, rotation_in, rotation_matrix
+from ..numeric.pose import game_to_gltf, multiply, quaternion_of, rotate, rotation_in, rotation_matrix
 from ..numeric.quantize import encode_uv
 from ..scene.appearance import Change, rectangle_transform, with_coordinates
 from ..scene.scene import Channel, ImportedNode, ImportedScene, Scene, Track, evaluate

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-from ..edits.new_materials import NewMaterial, contradiction
+from ..edits.materials import NewMaterial, contradiction
 from ..errors import ConversionError, called, in_words, plural, printable
 from ..files import read_file
 from ..findings import Change, NotApplied

@@ -21,7 +21,7 @@ from ..storage import cannot_write, no_follow, write_outputs
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..edits.new_materials import NewMaterial
+    from ..edits.materials import NewMaterial
     from ..findings import NotApplied
     from ..formats.library import LibraryEdit
     from ..kinds.import_result import PlacedImport

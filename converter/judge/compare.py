@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.new_materials import LIGHT_FOLLOWS
+from ..edits.materials import LIGHT_FOLLOWS
 from ..errors import called, in_words, plural, printable
 from ..findings import Kind
 from ..numeric.arrays import F64, I64, Bools

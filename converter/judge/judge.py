@@ -16,8 +16,7 @@ from ..findings import Kind, Mode, Report
 from ..formats.control_points import ControlPoint
 from ..formats.model import MshModel, read_model
 from ..formats.nres import read_nres
-from ..numeric.arrays import F64, I64, row_ids
-from ..numeric.distance import surface_distance
+from ..numeric.arrays import F64, I64, row_ids, surface_distance
 from ..scene.decode import decode, is_point, name_of, points_in
 from ..scene.dialect import Dialect
 from ..scene.scene import GeneratedLevel, ImportedNode, ImportedScene, Scene, nodes_above

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
-from ..edits.new_materials import NewMaterial
+from ..edits.materials import NewMaterial
 from ..edits.transforms import cell_of
 from ..formats.gltf import WHOLE, FilePicture, ShownPicture, Surface, TextureTransform, is_image, same_picture
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, entry_key, first_phase, with_values

@@ -16,14 +16,14 @@ from ..edits.clips import choose_clip
 from ..edits.controller import by_row
 from ..edits.looks import UNRECORDED, SurfaceEdits, compare_surfaces, own_materials, own_name
 from ..edits.material_rows import WearEdit, settle_materials
-from ..edits.model import Plan, compare_model
-from ..edits.new_materials import (
+from ..edits.materials import (
     HARMLESS,
     materials_in_use,
     materials_of_model,
     report_looks_without_a_name,
     report_one_name_two_looks,
 )
+from ..edits.model import Plan, compare_model
 from ..edits.nodes import Identified, identify, leave_out_hidden, stored_in
 from ..edits.poses import compare_poses, place_parts
 from ..edits.transforms import refuse_draco, refuse_turned_model, report_left_out

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..edits.frame_rate import Timing
-from ..edits.new_materials import NewMaterial
+from ..edits.materials import NewMaterial
 from ..errors import ConversionError, called, plural, printable
 from ..files import read_file
 from ..findings import Change, NotApplied, Report

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..edits.looks import SurfaceEdits
-from ..edits.new_materials import NewMaterial, merged_materials
+from ..edits.materials import NewMaterial, merged_materials
 from ..errors import ConversionError, in_words, printable
 from ..files import read_file
 from ..findings import NotApplied

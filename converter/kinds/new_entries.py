@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..edits.materials import listed
-from ..edits.new_materials import NewMaterial
+from ..edits.materials import NewMaterial, listed
 from ..errors import ConversionError, called, plural, printable
 from ..findings import NotApplied
 from ..formats.gltf import pixel_digest

@@ -11,9 +11,8 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.materials import stated_row
+from ..edits.materials import materials_in_use, stated_row
 from ..edits.model import PartPlan, Plan
-from ..edits.new_materials import materials_in_use
 from ..edits.triangles import TriangleList
 from ..errors import ConversionError, called, plural
 from ..findings import Report

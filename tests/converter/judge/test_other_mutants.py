@@ -11,7 +11,7 @@ import pytest
 import trimesh
 
 from msh_gltf.converter.cli import msh2gltf
-from msh_gltf.converter.edits.new_materials import LIGHT_FOLLOWS, NewMaterial
+from msh_gltf.converter.edits.materials import LIGHT_FOLLOWS, NewMaterial
 from msh_gltf.converter.edits.points import PointEdit
 from msh_gltf.converter.formats.gltf import surface_of
 from msh_gltf.converter.formats.library import NewPicture

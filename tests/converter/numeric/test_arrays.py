@@ -9,9 +9,15 @@ from hypothesis.extra import numpy as hnp
 
 from msh_gltf.converter.formats.model import BATCH_DTYPE, TRIANGLE_DTYPE
 from msh_gltf.converter.formats.tables import KEY_DTYPE, SLOT_DTYPE
-from msh_gltf.converter.numeric import distance
-from msh_gltf.converter.numeric.arrays import NONE16, beyond, concatenate_records, cross_products, largest_known
-from msh_gltf.converter.numeric.distance import surface_distance
+from msh_gltf.converter.numeric import arrays
+from msh_gltf.converter.numeric.arrays import (
+    NONE16,
+    beyond,
+    concatenate_records,
+    cross_products,
+    largest_known,
+    surface_distance,
+)
 from msh_gltf.converter.numeric.surfaces import _stable_order
 
 CORNERS = st.sampled_from([np.float32, np.float64]).flatmap(
@@ -64,7 +70,7 @@ def test_distance_of_surfaces(seed: int, counts: list[int]) -> None:
     there, back = _one_way(one, other), _one_way(other, one)
     assert surface_distance(one, other) == pytest.approx(max(there, back))
     if len(one) and len(other):
-        assert distance._one_way(one, other) == pytest.approx(there)
+        assert arrays._one_way(one, other) == pytest.approx(there)
 
 
 def _one_way(one: np.ndarray, other: np.ndarray) -> float:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.kinds.open_files import read_msh
-from msh_gltf.converter.numeric import axes, pose
+from msh_gltf.converter.numeric import pose
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.scene.decode import decode, rest_pose
 from msh_gltf.converter.scene.dialect import Dialect
@@ -27,14 +27,14 @@ R = float(np.sqrt(0.5))
 def test_worked_vectors(q: list, v: tuple, result: tuple, gltf: tuple) -> None:
     rotation = pose.rotation(np.array(q, np.float32))
     np.testing.assert_allclose(pose.rotate(rotation, np.array(v, float)), result, atol=1e-7)
-    np.testing.assert_allclose(axes.rotation_to_gltf(rotation), gltf, atol=1e-7)
+    np.testing.assert_allclose(pose.rotation_to_gltf(rotation), gltf, atol=1e-7)
 
 
 @given(st.lists(st.floats(width=32), min_size=3, max_size=3))
 def test_axis_map_is_exact(v: list[float]) -> None:
     game = np.array(v, np.float32)
-    gltf = axes.game_to_gltf(game)
-    assert axes.gltf_to_game(gltf).tobytes() == game.tobytes()  # -0.0 and NaN included
+    gltf = pose.game_to_gltf(game)
+    assert pose.gltf_to_game(gltf).tobytes() == game.tobytes()  # -0.0 and NaN included
     assert gltf[:2].tobytes() == game[[0, 2]].tobytes()
     assert gltf[2].tobytes() == (-game[1]).tobytes()
 
@@ -42,11 +42,11 @@ def test_axis_map_is_exact(v: list[float]) -> None:
 @given(st.lists(st.floats(-1, 1), min_size=4, max_size=4))
 def test_rotation_map_is_exact(q: list[float]) -> None:
     array = np.array(q)
-    assert axes.rotation_to_game(axes.rotation_to_gltf(array)).tobytes() == array.tobytes()
+    assert pose.rotation_to_game(pose.rotation_to_gltf(array)).tobytes() == array.tobytes()
 
 
 def test_axis_map_is_a_rotation() -> None:
-    matrix = axes.game_to_gltf(np.eye(3))
+    matrix = pose.game_to_gltf(np.eye(3))
     assert np.linalg.det(matrix) == pytest.approx(1)
 
 
