@@ -114,7 +114,7 @@ def compare_surfaces(
     old = {i: [k for k in sorted(choices[i]) if k < len(shown)] for i in todo}
     had = {i for i in todo if any(shown[k].picture or shown[k].light for k in old[i])}
     out = SurfaceEdits()
-    left_out = had and not any(edited[i].picture or edited[i].light for i in todo)
+    left_out = had and not any(surface.picture or surface.light for surface in edited)
     if left_out:
         # Blender writes other colours, too, for materials whose pictures it leaves out
         todo = [i for i in todo if i not in had]

@@ -308,7 +308,7 @@ def _add(
     made.facts["changes"] = [str(change) for change in first.result.changes]
     made.facts["items"] = [row for row in first.result.report if row["status"] != "kept"]
     for outcome, _ in group:
-        if outcome.status == "unchanged":
+        if outcome.status == "unchanged" and made.status != FAILED:
             outcome.detail = f"it shows {printable(first.result.name)} edited, which is written to {source}"
     if own is None:
         run.outcomes.append(made)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..errors import ConversionError, called, printable
 from ..findings import NotApplied
-from ..formats.names import decode_text, encode_name, stem
+from ..formats.names import decode_text, encode_name
 from ..formats.nres import Archive, Entry, read_nres, write_nres
 from ..formats.nres_edits import ArchiveEdits
 from ..formats.sidecar import sha256
@@ -135,7 +135,7 @@ def put_companions(
         ConversionError: an entry is not the one that was converted.
     """
     for one in companions:
-        name = encode_name(f"{stem(decode_text(model))}{one.ending}")
+        name = encode_name(one.entry_name(decode_text(model)))
         found = archive.find(name)
         if _stays(one, None if found is None else archive.entries[found].payload, known):
             continue

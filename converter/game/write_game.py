@@ -209,8 +209,8 @@ class GameWriter:
             archive.replace(edited.index, edited.data, attr1=width, attr2=height)
         put_companions(archive, edited.model, edited.companions, HINT_OF_RUN, force=self._force)
         self._keys.add(archive, edited, outcome)
-        model = stem(decode_text(edited.model))
-        return [*names, *(encode_name(f"{model}{c.ending}") for c in edited.companions)]
+        model = decode_text(edited.model)
+        return [*names, *(encode_name(c.entry_name(model)) for c in edited.companions)]
 
     def _edited_file(self, path: Path, outcomes: list[Outcome], before: bytes | None) -> None:
         """The same of a file that is a model, or of an unpacked library."""

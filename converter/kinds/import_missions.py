@@ -47,7 +47,7 @@ from ..scene.assembly import TERRAIN, hosted_places, material_names, object_labe
 from ..scene.scene import ImportedScene, Placed
 from ..storage import walk_files
 from .import_model import stored_model, written_model
-from .import_placed import ShownFiles, import_ground, import_placed
+from .import_placed import ShownFiles, import_ground, import_placed, merge_materials
 from .import_result import ImportResult, written_looks
 from .library_edits import add_surface_edits
 from .registry import Game, find_game
@@ -123,6 +123,7 @@ def import_mission(kept: Sidecar, imported: ImportedScene, options: ImportOption
     placements = Placements(imported, edit.world, files.shown, edit.new_items, edit.exchanged)
     changed = _add_placed(out, imported, about, files, placements, game, options)
     import_ground(out, files, placements, mission, game, options)
+    merge_materials(out)
     _tell_heights(out, mission, edit.mission, files, game)
     out.kept_all = not changed
     if not changed:
@@ -279,6 +280,7 @@ def import_unit(kept: Sidecar, imported: ImportedScene, options: ImportOptions, 
     files.add_from_game(imported, game)
     placements = Placements(imported, world_matrices(imported.nodes), files.shown, edit.new, edit.exchanged)
     changed = _add_placed(out, imported, about, files, placements, game, options)
+    merge_materials(out)
     out.kept_all = not changed
     if not changed:
         return out

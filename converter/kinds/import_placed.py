@@ -6,18 +6,22 @@ different ways, none is applied, and each is named.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..edits.materials import merged_materials
 from ..edits.placed_scene import Copies, ShownModel
 from ..edits.placements import PLACES, Placements, Shown
-from ..errors import ConversionError, called, in_words, plural, printable
+from ..errors import ConversionError, called, few, in_words, plural, printable
 from ..findings import Change, NotApplied
 from ..formats.control_points import POINTS_ENDING, read_points
 from ..formats.kinds import Kind
 from ..formats.mission import Mission
+from ..formats.names import decode_text
+from ..formats.registry import Member
 from ..formats.sidecar import Description, Sidecar
+from ..formats.wear import WEAR_ENDING, read_wear_names
 from ..judge.judge import judge_motion
 from ..judge.models import snapshot
 from ..options import ExportOptions, ImportOptions
@@ -29,7 +33,7 @@ from .import_result import ImportResult, PlacedImport
 from .library_edits import merged
 from .model import description
 from .placed_models import PlacedModels, own_sidecar
-from .registry import Game, Opened
+from .registry import Game, KnownObject, inside
 from .terrain import import_terrain, stored_terrain
 
 
@@ -238,11 +242,18 @@ def _take(
     source = files.source(model)
     about = source.kept.description
     title = f"model {called(model.file)}"
+    placed = _placed(result, about, None if game is None else game.object(source.key))
+    if problem := _elsewhere(placed, out.placed):
+        where = f"{title} in {placements.title(best.copies.places)}"
+        what = "; ".join(f"{change.where}: {change.what}" for change in result.changes[:5])
+        out.differences.skipped(where, what, *problem)
+        return
     for change in result.changes:
         out.differences.changed(f"{title}, {change.where}", change.what)
     out.differences.warnings += [f"{printable(model.file)}: {text}" for text in result.warnings]
     shown = sum(len(edit.copies.places) for edit in edited)
-    others = [placements.given.nodes[i].name for i in places if i not in best.copies.places]
+    elsewhere = [k for i in places if i not in best.copies.places for k in (i, *placements.items_of[i])]
+    others = [placements.given.nodes[k].name for k in elsewhere]
     out.differences.concerned += result.differences.concerned
     out.differences.concerns(others)
     if (count := len(places)) > shown:
@@ -250,22 +261,67 @@ def _take(
             f"{printable(model.file)} was edited in {placements.title(best.copies.places)}, and changes in "
             f"{plural(count - shown, 'other place')} of this file too"
         )
-    _take_materials(out, result)
+    out.library += result.library
+    out.new_materials += result.new_materials
     if not (result.kept_all and not result.companions):
-        out.placed.append(_placed(result, about, None if game is None else game.object(source.key).model))
+        out.placed.append(placed)
+    if game is not None:
+        out.differences.warnings += _shared_lists(placed, game)
 
 
-def _placed(result: ImportResult, about: Description, there: Opened | None) -> PlacedImport:
-    if there is None:
+def _placed(result: ImportResult, about: Description, known: KnownObject | None) -> PlacedImport:
+    """A model and what changes with it, where the registry says that they are."""
+    if known is None or known.model is None or known.resolved is None:
         return PlacedImport(result, about.source_sha256)
+    there, files = known.model, known.resolved.members
+    for i, one in enumerate(result.companions):
+        member = files.get(one.ending.lower())
+        if member is not None and member.name.lower() != one.entry_name(there.entry.name).lower():
+            result.companions[i] = replace(one, name=member.name)
     return PlacedImport(result, about.source_sha256, there.path, there.index, there.entry.name_bytes)
 
 
-def _take_materials(out: ImportResult, result: ImportResult) -> None:
-    """Let what a placed model changes in the game's libraries be that of the whole file."""
-    out.library, conflicts = merged([*out.library, *result.library])
-    out.differences.not_applied += conflicts
-    out.new_materials += result.new_materials
+def _elsewhere(placed: PlacedImport, others: Sequence[PlacedImport]) -> tuple[str, str] | None:
+    """Why a file of another name that goes with a model cannot be written with it, and what to do; ``None``: it can."""
+    own = {one.name.lower(): one for one in placed.result.companions if one.name}
+    for other in others:
+        model = decode_text(other.raw_name)
+        for one in other.result.companions if other.path == placed.path else ():
+            mine = own.get(one.entry_name(model).lower())
+            if mine is not None and mine.data != one.data:
+                why = f"it shares {printable(mine.name)} with model {called(other.result.name)}, which is edited, too"
+                return why, "put one of the two edits into the game first"
+    return None
+
+
+def _shared_lists(placed: PlacedImport, game: Game) -> Iterator[str]:
+    """Warn of objects that show an edited model with another list of materials, or another model with this one."""
+    for one in placed.result.companions:
+        if placed.path is None or one.ending.lower() != WEAR_ENDING:
+            continue
+        archive, model = inside(placed.path, game), decode_text(placed.raw_name)
+        name = one.entry_name(model)
+        own = Member(archive, model).place, Member(archive, name).place
+        before = read_wear_names(one.before)
+        renamed = before != read_wear_names(one.data)[: len(before)]
+        others = []
+        for known in game.objects:
+            if known.model is not None and known.wear is not None:
+                of_model, of_list = known.model.place == own[0], known.wear.place == own[1]
+                if of_model != of_list and (of_model or renamed):
+                    others.append(printable(known.key))
+        if others:
+            yield (
+                f"{printable(name)} was edited for {printable(model)}; object {few(others)} has this list with "
+                "another model, or this model with another list: look at it, too"
+            )
+
+
+def merge_materials(out: ImportResult) -> None:
+    """Join what several placed models change in the game's libraries; report what contradicts itself."""
+    out.library, conflicts = merged(out.library)
+    out.new_materials, others = merged_materials(out.new_materials)
+    out.differences.not_applied += [*conflicts, *others]
 
 
 def import_ground(
@@ -291,6 +347,7 @@ def import_ground(
     report.not_applied += [replace(one, where=f"terrain, {one.where}") for one in result.not_applied]
     report.warnings += [f"terrain: {text}" for text in result.warnings]
     if result.changes:
-        _take_materials(out, result)
+        out.library += result.library
+        out.new_materials += result.new_materials
         path = None if game is None else game.file(f"{mission.map}.msh")
         out.placed.append(PlacedImport(result, about.source_sha256, path))

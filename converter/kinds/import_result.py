@@ -17,7 +17,7 @@ from ..formats.control_points import misplaced, read_points
 from ..formats.controller import CONTROLLER_ENDING
 from ..formats.library import LibraryEdit
 from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING
-from ..formats.names import decode_text, escape
+from ..formats.names import decode_text, escape, stem
 from ..formats.nres_edits import ArchiveEdits
 from ..formats.sidecar import Description
 from ..formats.wear import WEAR_TYPE, agrees, new_wear, read_wear_names, write_wear
@@ -40,6 +40,7 @@ class Companion:
         attr1: of its entry in an archive; ``None``: as it was, 0 of a new one.
         nodes: of control points made without a sidecar, how many nodes the model has: what was
             there before is not known.
+        name: of the file, where the registry names one that is not called like the model; empty: it is.
     """
 
     ending: str
@@ -48,6 +49,11 @@ class Companion:
     before: bytes
     attr1: int | None = None
     nodes: int | None = None
+    name: str = ""
+
+    def entry_name(self, model: str) -> str:
+        """Return the name of its entry, beside that of a model."""
+        return self.name or f"{stem(model)}{self.ending}"
 
 
 @dataclass(frozen=True)
@@ -239,7 +245,10 @@ def shows_same_points(companion: Companion, now: memoryview | bytes) -> bool:
 
 def companions_beside(target: Path, companions: Sequence[Companion]) -> list[tuple[Path, bytes]]:
     """The files to write beside a model: path, in the case that is there, and bytes."""
-    return [(named_like(target, one.ending), one.data) for one in companions]
+    return [
+        (target.with_name(escape(one.name)) if one.name else named_like(target, one.ending), one.data)
+        for one in companions
+    ]
 
 
 def placed_beside(target: Path, result: ImportResult) -> list[tuple[Path, bytes]]:

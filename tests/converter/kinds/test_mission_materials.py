@@ -2,14 +2,17 @@
 
 import json
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions
 from tests.docs.materials import game
+from tests.support.gltf_edit import Editable
 from tests.support.runs import run
 
 PLACED = {"mission.gltf": ("GAME/MISSIONS/Single.01",), "walker.gltf": ("GAME", "--unit", "walker")}
@@ -58,3 +61,43 @@ def test_a_colour_becomes_an_edit_of_the_library(exported: Path, tmp_path: Path,
 def test_where_libraries_are_not_written_it_is_reported(exported: Path, tmp_path: Path, name: str) -> None:
     result = recoloured(exported, tmp_path, name, libraries=False)
     assert [one.where for one in result.not_applied] == ["material 'armour'"]
+
+
+def test_a_new_name_is_written_to_the_list_that_the_registry_names(tmp_path: Path) -> None:
+    here, out, new = tmp_path / "GAME", tmp_path / "out", tmp_path / "new"
+    game(here)
+    objects = (here / "objects.rlb").read_bytes()
+    (here / "objects.rlb").write_bytes(objects.replace(b"r_dome.wea\0", b"g_gun.wea\0\0"))
+    assert run("msh2gltf", here, "-o", out, "-j", "1").returncode == 0
+    walker = out / "UNITS/ROBOTS/walker.glb"
+    file = Editable(walker)
+    for material in file.json["materials"]:
+        material["name"] = material["name"].replace("armour", "PLATE")
+    file.save(walker)
+    assert [one.name for one in import_gltf(walker, None, ImportOptions()).new_materials] == ["PLATE"]
+    done = run("gltf2msh", out, "--game", here, "-o", new, "-j", "1")
+    assert done.returncode == 0, done.stderr
+    before, after = (
+        {e.name: bytes(e.payload) for e in read_nres(bytes((folder / "guns.rlb").read_bytes()), "guns.rlb").entries}
+        for folder in (here, new)
+    )
+    assert {name for name in before if before[name] != after[name]} == {"g_gun.wea"}
+    assert b"1 PLATE" in after["g_gun.wea"]
+    assert b"PLATE" in (new / "Material.lib").read_bytes()
+    assert "not applied" not in done.stdout
+
+
+def test_the_material_of_one_placement_is_that_of_all(exported: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(exported, tmp_path / "edited")
+    document = json.loads((folder / "mission.gltf").read_text("utf-8"))
+    shown = Counter(node["mesh"] for node in document["nodes"] if "mesh" in node)
+    mesh = next(i for i, count in shown.items() if count > 1)
+    copy = json.loads(json.dumps(document["meshes"][mesh]))
+    names = [one["name"] for one in document["materials"]]
+    copy["primitives"][0]["material"] = names.index("glow")
+    next(node for node in document["nodes"] if node.get("mesh") == mesh)["mesh"] = len(document["meshes"])
+    document["meshes"].append(copy)
+    (folder / "mission.gltf").write_text(json.dumps(document), "utf-8")
+    result = import_gltf(folder / "mission.gltf", None, ImportOptions())
+    assert (len(result.placed), result.not_applied) == (1, [])
+    assert "of this file too" in " ".join(result.differences.warnings)
