@@ -52,8 +52,8 @@ from environments import HERE, scripts  # noqa: E402
 TYPES = HERE / "build" / "types" / "msh_gltf"
 #: What Node runs: the glTF validator, the compiler of Kaitai Struct, and what the gallery's viewer is built with.
 NODE_FOLDERS = (HERE / "tests" / "validator", HERE / "tests" / "kaitai", HERE / "viewer")
-#: On all cores, a file in one piece: its tests share what they set up.
-PYTEST = ["-m", "pytest", "-n", "auto", "--dist", "loadfile"]
+#: On all cores, a file in one piece: its tests share what they set up. The slowest are listed.
+PYTEST = ["-m", "pytest", "-n", "auto", "--dist", "loadfile", "--durations", "20"]
 #: What every Blender is tested with, and every Python.
 BLENDER_TESTS = [f"tests/blender/test_{n}.py" for n in ("roundtrip", "extension", "colours")]
 LIBRARY_TESTS = ["tests/msh_gltf", "tests/converter", "tests/importers", "tests/exporters"]

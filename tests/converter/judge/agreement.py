@@ -52,15 +52,15 @@ def model(chance: np.random.Generator) -> Verdict | None:
     trial = f"{path.stem} {kinds} {seed} {mode}"
     try:
         if chance.integers(_MUTANTS):
-            seen, judged = outcomes(path, kinds, seed, mode, judged=False)
+            seen, judged, _ = outcomes(path, kinds, seed, mode, judged=False)
         else:
             target, instead, ignored = mutants.MODELS[int(chance.integers(len(mutants.MODELS)))]
             kinds = [ignored[int(chance.integers(len(ignored)))]]
             trial = f"{path.stem} {kinds} {seed} {mode}, ignored by {target}"
             with mock.patch(target, instead):
-                seen, judged = outcomes(path, kinds, seed, mode, judged=False)
+                seen, judged, _ = outcomes(path, kinds, seed, mode, judged=False)
                 if judged and not seen:  # a message has the name of the thing, and is about something else
-                    seen, _ = outcomes(path, kinds, seed, mode, judged=False, by_name=False)
+                    seen, *_ = outcomes(path, kinds, seed, mode, judged=False, by_name=False)
     except NotHere:
         return None
     return Verdict(trial, judged, [one.what for one in seen])

@@ -72,7 +72,7 @@ def test_two_judges_agree(what: str) -> None:
 )
 def test_what_arrives_is_not_named(model: str, kinds: list[str], seed: int, mode: str) -> None:
     path = next(path for path in MODELS if path.stem == model)
-    assert outcomes(path, kinds, seed, mode) == ([], [])
+    assert outcomes(path, kinds, seed, mode)[:2] == ([], [])
 
 
 @pytest.mark.parametrize(

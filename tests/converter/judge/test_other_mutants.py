@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from tests.converter.judge.world import World
 from tests.converter.judge.worlds import WORLDS
 from tests.support.assembled_game import ROBOT, GameParts
 from tests.support.corpus import sample_called
+from tests.support.recorded import Recorded, summary
 from tests.support.runs import call
 
 EDITS = "msh_gltf.converter.edits"
@@ -47,6 +49,8 @@ def same_words(*_: object) -> list[str]:
     return []
 
 
+#: What comes of each edit.
+REPORTS = Recorded(__file__, "reports.txt")
 #: What shows materials of models, or of the level.
 _PLACED = ("terrain", "mission", "unit")
 #: A world, what is replaced by what, and the edits that are ignored then.
@@ -104,6 +108,7 @@ def test_no_edit_is_named_as_it_is(name: str, tmp_path: Path) -> None:
         back = imported(WORLDS[name], kind, tmp_path / str(number))
         assert judged(back) == [], kind
         assert bool(kind) != back.unchanged, kind
+        REPORTS.require(f"{name}, {kind}", summary(back))
 
 
 def test_internal_parts_that_a_file_shows_are_not_named(tmp_path: Path) -> None:
@@ -253,3 +258,12 @@ def test_an_ignored_edit_of_an_obj_is_named(
     assert bool(judged(back)) == (edit is not None)
     alone = import_file(target, options=ImportOptions(use_sidecar=False))
     assert judged(alone) == []  # materials are called by their names, not as the OBJ tells them apart
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as folder:
+        REPORTS.write(
+            (f"{name}, {kind}", summary(imported(world, kind, Path(folder) / f"{name} {kind}")))
+            for name, world in WORLDS.items()
+            for kind in ["", *world.edits]
+        )

@@ -2,7 +2,9 @@
 
 Random edits (``tests.support.random_edits``), imported and exported again; what two files show is
 compared by ``tests.support.gltf_compared``. Neither knows anything of the importer.
-``MSH_GLTF_EXAMPLES`` multiplies the number of examples.
+``MSH_GLTF_EXAMPLES`` multiplies the number of examples. What came of those of the edits one by one stands in
+``reports.txt``; ``python -m tests.converter.kinds.test_every_difference`` writes it again, for you to read what
+became different.
 """
 
 import os
@@ -12,6 +14,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -28,6 +31,7 @@ from tests.support.gltf_compared import Comparison, Difference
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.gltf_shown import Shown
 from tests.support.random_edits import EDITS, Edited, NotHere
+from tests.support.recorded import Recorded, summary
 
 TIMES = int(os.environ.get("MSH_GLTF_EXAMPLES", "1"))
 EXAMPLES, SEQUENCES = 5 * TIMES, 80 * TIMES
@@ -35,6 +39,8 @@ MODELS = [s.path for s in SAMPLES if s.entry is None and not s.truth["legacy"]]
 MODELS += sorted((Path(__file__).parents[3] / "examples").glob("*.msh"))
 #: With the sidecar; with it, but without custom properties, as Blender's defaults export; alone.
 MODES = ("sidecar", "no extras", "alone")
+#: What comes of each edit.
+REPORTS = Recorded(__file__, "reports.txt")
 #: Edits that change nothing that a file shows.
 HARMLESS = ("put all into the first scene", "split vertices", "step interpolation")
 
@@ -72,24 +78,32 @@ def edited(model: Path, kinds: list[str], seed: int, mode: str) -> tuple[Edited,
     return document, [name for kind in kinds for name in EDITS[kind](document, chance)]
 
 
-def third_outcomes(model: Path, kinds: list[str], seed: int, mode: str) -> list[Difference]:
-    """Differences that neither the next export shows nor the report names.
+class Outcomes(NamedTuple):
+    """What an edit led to.
 
-    Raises:
-        NotHere: the model has no place for the edits.
+    Attributes:
+        third: differences that neither the next export shows nor the report names.
+        judged: the lines of the product's judge.
+        summary: what came of it, on a line.
     """
-    return outcomes(model, kinds, seed, mode)[0]
+
+    third: list[Difference]
+    judged: list[str]
+    summary: str
 
 
 def outcomes(
     model: Path, kinds: list[str], seed: int, mode: str, *, judged: bool = True, by_name: bool = True
-) -> tuple[list[Difference], list[str]]:
-    """As :func:`third_outcomes`, and the lines of the product's judge.
+) -> Outcomes:
+    """Edit, import and export again.
 
     Args:
-        model, kinds, seed, mode: as there.
+        model, kinds, seed, mode: as for :func:`edited`.
         judged: whether lines of the judge name anything.
         by_name: whether a message that has the name of a thing names all that differs of it.
+
+    Raises:
+        NotHere: the model has no place for the edits.
     """
     document, touched = edited(model, kinds, seed, mode)
     first = exported(model)[0]
@@ -101,7 +115,8 @@ def outcomes(
             back = import_gltf(given, None, ImportOptions(use_sidecar=mode != "alone", libraries=False))
         except ConversionError as error:
             refused = Difference(f"refused: {error}", frozenset(touched))
-            return [] if refused.is_named([str(error)], touched) else [refused], []
+            third = [] if refused.is_named([str(error)], touched) else [refused]
+            return Outcomes(third, [], f"refused: {error}".replace(str(folder), "").replace("\n", " "))
         lines = [str(one) for one in back.not_applied if one.why == JUDGED]
         if set(kinds) <= set(HARMLESS) and mode != "alone":
             assert back.changes == []
@@ -114,9 +129,9 @@ def outcomes(
         shown = Shown(Editable(given), former, document.renamed)
         found = Comparison(before, shown, second, document.origin).differences()
     if found and back.unchanged:
-        return found, lines
+        return Outcomes(found, lines, summary(back))
     texts = messages(back, judged=judged)
-    return [d for d in found if not (by_name and d.is_named(texts, touched))], lines
+    return Outcomes([d for d in found if not (by_name and d.is_named(texts, touched))], lines, summary(back))
 
 
 def again(model: Path, back: ImportResult, folder: Path) -> Shown:
@@ -134,9 +149,11 @@ def again(model: Path, back: ImportResult, folder: Path) -> Shown:
     return Shown(Editable(export(made, folder / "second.glb", back.dialect)))
 
 
-def require_no_third_outcome(model: Path, kinds: list[str], seed: int, mode: str) -> None:
-    left = third_outcomes(model, kinds, seed, mode)
+def require_no_third_outcome(model: Path, kinds: list[str], seed: int, mode: str) -> str:
+    """Fail where there is one; return what came of the edits."""
+    left, _, found = outcomes(model, kinds, seed, mode)
     assert [d.what for d in left] == [], (model.stem, kinds, seed, mode, left)
+    return found
 
 
 def examples(kind: str) -> Iterator[tuple[Path, int, str]]:
@@ -166,8 +183,10 @@ def test_nothing_edited_is_nothing_reported(model: Path, mode: str) -> None:
 def test_an_edit_is_shown_or_named(kind: str) -> None:
     places = list(examples(kind))
     assert places
-    for model, seed, mode in places:
-        require_no_third_outcome(model, [kind], seed, mode)
+    for number, (model, seed, mode) in enumerate(places):
+        found = require_no_third_outcome(model, [kind], seed, mode)
+        if TIMES == 1:
+            REPORTS.require(f"{kind} {number}: {model.stem} {mode}", found)
 
 
 @settings(derandomize=True, database=None, max_examples=SEQUENCES)
@@ -182,3 +201,11 @@ def test_edits_in_a_row_are_shown_or_named(model: Path, kinds: list[str], seed: 
         require_no_third_outcome(model, kinds, seed, mode)
     except NotHere:
         return
+
+
+if __name__ == "__main__":
+    REPORTS.write(
+        (f"{kind} {number}: {model.stem} {mode}", outcomes(model, [kind], seed, mode).summary)
+        for kind in EDITS
+        for number, (model, seed, mode) in enumerate(examples(kind))
+    )
