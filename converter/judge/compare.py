@@ -32,6 +32,9 @@ _PART_TURN, _PART_MOVE = 1e-5, 2e-6
 #: What a difference of triangles is called, where its kind says less.
 _WORDS: dict[Kind, str] = {"fact": "tri_flags"}
 
+#: Triangles times frames that are posed at once.
+_AT_ONCE = 1 << 14
+
 #: How many names a line lists.
 _LISTED = 8
 
@@ -210,22 +213,22 @@ class Comparison:
         if a is None or b is None:
             sides = ((self.file, a, "file"), (self.result, b, "game"))
             for side, found, there in sides[:1] if self.file_only else sides:
-                rows = np.empty(0, np.int64) if found is None else found.owner
+                rows = np.empty(0, np.int64) if found is None else found[0].owner
                 owners = np.unique(rows, return_counts=True)
                 for owner, count in zip(*(column.tolist() for column in owners), strict=True):
                     self._missing(side, int(owner), cell, count, there)
             return
-        x, y = a.posed(self.file.things, 0), b.posed(self.result.things, 0)
-        loose_b = looseness(b, self.result.things)
-        most = float((steps(y, b.local) + loose_b[0]).max(initial=0))
-        tolerance = steps(x, a.local) + min(most, float(loose_b[0].max(initial=0)) + most)
+        (a, x), (b, y) = a, b
+        [loose] = looseness(b, self.result.things, [0])
+        most = float((steps(y, b.local) + loose).max(initial=0))
+        tolerance = steps(x, a.local) + min(most, float(loose.max(initial=0)) + most)
         i, j, turn, _ = pairs(x, y, tolerance, lambda: self._corners(a, b, float(tolerance.max())))
         mine, theirs = np.ones(len(a), np.bool_), np.ones(len(b), np.bool_)
         mine[i] = theirs[j] = False
         elsewhere = self._unmatched(cell, (a, x, mine), (b, y, theirs), float(tolerance.max()))
         stays = ~np.isin(a.owner[i], elsewhere)  # of what is elsewhere, some is in one place with the rest by chance
         self._attributes(cell, a, b, (i[stays], j[stays], turn[stays]))
-        self._later(cell, a, b, (i, j, turn), tolerance, loose_b)
+        self._later(cell, a, b, (i, j, turn), tolerance)
 
     def _corners(self, a: Triangles, b: Triangles, tolerance: float) -> tuple[F64, F64]:
         """What corners have besides their place, in units of what counts as a difference. (N, 3, k), (M, 3, k)."""
@@ -239,9 +242,9 @@ class Comparison:
             material = np.array([*of, -1], np.float64)[one.material]
             columns = [np.repeat(material, 3).reshape(-1, 3, 1) / _UV]
             at = some_of(len(self.file.frames))[1:].tolist()
-            columns += [one.posed(side.things, frame) / max(tolerance, 1e-12) for frame in at]
+            columns += [*one.posed(side.worlds(at)) / max(tolerance, 1e-12)]
             if a.normals is not None and b.normals is not None:
-                normals = one.posed_normals(side.things, 0)
+                normals = one.posed_normals(side.worlds())
                 assert normals is not None
                 length = np.linalg.norm(normals, axis=2, keepdims=True)
                 columns.append(normals / np.maximum(length, 1e-30) / (1 - _NORMAL) ** 0.5)
@@ -260,14 +263,16 @@ class Comparison:
         return mine, theirs
 
     @staticmethod
-    def _drawn(side: Shown, cell: tuple[int, int]) -> Triangles | None:
-        """The triangles of a cell that show something."""
+    def _drawn(side: Shown, cell: tuple[int, int]) -> tuple[Triangles, F64] | None:
+        """The triangles of a cell that show something, and their corners in the first frame."""
         found = side.cells.get(cell)
         if found is None or not len(found):
             return None
-        corners = found.posed(side.things, 0)
-        flat = is_flat(corners, steps(corners, found.local))
-        return found.select(~flat) if flat.any() and not flat.all() else None if flat.all() else found
+        corners = found.posed(side.worlds())
+        shown = ~is_flat(corners, steps(corners, found.local))
+        if shown.all():
+            return found, corners
+        return (found.select(shown), corners[shown]) if shown.any() else None
 
     def _missing(self, side: Shown, owner: int, cell: tuple[int, int], count: int, there: str) -> None:
         other = "game" if there == "file" else "file"
@@ -313,28 +318,31 @@ class Comparison:
         return below or named
 
     def _later(
-        self, cell: tuple[int, int], a: Triangles, b: Triangles, found: tuple[I64, I64, I64], tolerance: F64, loose: F64
+        self, cell: tuple[int, int], a: Triangles, b: Triangles, found: tuple[I64, I64, I64], tolerance: F64
     ) -> None:
-        """Whether what is in the same place first stays together through the clip; ``loose``: as of ``looseness``."""
+        """Whether what is in the same place first stays together through the clip."""
         i, j, turn = found
         moves = self.file.moves[a.owner[i]] | self.result.moves[b.owner[j]]
         i, j, turn = i[moves], j[moves], turn[moves]
         count, mine, theirs = min(self.file.frame_count, self.result.frame_count), a.select(i), b.select(j)
-        for at in some_of(len(self.file.frames))[1:].tolist():
-            if self.file.frames[at] >= count or not len(i):
-                break
-            x = mine.posed(self.file.things, at)
-            y = np.take_along_axis(theirs.posed(self.result.things, at), turn[..., None], axis=1)
-            apart = np.linalg.norm(x - y, axis=2).max(axis=1)
-            best = np.full(len(a), np.inf)
-            np.minimum.at(best, i, apart - (loose[at][j] + steps(x, mine.local) + tolerance[i]))
-            bad = np.isfinite(best) & (best > 0)
-            for owner in np.unique(a.owner[bad]).tolist():
-                away = float(best[bad & (a.owner == owner)].max())
-                text = f"is {away:.3g} away from where it is in the file at frame {self.file.frames[at]:g}"
-                self._add_part(self.file.things[owner], cell, "place", text, away)
-            if bad.any():
-                break
+        frames = self.file.frames
+        at = [k for k in some_of(len(frames))[1:].tolist() if frames[k] < count] if len(i) else []
+        block = max(1, _AT_ONCE // max(len(i), 1))
+        for some in (at[first : first + block] for first in range(0, len(at), block)):
+            x = mine.posed(self.file.worlds(some))
+            y = np.take_along_axis(theirs.posed(self.result.worlds(some)), turn[None, ..., None], axis=2)
+            loose = looseness(theirs, self.result.things, some) + steps(x, mine.local) + tolerance[i]
+            apart = np.sqrt(np.square(x - y).sum(axis=-1).max(axis=-1)) - loose
+            for one in np.flatnonzero((apart > 0).any(axis=1)).tolist():
+                best = np.full(len(a), np.inf)
+                np.minimum.at(best, i, apart[one])
+                bad = np.isfinite(best) & (best > 0)
+                for owner in np.unique(a.owner[bad]).tolist():
+                    away = float(best[bad & (a.owner == owner)].max())
+                    text = f"is {away:.3g} away from where it is in the file at frame {frames[some[one]]:g}"
+                    self._add_part(self.file.things[owner], cell, "place", text, away)
+                if bad.any():
+                    return
 
     def _attributes(self, cell: tuple[int, int], a: Triangles, b: Triangles, found: tuple[I64, I64, I64]) -> None:
         """What is on triangles that are in the same place."""
@@ -404,7 +412,7 @@ class Comparison:
             return np.take_along_axis(array[j], turn[..., None], axis=1)
 
         out: dict[Kind, Bools] = {}
-        x, y = a.posed_normals(self.file.things, 0), b.posed_normals(self.result.things, 0)
+        x, y = a.posed_normals(self.file.worlds()), b.posed_normals(self.result.worlds())
         if x is not None and y is not None:
             x, y = x[i], corners(y)
             length = np.linalg.norm(x, axis=2) * np.linalg.norm(y, axis=2)

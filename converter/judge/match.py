@@ -27,16 +27,17 @@ _ALIKE = 8
 
 
 def steps(corners: F64, local: F64) -> F64:
-    """Return two steps of a stored coordinate at each triangle. (N,)."""
-    most = np.maximum(np.abs(corners), np.abs(local)).max(axis=(1, 2))
+    """Return two steps of a stored coordinate at each triangle. (..., N, 3, 3), (N, 3, 3) -> (..., N)."""
+    most = np.maximum(np.abs(corners), np.abs(local)).max(axis=(-2, -1))
     return np.asarray(2 * np.spacing(most.astype(np.float32)).astype(np.float64))
 
 
-def looseness(triangles: Triangles, things: list[Thing]) -> F64:
-    """Return how far rounding of poses may move each triangle at each frame. (T, N)."""
+def looseness(triangles: Triangles, things: list[Thing], at: Sequence[int]) -> F64:
+    """Return how far rounding of poses may move each triangle at some of the frames. (t, N)."""
     turn = np.array([thing.turn for thing in things])[triangles.owner]
-    move = np.array([np.broadcast_to(thing.move, len(thing.world)) for thing in things])[triangles.owner]
-    return np.asarray(move.T + turn * np.linalg.norm(triangles.local, axis=2).max(axis=1))
+    moves = np.array([np.broadcast_to(thing.move, len(thing.world))[at] for thing in things])
+    reach = np.sqrt(np.einsum("tci,tci->tc", triangles.local, triangles.local).max(axis=1))
+    return np.asarray(moves.T[:, triangles.owner] + turn * reach)
 
 
 def is_flat(corners: F64, tolerance: F64) -> Bools:

@@ -301,7 +301,8 @@ class FileOfModel:
         moving = _moving(self.items, moved | {track.node for track in self.tracks})
         above_names = linked(self.items)
         place = self.place = self._add_nodes(out, world, moving, above_names)
-        own = world_poses(self.items, [], frames[:1])
+        # stored keys need not be what the runtime shows first
+        own = world_poses(self.items, [], frames[:1]) if self.held > 1 else world
         items, owners = {thing: i for i, thing in place.items()}, owner_items(self.items, self.roles)
         lists: dict[tuple[int, int], list[Triangles]] = {}
         for i, item in enumerate(self.items):
@@ -313,10 +314,7 @@ class FileOfModel:
             if role is not None and role.owner is not None:
                 cell, above = (role.lod, role.group), place.get(owners.get(role.owner, -1), -1)
                 if above >= 0:
-                    node = out.things[above].world
-                    # stored keys need not be what the runtime shows first
-                    rest = (own[i, 0], own[items[above], 0]) if self.held > 1 else (world[i, 0], node[0])
-                    poses = _following(world[i], node, *rest)
+                    poses = _following(world[i], out.things[above].world, own[i, 0], own[items[above], 0])
                     links = [*links, above_names[items[above]]]
             mine = (item.name, self._name_above(i, above, out), self.given.meshes[item.mesh].name)
             called = next(filter(None, mine), "")

@@ -120,18 +120,17 @@ class Triangles:
     def __len__(self) -> int:
         return len(self.owner)
 
-    def posed(self, things: Sequence[Thing], at: int) -> F64:
-        """Return the corners in the world at one of the frames. (N, 3, 3)."""
-        matrices = np.array([thing.world[at] for thing in things]).reshape(-1, 4, 4)[self.owner]
-        return np.asarray(self.local @ matrices[:, :3, :3].transpose(0, 2, 1) + matrices[:, None, :3, 3])
+    def posed(self, worlds: F64) -> F64:
+        """Return the corners in the world. (..., n, 4, 4) of all things -> (..., N, 3, 3)."""
+        matrices = worlds[..., self.owner, :, :]
+        return np.asarray(self.local @ matrices[..., :3, :3].swapaxes(-1, -2) + matrices[..., None, :3, 3])
 
-    def posed_normals(self, things: Sequence[Thing], at: int) -> F64 | None:
-        """Return the normals in the world. (N, 3, 3), not unit."""
+    def posed_normals(self, worlds: F64) -> F64 | None:
+        """Return the normals in the world, not unit. (n, 4, 4) of all things -> (N, 3, 3)."""
         if self.normals is None:
             return None
-        linear = np.array([thing.world[at][:3, :3] for thing in things]).reshape(-1, 3, 3)
-        singular = np.abs(np.linalg.det(linear)) < 1e-30
-        linear[singular] = np.eye(3)
+        linear = worlds[:, :3, :3].copy()
+        linear[np.abs(np.linalg.det(linear)) < 1e-30] = np.eye(3)
         return np.asarray(self.normals @ np.linalg.inv(linear)[self.owner])
 
     def select(self, chosen: Bools | I64) -> Triangles:
@@ -181,6 +180,11 @@ class Shown:
         places = [np.abs(thing.world[:, :3, 3]).max() for thing in self.things]
         return float(max([1e-6, *places]))
 
+    def worlds(self, at: int | Sequence[int] = 0) -> F64:
+        """Return where all things are at one of the frames, or at some. (n, 4, 4), (t, n, 4, 4)."""
+        places = [thing.world[at] for thing in self.things]
+        return np.moveaxis(np.array(places).reshape(len(places), *np.shape(at), 4, 4), 0, -3)
+
     @cached_property
     def moves(self) -> Bools:
         """Which things are not in one place at all frames. (n,)."""
@@ -214,30 +218,36 @@ def some_of(count: int, most: int = MOST_FRAMES) -> I64:
     return np.unique(np.round(np.linspace(0, max(count - 1, 0), min(most, max(count, 1))))).astype(np.int64)
 
 
-def local_poses(item: ImportedNode | Node, track: Track | None, frames: F64) -> F64:
-    """Return an item's own transforms at some frames. (T, 4, 4)."""
-    out = np.tile(np.eye(4), (len(frames), 1, 1))
-    linear = getattr(item, "linear", None)
-    out[:, :3, :3] = rotation_matrix(np.asarray(item.rotation)) if linear is None else linear
-    out[:, :3, 3] = item.translation
-    if track is not None and track.rotation is not None:
-        turned = rotation_matrix(evaluate(track.rotation, frames))
-        scale = np.eye(3) if linear is None else rotation_matrix(np.asarray(item.rotation)).T @ linear
-        out[:, :3, :3] = turned @ scale
-    if track is not None and track.translation is not None:
-        out[:, :3, 3] = evaluate(track.translation, frames)
+def _local_poses(items: Sequence[ImportedNode | Node], tracks: Sequence[Track], frames: F64) -> F64:
+    """The transforms of items below their parents at some frames. (n, T, 4, 4)."""
+    out = np.zeros((len(items), len(frames), 4, 4))
+    out[..., 3, 3] = 1.0
+    unscaled = rotation_matrix(np.array([item.rotation for item in items]).reshape(-1, 4))
+    linear = unscaled.copy()
+    for i, item in enumerate(items):
+        if (stated := getattr(item, "linear", None)) is not None:
+            linear[i] = stated
+    out[..., :3, :3] = linear[:, None]
+    out[..., :3, 3] = np.array([item.translation for item in items]).reshape(-1, 1, 3)
+    if turning := {track.node: track.rotation for track in tracks if track.rotation is not None}:
+        nodes = [*turning]
+        turned = rotation_matrix(np.array([evaluate(channel, frames) for channel in turning.values()]))
+        out[nodes, :, :3, :3] = turned @ (unscaled[nodes].transpose(0, 2, 1) @ linear[nodes])[:, None]
+    for track in tracks:
+        if track.translation is not None:
+            out[track.node, :, :3, 3] = evaluate(track.translation, frames)
     return out
 
 
 def world_poses(items: Sequence[ImportedNode | Node], tracks: Sequence[Track], frames: F64) -> F64:
     """Return the transforms of items to the world at some frames. (n, T, 4, 4)."""
-    track_of = {track.node: track for track in tracks}
-    world = np.tile(np.eye(4), (len(items), len(frames), 1, 1))
-    still = frames[:1]
-    for i in parents_first([item.parent for item in items], root=-1):
-        track = track_of.get(i)
-        local = local_poses(items[i], track, still if track is None else frames)
-        world[i] = local if items[i].parent < 0 else world[items[i].parent] @ local
+    world = _local_poses(items, tracks, frames)
+    order = parents_first([item.parent for item in items], root=-1)
+    for i in order:
+        if (above := items[i].parent) >= 0:
+            world[i] = world[above] @ world[i]
+    if len(order) < len(items):  # what is below itself has no place
+        world[[*{*range(len(items))}.difference(order)]] = np.eye(4)
     return world
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ConversionError, in_words, plural, printable
-from ..files import Stamp, names_in, of_a_listing, pass_on_unreadable, read_file
+from ..files import Stamp, of_a_listing, pass_on_unreadable, read_file
 from ..findings import Finding
 from ..formats.control_points import POINTS_ENDING
 from ..formats.controller import CONTROLLER_ENDING
@@ -90,9 +90,14 @@ class KnownObject:
 def find_game(start: Path) -> Path | None:
     """Return the nearest directory at or above a path that has ``objects.rlb``, in any case."""
     here = Path(os.path.abspath(start))
-    for folder in (here, *here.parents):
+    return _first_game([here, *here.parents])
+
+
+def _first_game(folders: Sequence[Path]) -> Path | None:
+    """The first of some folders that has an object registry."""
+    for folder in folders:
         with if_there(folder):  # not a file, nor a directory that may not be read
-            if REGISTRY in names_in(folder):
+            if _has_registry(folder):
                 return folder
     return None
 
@@ -112,6 +117,12 @@ def model_archives(root: Path) -> list[str]:
             if MODEL_TYPE in archive.type_ids:
                 found.append(path.relative_to(root).as_posix())
     return found
+
+
+@of_a_listing
+def _has_registry(folder: Path) -> bool:
+    """Whether a folder has an object registry, in any case; ``OSError``: it cannot be listed."""
+    return any(name.lower() == REGISTRY for name in os.listdir(folder))
 
 
 @of_a_listing
@@ -270,19 +281,11 @@ class Game:
 
 def game_of(path: Path, folders: Sequence[Path] = ()) -> Game | None:
     """Return the game that a file is in; opened once while its directory does not change."""
-    known = (folder for folder in folders if _has_registry(folder))
-    root = next(known, None) or find_game(path)
+    root = _first_game(folders) or find_game(path)
     try:
         return None if root is None else _game(root, folder_stamp(root))
     except OSError:
         return None
-
-
-def _has_registry(folder: Path) -> bool:
-    try:
-        return REGISTRY in names_in(folder)
-    except OSError:
-        return False
 
 
 @lru_cache(maxsize=1)

@@ -424,11 +424,15 @@ def evaluate(channel: Channel, frames: ArrayLike, *, by_component: bool = False)
         (T, 3) translations or (T, 4) unit rotations.
     """
     keys, at = channel.frames, np.clip(frames, channel.frames[0], channel.frames[-1])
-    left = np.clip(np.searchsorted(keys, at, "right") - 1, 0, max(0, len(keys) - 2))
+    last = np.searchsorted(keys, at, "right") - 1
+    is_rotation = channel.values.shape[1] == 4
+    if channel.interpolation != "CUBICSPLINE" and (keys[last] == at).all():  # nothing is between two keys
+        out = channel.values[last]
+        return normalise(out, (1, 0, 0, 0)) if is_rotation else out
+    left = np.clip(last, 0, max(0, len(keys) - 2))
     right = np.minimum(left + 1, len(keys) - 1)
     span = keys[right] - keys[left]
     t = np.divide(at - keys[left], span, out=np.zeros_like(at), where=span > 0)[:, None]
-    is_rotation = channel.values.shape[1] == 4
     if channel.interpolation == "CUBICSPLINE":
         out = _cubic(channel.values, left, right, span[:, None], t)
     elif channel.interpolation == "STEP":
