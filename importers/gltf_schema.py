@@ -41,14 +41,17 @@ _text, _boolean, _object = _is(str, "a text"), _is(bool, "true or false"), _is(d
 
 
 def _number(value: Any, _: Json) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _Invalid(value, "a number")
-    if isinstance(value, int) and abs(value) > 1 << 53:
+    if type(value) is int and abs(value) > 1 << 53:
         raise _Invalid(value, "a number of at most 53 bits")
+    if type(value) not in _NUMBERS:
+        raise _Invalid(value, "a number")
+
+
+_NUMBERS = (float, int)
 
 
 def _is_whole(value: Any) -> bool:
-    return not isinstance(value, bool) and (isinstance(value, int) or (isinstance(value, float) and value.is_integer()))
+    return type(value) is int or (type(value) is float and value.is_integer())
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ def _choice(values: Iterable[Any]) -> Check:
     allowed = tuple(values)
 
     def check(value: Any, _: Json) -> None:
-        if isinstance(value, bool | list | dict) or value not in allowed:
+        if type(value) in (bool, list, dict) or value not in allowed:
             shown = [value if isinstance(value, str) else str(int(value)) for value in allowed]
             raise _Invalid(value, "one of " + ", ".join(shown))
 
@@ -89,14 +92,30 @@ class _Index:
             raise _Invalid(value, f"an index into {self.objects} ({there})")
 
 
-def _make_integers(item: Check, values: Any, keys: Iterable[Any]) -> None:
-    """Make integers of those values that have passed a check for integers."""
-    if isinstance(item, _Integer | _Index):
-        for key in keys:
+_WHOLE = (_Integer, _Index)
+
+
+def _make_integers(values: Any, keys: Iterable[Any]) -> None:
+    """Make integers of values that have passed a check for integers."""
+    for key in keys:
+        if type(values[key]) is float:
             values[key] = int(values[key])
 
 
+def _check_each(checked: Iterable[tuple[Any, Check, Any]], root: Json) -> None:
+    """Check values that are in another; each: its key or index there, the check, and the value."""
+    where: Any = None
+    try:
+        for where, check, one in checked:  # noqa: B007 (used where a check fails)
+            check(one, root)
+    except _Invalid as error:
+        error.path.insert(0, where)
+        raise
+
+
 def _items(item: Check, least: int = 0, most: int | None = None, *, distinct: bool = False) -> Check:
+    whole = isinstance(item, _WHOLE)
+
     def check(value: Any, root: Json) -> None:
         if not isinstance(value, list):
             raise _Invalid(value, "an array")
@@ -104,9 +123,9 @@ def _items(item: Check, least: int = 0, most: int | None = None, *, distinct: bo
             if least == most:
                 raise _Invalid(value, f"an array of {plural(least, 'value')}")
             raise _Invalid(value, f"an array of at least {plural(least, 'value')}")
-        for i, one in enumerate(value):
-            _inside(i, item, one, root)
-        _make_integers(item, value, range(len(value)))
+        _check_each(((i, item, one) for i, one in enumerate(value)), root)
+        if whole:
+            _make_integers(value, range(len(value)))
         if distinct and len(set(value)) < len(value):
             raise _Invalid(value, "each of them once")
 
@@ -114,11 +133,13 @@ def _items(item: Check, least: int = 0, most: int | None = None, *, distinct: bo
 
 
 def _map(item: Check) -> Check:
+    whole = isinstance(item, _WHOLE)
+
     def check(value: Any, root: Json) -> None:
         _object(value, root)
-        for key, one in value.items():
-            _inside(key, item, one, root)
-        _make_integers(item, value, list(value))
+        _check_each(((key, item, one) for key, one in value.items()), root)
+        if whole:
+            _make_integers(value, value)
 
     return check
 
@@ -126,6 +147,7 @@ def _map(item: Check) -> Check:
 def _fields(properties: dict[str, Check], required: str = "", *, extensions: dict[str, Check] | None = None) -> Check:
     """An object; a property of ``null`` is removed: it reads as if it were not there."""
     every = {"name": _text, "extensions": _extensions(extensions or {})} | properties
+    whole = {key for key, one in every.items() if isinstance(one, _WHOLE)}
     needed = required.split()
 
     def check(value: Any, root: Json) -> None:
@@ -135,11 +157,8 @@ def _fields(properties: dict[str, Check], required: str = "", *, extensions: dic
         for key in needed:
             if key not in value:
                 raise _Invalid(value, f"an object with {key}")
-        for key, one in value.items():
-            if key in every:
-                _inside(key, every[key], one, root)
-        for key in [key for key in value if key in every]:
-            _make_integers(every[key], value, [key])
+        _check_each(((key, every[key], one) for key, one in value.items() if key in every), root)
+        _make_integers(value, value.keys() & whole)
 
     return check
 
@@ -149,21 +168,12 @@ def _extensions(known: dict[str, Check]) -> Check:
         _object(value, root)
         for key in [key for key, one in value.items() if one is None]:
             del value[key]
-        for key, one in value.items():
-            _inside(key, known.get(key, _object), one, root)
-            declared = root.get("extensionsUsed")
-            if isinstance(declared, list) and key not in declared:
-                declared.append(key)
+        _check_each(((key, known.get(key, _object), one) for key, one in value.items()), root)
+        declared = root.get("extensionsUsed")
+        if isinstance(declared, list):
+            declared += [key for key in value if key not in declared]
 
     return check
-
-
-def _inside(key: str | int, check: Check, value: Any, root: Json) -> None:
-    try:
-        check(value, root)
-    except _Invalid as error:
-        error.path.insert(0, key)
-        raise
 
 
 def _numbers(count: int) -> Check:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -209,16 +209,16 @@ class Comparison:
 
     def cell(self, cell: tuple[int, int]) -> None:
         """Compare the triangles of a cell."""
-        a, b = self._drawn(self.file, cell), self._drawn(self.result, cell)
-        if a is None or b is None:
-            sides = ((self.file, a, "file"), (self.result, b, "game"))
+        mine_there, theirs_there = self._drawn(self.file, cell), self._drawn(self.result, cell)
+        if mine_there is None or theirs_there is None:
+            sides = ((self.file, mine_there, "file"), (self.result, theirs_there, "game"))
             for side, found, there in sides[:1] if self.file_only else sides:
                 rows = np.empty(0, np.int64) if found is None else found[0].owner
                 owners = np.unique(rows, return_counts=True)
                 for owner, count in zip(*(column.tolist() for column in owners), strict=True):
                     self._missing(side, int(owner), cell, count, there)
             return
-        (a, x), (b, y) = a, b
+        (a, x), (b, y) = mine_there, theirs_there
         [loose] = looseness(b, self.result.things, [0])
         most = float((steps(y, b.local) + loose).max(initial=0))
         tolerance = steps(x, a.local) + min(most, float(loose.max(initial=0)) + most)
@@ -357,7 +357,7 @@ class Comparison:
         best = (cost == least[i]) & (cost > 0)
         for kind, wrong in bad.items():
             if kind == "look":
-                self._looks(np.stack([a.material[i], b.material[j]], axis=1)[best & wrong])
+                self._looks(a.material[i][best & wrong], b.material[j][best & wrong])
                 continue
             rows = np.unique(i[best & wrong])
             if kind == "vertex colours" and kind in self.result.lacks and len(rows):
@@ -396,9 +396,9 @@ class Comparison:
             why = f"every triangle of the game has one: {', '.join(map(printable, shown[:_LISTED]))}"
             self.found[-1] = replace(self.found[-1], reason=(why, "assign one of the materials"))
 
-    def _looks(self, pairs: I64) -> None:
-        """Tell what materials look like otherwise, each once. (n, 2) materials of both sides."""
-        for mine, theirs in np.unique(pairs, axis=0).tolist():
+    def _looks(self, *pairs: I64) -> None:
+        """Tell what materials look like otherwise, each once. (n,) those of the file, (n,) of the result."""
+        for mine, theirs in _distinct(*pairs)[0]:
             where = f"material {called(min(self.file.materials[mine], key=len))}"
             if all(one.where != where for one in self.found):
                 names, what = _folded((*self.file.materials[mine], "pictures")), self._other_look(mine, theirs)
@@ -430,13 +430,13 @@ class Comparison:
             out["vertex colours"] = np.asarray((other & a.known[i][:, None]).any(axis=(1, 2)))
         if a.flags is not None and b.flags is not None:
             out["fact"] = (a.flags[i] >= 0) & (a.flags[i] != b.flags[j])
-        out["materials"], out["flags of materials"] = self._materials(a.material[i], b.material[j])
-        looks: Bools = np.zeros(len(i), np.bool_)
+        both, of = _distinct(a.material[i], b.material[j])
+        named, facts = self._materials(both)
+        out["materials"], out["flags of materials"] = named[of], facts[of]
+        looks = np.zeros(len(both), np.bool_)
         if self.file.looks and self.result.looks:
-            both, of = np.unique(np.stack([a.material[i], b.material[j]], axis=1), axis=0, return_inverse=True)
-            differ = [bool(self._other_look(m, k)) for m, k in both.tolist()]
-            looks = np.array(differ, np.bool_)[of.reshape(-1)]
-        out["look"] = looks & ~out["materials"]
+            looks = np.array([bool(self._other_look(m, k)) for m, k in both], np.bool_)
+        out["look"] = looks[of] & ~out["materials"]
         return out
 
     def _other_look(self, mine: int, theirs: int) -> list[str]:
@@ -447,11 +447,10 @@ class Comparison:
             self._looked[mine, theirs] = self.file.looks[mine].other_than(self.result.looks[theirs])
         return self._looked[mine, theirs]
 
-    def _materials(self, mine: I64, theirs: I64) -> tuple[Bools, Bools]:
-        """Which pairs have materials of other names, and with other facts."""
-        both, of = np.unique(np.stack([mine, theirs], axis=1), axis=0, return_inverse=True)
+    def _materials(self, both: Sequence[tuple[int, int]]) -> tuple[Bools, Bools]:
+        """Which materials of the result have other names than those of the file, and other facts."""
         named, facts = [], []
-        for m, k in both.tolist():
+        for m, k in both:
             if m < 0 or k < 0:
                 named.append(m >= 0)
                 facts.append(False)
@@ -468,8 +467,14 @@ class Comparison:
             behind = None if "portal" not in mine_of else self.partner.get(int(mine_of["portal"]))
             stated = {**mine_of, "portal": had.get("portal", -1) if behind is None else behind}
             facts.append(any(had.get(n, -1) != v for n, v in stated.items()))
-        of = of.reshape(-1)
-        return np.array(named, np.bool_)[of], np.array(facts, np.bool_)[of]
+        return np.array(named, np.bool_), np.array(facts, np.bool_)
+
+
+def _distinct(mine: I64, theirs: I64) -> tuple[list[tuple[int, int]], I64]:
+    """Return the pairs of two columns of small numbers, -1 or more, each once; and which of them each row is."""
+    width = int(theirs.max(initial=0)) + 2
+    both, of = np.unique((mine + 1) * width + theirs + 1, return_inverse=True)
+    return [(m - 1, k - 1) for m, k in (divmod(one, width) for one in both.tolist())], of
 
 
 def _made_up(thing: Thing) -> bool:

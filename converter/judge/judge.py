@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..checks.recover import checked_model
+from ..checks.recover import leave_out
 from ..edits.frame_rate import Timing
 from ..edits.nodes import POSE_NOISE, ROTATION_NOISE, model_size, world_matrices
 from ..edits.poses import placed_elsewhere
@@ -242,10 +242,10 @@ class WrittenModel:
     looks: WrittenLooks | None = None
 
     def model(self) -> MshModel:
-        """Read it."""
+        """Read it; its import has checked what it wrote."""
         tolerant = self.mode == "tolerant"
-        archive = read_nres(self.data, self.name, longer=tolerant)
-        return checked_model(read_model(archive, self.name, cut=tolerant), self.mode)[0]
+        model = read_model(read_nres(self.data, self.name, longer=tolerant), self.name, cut=tolerant)
+        return leave_out(model)[0] if tolerant else model
 
     def scene(self, model: MshModel | None = None) -> Scene:
         """Read and decode it; ``model``: as it was read already."""
