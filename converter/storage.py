@@ -103,8 +103,8 @@ def write_outputs(files: Sequence[tuple[Path, bytes]], force: bool, *, durable: 
                     unfinished.appear(force)
                     if not was_there:
                         new.append(unfinished.target)
-                    if durable:
-                        sync_directory(unfinished.target)
+                for one in {path.parent: path for path, _ in files}.values() if durable else ():
+                    sync_directory(one)
             except ConversionError:
                 for path in new:
                     _remove(path)

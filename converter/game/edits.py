@@ -428,8 +428,7 @@ class GameEdits:
             old = file_bytes(backup)
             if old is not None:
                 row["candidate"] = self.vault.keep_original(old)
-        for layer in opened.wanted:
-            self.vault.keep_change(self.read_change(layer.stored))
+        self.vault.keep_changes(self.read_change(layer.stored) for layer in opened.wanted)
 
 
 def _remove_empty(folder: Path) -> None:

@@ -19,7 +19,8 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
@@ -51,6 +52,8 @@ msh-gltf хранит здесь исходные файлы игры и ист�
 #: A line of the history is some kilobytes; of a mod that changes everything, some megabytes.
 _MAX_LINE = 1 << 26
 _DIGEST_LETTERS = frozenset("0123456789abcdef")
+#: Changes that are written together: each is an open file until all are named.
+_AT_ONCE = 64
 #: Reflinks a file where the disk has them (FICLONE of linux/fs.h).
 _FICLONE = 0x40049409
 
@@ -249,26 +252,23 @@ class Vault:
         """
         digest = sha256(data)
         if not self.has_original(digest):
-            self._put("originals", digest, data, source)
+            self._require_real()
+            path = self.path / "originals" / digest
+            if source is None or not _cloned(source, path, digest):
+                write_outputs([(path, data)], force=True, durable=True)
         return digest
 
-    def keep_change(self, data: bytes) -> str:
-        """Keep a difference; return its digest.
+    def keep_changes(self, changes: Iterable[bytes]) -> None:
+        """Keep differences.
 
         Raises:
-            ConversionError: it cannot be kept.
+            ConversionError: they cannot be kept.
         """
-        digest = sha256(data)
-        if not self.has_change(digest):
-            self._put("changes", digest, data, None)
-        return digest
-
-    def _put(self, folder: str, digest: str, data: bytes, source: Path | None) -> None:
         self._require_real()
-        path = self.path / folder / digest
-        if source is not None and _cloned(source, path, digest):
-            return
-        write_outputs([(path, data)], force=True, durable=True)
+        new = ((digest, data) for data in changes if not self.has_change(digest := sha256(data)))
+        while some := dict(islice(new, _AT_ONCE)):
+            files = [(self.path / "changes" / digest, data) for digest, data in some.items()]
+            write_outputs(files, force=True, durable=True)
 
     def append(self, record: dict[str, Any]) -> None:
         """Add a transaction to the history; on the disk when this returns.
