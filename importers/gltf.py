@@ -387,6 +387,7 @@ def _clip(file: GltfFile, animation: GltfAnimation, index_of: dict[int, int], pl
     outside: list[str] = []
     morphed: list[str] = []
     pointers: list[str] = []
+    twice: list[str] = []
     homeless = 0
     for channel in animation.channels:
         target, path = channel["target"].get("node"), channel["target"]["path"]
@@ -417,6 +418,7 @@ def _clip(file: GltfFile, animation: GltfAnimation, index_of: dict[int, int], pl
                 value=values.shape[1],
                 expected=width,
             )
+        twice += [file.node_title(target)] if (target, path) in read else []
         first = read.setdefault((target, path), (kind, seconds, values))
         if first[0] != kind or not (np.array_equal(first[1], seconds) and np.array_equal(first[2], values)):
             title = f"{where} has two curves for the {path} of {file.node_title(target)}"
@@ -442,6 +444,11 @@ def _clip(file: GltfFile, animation: GltfAnimation, index_of: dict[int, int], pl
             clip.report.skipped(
                 where, what.format(few([in_words(name) for name in dict.fromkeys(names)], 1)), why, instead
             )
+    if twice:
+        clip.report.warnings.append(
+            f"{where} has curves of {twice[0]} twice: so Blender exports two strips that show one action, and "
+            f"other nodes may get the motion of this one; {_TWO_CURVES}"
+        )
     if homeless:
         what = f"has {plural(homeless, 'channel')} without a node"
         clip.report.skipped(where, what, "nothing says what moves", "give the channel a node, or delete it")

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import ConversionError, called, few, in_words, plural
-from ..findings import Report
+from ..findings import Kind, Report
 from ..options import ImportOptions
 from ..scene.scene import Channel, Clip, ImportedScene, Scene, Track, moves
 from .frame_rate import DEFAULT_FPS, FrameRate, TimedClip, Timing
@@ -22,6 +22,8 @@ from .range_clips import with_ranges
 from .transforms import rigid_track
 
 _ACTIONS = "export with Animation > Animation Mode: Actions"
+#: What differs where a node moves otherwise.
+_MOVES: tuple[Kind, ...] = ("place", "turn", "triangles")
 
 
 def choose_clip(identified: Identified, stored: Scene | None, options: ImportOptions) -> Timing | None:
@@ -163,6 +165,12 @@ def _read(identified: Identified, stored: Scene | None, options: ImportOptions) 
         imported.report.concerns(["clip"], "clip")
     if stored is not None and stored.tracks and (out.first > 0 or timing.start > 0):
         _report_late(imported.report, chosen, stored, out)
+    if out.left_out and rate.step:
+        imported.report.warnings.append(
+            f"the file has {1 / rate.step:.4g} keys of the clip per second, and the game {timing.fps:g} frames: those "
+            f"between are kept (in Blender, set the scene to {timing.fps:g} frames per second before you import)"
+        )
+        imported.report.concerns([imported.nodes[track.node].name for track in out.tracks], *_MOVES)
     return out
 
 
@@ -317,7 +325,7 @@ def _of_broadcast(identified: Identified, clips: list[Clip], stored: Scene, opti
         "Blender's mode Broadcast exports so, and the stored clip is kept",
         _ACTIONS,
     )
-    imported.report.concerns([imported.nodes[track.node].name for track in kept], "place", "turn", "triangles")
+    imported.report.concerns([imported.nodes[track.node].name for track in kept], *_MOVES)
     return [*tracks.values(), *kept]
 
 

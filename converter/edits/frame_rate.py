@@ -30,6 +30,8 @@ _TIME_NOISE, _SPACING_NOISE = 1e-5, 2e-4
 _FEW_KEYS = 5
 #: A key this near to a whole frame is on it.
 _FRAME_NOISE = 1e-3
+#: With more frames from key to key a file has not all of them.
+_SPARSE = 1.5
 #: A curve that varies by more, rotations or relative to its size, is never taken for constant.
 _CERTAIN = 1e-3
 #: How much more of the stored clip another rate must show to win over the one that is stated.
@@ -62,6 +64,7 @@ class TimedClip:
         frame_count: length of the clip; ``None`` where the file does not show one.
         first, last: the frames that the file shows; ``first`` is above 0 where the beginning of
             the stored clip is not in the file.
+        left_out: whether the file has fewer keys than frames, and stored frames between them that it does not show.
     """
 
     timing: Timing
@@ -69,6 +72,7 @@ class TimedClip:
     frame_count: int | None = None
     first: float = 0.0
     last: float = 0.0
+    left_out: bool = False
 
 
 @dataclass(frozen=True)
@@ -233,7 +237,7 @@ class FrameRate:
         step = self.step * timing.fps
         if not step or len(channel.frames) < 3:
             return False
-        return abs(1 / step - round(1 / step)) > _SPACING_NOISE or step > 1.5
+        return abs(1 / step - round(1 / step)) > _SPACING_NOISE or step > _SPARSE
 
     def _same_length(self, timing: Timing) -> bool:
         """Whether the clip ends where the stored one does, within what sampling cuts off."""
@@ -302,7 +306,7 @@ class FrameRate:
         if self.last - self.first > _TIME_NOISE:
             out.frame_count = self._length(timing)
             if self.stored is None and length is not None:
-                sparse = not 0 < self.step * timing.fps < 1.5
+                sparse = not 0 < self.step * timing.fps < _SPARSE
                 if (sparse and length > out.frame_count) or self._ends_at(timing, length - 1):
                     out.frame_count = length
         if self.stored is not None and self.old:
@@ -336,6 +340,8 @@ class FrameRate:
             if kept.any():
                 old = _stored_values(pair, frames)
                 values = evaluate(pair.channel, frames)
+                if own_keys and self.step * out.timing.fps > _SPARSE:
+                    out.left_out |= not _near(values[kept], old[kept], pair.noise).all()
                 values[kept] = old[kept]
                 setattr(whole[node], path, Channel(frames, values))
 

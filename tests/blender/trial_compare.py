@@ -2,7 +2,7 @@
 
 import io
 import re
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -136,16 +136,13 @@ def _triangles(
     keep_a &= ~np.isin(np.array(facts["owner"], dtype=str), [*skip])
     keep_b &= ~np.isin(np.array(result.cell, dtype=str), [*skip])
     out = []
+    rows, near_to, turn = _pairs(a, b, near)
+    texts = _others(facts, arrays, result, rows, near_to, turn)
+    order = np.lexsort((near_to, [len(one) for one in texts], rows))
+    order = order[np.unique(rows[order], return_index=True)[1]]  # what shows the same first
     first = np.full(len(a), -1)
-    others: dict[int, list[str]] = {}
-    if len(a) and len(b):
-        tree = cKDTree(b.mean(axis=1))
-        for row, close in enumerate(tree.query_ball_point(a.mean(axis=1), 4 * near * np.sqrt(len(frames)))):
-            away = np.abs(a[row] - b[np.array(close, int)[:, None, None], TURNS]).max(axis=(2, 3))
-            for i, turn in np.argwhere(away <= near):
-                other = _other(facts, arrays, result, row, close[i], turn)
-                if first[row] < 0 or (len(other), close[i]) < (len(others[row]), first[row]):
-                    first[row], others[row] = close[i], other
+    first[rows[order]] = near_to[order]
+    others = {int(rows[i]): texts[i] for i in order if texts[i]}
     lost = keep_a & (first < 0)
     gained = keep_b.copy()
     gained[first[first >= 0]] = False
@@ -158,8 +155,8 @@ def _triangles(
     if gained.any():
         out.append(f"{int(gained.sum())} triangles are only in the result")
     wrong: dict[str, set[str]] = {}
-    for row in np.flatnonzero((first >= 0) & keep_a):
-        for text in others[row]:
+    for row in sorted(others):
+        for text in others[row] if keep_a[row] else ():
             wrong.setdefault(text, set()).add(facts["owner"][row])
     out += [f"{text}: {', '.join(sorted(owners)[:4])}" for text, owners in wrong.items()]
     return out
@@ -174,31 +171,54 @@ def _flat(corners: Array) -> Array:
     return np.asarray(np.linalg.norm(normal, axis=1) < 1e-9)
 
 
-def _other(facts: dict[str, Any], arrays: dict[str, Array], result: Result, row: int, k: int, turn: int) -> list[str]:
-    """What a pair of triangles shows differently."""
-    out = []
-    if facts["cell"][row] != result.cell[k]:
-        out.append(f"in {facts['cell'][row] or 'the first'}, then in {result.cell[k] or 'the first'}")
-    ours, theirs = NUMBER.sub("", facts["material"][row]), result.name(result.material[k])
-    if ours != theirs:
-        out.append(f"material {ours!r}, then {theirs!r}")
-    elif result.material[k] >= 0:
-        out += _look(facts["looks"][facts["material"][row]], result.look(result.material[k]), ours)
-    uv = result.uv[k][TURNS[turn]] * [1, -1] + [0, 1]
-    away = arrays["uv"][row] - uv
-    if np.isnan(arrays["uv"][row]).any():
-        out += (
-            []
-            if np.isnan(uv).any() or not np.abs(np.nan_to_num(uv - [0, 1])).any()
-            else ["no texture coordinates, then some"]
-        )
-    elif (np.abs(away - np.round(away[:1])) > UV).any():
-        out.append("other texture coordinates")
-    mine, their = arrays["colour"][row][:, :3], result.colour[k][TURNS[turn], :3]
+def _pairs(a: Array, b: Array, near: float) -> tuple[Array, Array, Array]:
+    """Triangles of both sides in one place: their rows, and the corner with which the second one begins."""
+    if not len(a) or not len(b):
+        return np.empty(0, int), np.empty(0, int), np.empty(0, int)
+    close = cKDTree(b.mean(axis=1)).query_ball_point(a.mean(axis=1), 4 * near * np.sqrt(a.shape[2] / 3))
+    rows = np.repeat(np.arange(len(a)), [len(one) for one in close])
+    others = np.concatenate([*close, []]).astype(int)
+    away = np.stack([np.abs(a[rows] - b[others][:, turn]).max(axis=(1, 2)) for turn in TURNS], axis=1)
+    pair, turn = np.nonzero(away <= near)
+    return rows[pair], others[pair], turn
+
+
+def _others(
+    facts: dict[str, Any], arrays: dict[str, Array], result: Result, rows: Array, k: Array, turn: Array
+) -> list[list[str]]:
+    """What each pair of triangles shows differently."""
+    out: list[list[str]] = [[] for _ in rows]
+
+    def note(which: Array, *texts: str) -> None:
+        for i in np.flatnonzero(which) if texts else ():
+            out[i] += texts
+
+    for names, theirs, text in ((facts["cell"], result.cell, _other_cell), (facts["material"], result.material, None)):
+        (mine, a), (there, b) = (np.unique(np.array(one, dtype=object), return_inverse=True) for one in (names, theirs))
+        both, of = np.unique(np.stack([a[rows], b[k]]), axis=1, return_inverse=True)
+        for n, (x, y) in enumerate(both.T):
+            note(of.reshape(-1) == n, *(text or partial(_other_material, facts, result))(mine[x], there[y]))
+    uv = result.uv[k[:, None], TURNS[turn]] * [1, -1] + [0, 1]
+    away = arrays["uv"][rows] - uv
+    bare = np.isnan(arrays["uv"][rows]).any(axis=(1, 2))
+    some = ~np.isnan(uv).any(axis=(1, 2)) & np.abs(np.nan_to_num(uv - [0, 1])).any(axis=(1, 2))
+    note(bare & some, "no texture coordinates, then some")
+    note(~bare & (np.abs(away - np.round(away[:, :1])) > UV).any(axis=(1, 2)), "other texture coordinates")
+    mine, their = arrays["colour"][rows][..., :3], result.colour[k[:, None], TURNS[turn]][..., :3]
     mine, their = (np.where(np.isnan(one), 1.0, one) for one in (mine, their))
-    if (np.abs(mine - their) > COLOUR).any():
-        out.append("other vertex colours")
+    note((np.abs(mine - their) > COLOUR).any(axis=(1, 2)), "other vertex colours")
     return out
+
+
+def _other_cell(ours: str, theirs: str) -> list[str]:
+    return [] if ours == theirs else [f"in {ours or 'the first'}, then in {theirs or 'the first'}"]
+
+
+def _other_material(facts: dict[str, Any], result: Result, name: str, index: int) -> list[str]:
+    ours, theirs = NUMBER.sub("", name), result.name(index)
+    if ours != theirs:
+        return [f"material {ours!r}, then {theirs!r}"]
+    return _look(facts["looks"][name], result.look(index), ours) if index >= 0 else []
 
 
 def _look(ours: dict[str, Any] | None, theirs: dict[str, Any], name: str) -> list[str]:

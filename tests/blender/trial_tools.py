@@ -233,7 +233,7 @@ def shown(frames, cells):
                     out["cell"] += [cell] * (len(out["material"]) - len(out["cell"]))
     scene.frame_set(frames[0])
     count = len(out["material"])
-    corners = np.array(out["corners"], np.float64).reshape(-1, 3, 3)
+    corners = np.concatenate([np.zeros((0, 3, 3)), *out["corners"]])
     facts = {
         "things": {o.name: _thing(o, o.matrix_world) | {"cell": _cell_of(o, cells)} for o in things} | placed,
         "looks": {m.name: look(m) for m in bpy.data.materials},
@@ -243,12 +243,12 @@ def shown(frames, cells):
         "frames": _length(),
     }
     even = len(corners) == count * len(frames)
-    uv = np.array(out["uv"], np.float64).reshape(-1, 3, 2)
+    uv = np.concatenate([np.zeros((0, 3, 2)), *out["uv"]])
     uv *= np.array([_scale_of(name) for name in out["material"]]).reshape(-1, 1, 2)
     arrays = {
         "corners": corners.reshape(len(frames), count, 3, 3) if even else corners[None, :count],
         "uv": uv,
-        "colour": np.array(out["colour"], np.float64).reshape(-1, 3, 4),
+        "colour": np.concatenate([np.zeros((0, 3, 4)), *out["colour"]]),
     }
     return facts, arrays
 
@@ -300,7 +300,7 @@ def _triangles(one, world, first, out):
     mesh.vertices.foreach_get("co", points)
     corners = points.reshape(-1, 3)[vertex].astype(np.float64) @ world[:3, :3].T + world[:3, 3]
     corners = corners.reshape(-1, 3, 3)
-    out["corners"] += (corners[:, ::-1] if np.linalg.det(world[:3, :3]) < 0 else corners).tolist()
+    out["corners"].append(corners[:, ::-1] if np.linalg.det(world[:3, :3]) < 0 else corners)
     if first:
         mirrored = np.linalg.det(world[:3, :3]) < 0
         for name, width, layers in (("uv", 2, mesh.uv_layers), ("colour", 4, mesh.color_attributes)):
@@ -317,7 +317,7 @@ def _triangles(one, world, first, out):
                     mesh.loops.foreach_get("vertex_index", corner)
                     values = each[corner]
             values = values[loop].reshape(-1, 3, width)
-            out[name] += (values[:, ::-1] if mirrored else values).tolist()
+            out[name].append(values[:, ::-1] if mirrored else values)
         slots = [slot.material.name if slot.material else "" for slot in one.material_slots] or [""]
         out["material"] += [slots[min(t.material_index, len(slots) - 1)] for t in mesh.loop_triangles]
         out["owner"] += [one.name] * count

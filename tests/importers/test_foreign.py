@@ -421,6 +421,15 @@ def test_generated_lods(tmp_path: Path) -> None:
         assert np.linalg.norm(points, axis=1).max() < 1.1
 
 
+def test_a_curve_that_is_there_twice_is_named(tmp_path: Path) -> None:
+    b = Builder()
+    b.node(name="n", mesh=b.mesh())
+    b.clip(0, "translation", [0, 1], [[0, 0, 0], [3, 0, 0]])
+    b.json["animations"][0]["channels"] *= 2
+    _, warnings = convert(b.save(tmp_path))
+    assert any("has curves of node 'n' twice" in text for text in warnings)
+
+
 def test_nothing_but_degenerate_triangles(tmp_path: Path) -> None:
     b = Builder()
     b.node(name="n", mesh=b.mesh(indices=(0, 0, 1)))

@@ -366,3 +366,11 @@ def test_a_key_between_stored_keys_is_seen(tmp_path: Path) -> None:
 
 def test_curve_reference_passes_through_its_keys() -> None:
     assert curve(np.array([0.0, 2.0]), np.array([[0.0], [2.0]]), "LINEAR", 1) == [1.0]
+
+
+def test_frames_between_the_keys_of_a_slower_scene_are_kept_and_named(tmp_path: Path) -> None:
+    document = opened(SAMPLES[1], tmp_path)
+    resample(document, 12)
+    back = imported(document, tmp_path)
+    assert (back.kept_all, back.not_applied) == (True, [])
+    assert any("has 12 keys of the clip per second" in text for text in back.warnings)
