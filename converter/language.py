@@ -13,7 +13,6 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from gettext import GNUTranslations
-from importlib.resources import files
 from io import BytesIO
 
 #: The first is the language of the texts in the program.
@@ -116,8 +115,11 @@ def use_language(arguments: Sequence[str], environment: Mapping[str, str]) -> No
         name, _, value = word.partition("=")
         if name == "--lang":
             language = value or following
-    known = language in LANGUAGES[1:]
-    _used = Catalogue(files(__package__).joinpath(f"{language}.po").read_text("utf-8")) if known else None
+    _used = None
+    if language in LANGUAGES[1:]:
+        from importlib.resources import files  # a good part of the start for those who need it not
+
+        _used = Catalogue(files(__package__).joinpath(f"{language}.po").read_text("utf-8"))
 
 
 def in_language(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import secrets
+import os
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -123,7 +123,7 @@ def export_run(
     with nullcontext() if dry_run else only_run(out):
         before = read_manifest(out) or Manifest(__version__)
         if not before.id and not (before.records and before.converter):
-            before.id = secrets.token_hex(8)  # one that was written before it had ids keeps none
+            before.id = os.urandom(8).hex()  # one that was written before it had ids keeps none
         if not dry_run:
             remove_temporary(out)
             if has_journal(out):

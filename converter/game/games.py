@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -122,7 +121,7 @@ class Games:
             ConversionError: a file has changed meanwhile, or cannot be written; the games are as they were.
         """
         changed = [door for door in self._doors.values() if door.planned() or door.changed()]
-        facts = {"run": secrets.token_hex(8)} if len(changed) > 1 else {}
+        facts = {"run": os.urandom(8).hex()} if len(changed) > 1 else {}
         return self._commit(changed, facts)
 
     def _commit(self, doors: Sequence[GameEdits], facts: dict[str, str]) -> list[Path]:

@@ -215,7 +215,8 @@ class Shown:
 
 def some_of(count: int, most: int = MOST_FRAMES) -> I64:
     """Return the first and the last of so many, and some between. (n,)."""
-    return np.unique(np.round(np.linspace(0, max(count - 1, 0), min(most, max(count, 1))))).astype(np.int64)
+    some = np.round(np.linspace(0, max(count - 1, 0), min(most, max(count, 1)))).astype(np.int64)
+    return some[np.diff(some, prepend=-1) > 0]  # np.unique imports NumPy's masked arrays first
 
 
 def _local_poses(items: Sequence[ImportedNode | Node], tracks: Sequence[Track], frames: F64) -> F64:
