@@ -244,7 +244,7 @@ class Comparison:
             at = some_of(len(self.file.frames))[1:].tolist()
             columns += [*one.posed(side.worlds(at)) / max(tolerance, 1e-12)]
             if a.normals is not None and b.normals is not None:
-                normals = one.posed_normals(side.worlds())
+                normals = one.posed_normals(side.back)
                 assert normals is not None
                 length = np.linalg.norm(normals, axis=2, keepdims=True)
                 columns.append(normals / np.maximum(length, 1e-30) / (1 - _NORMAL) ** 0.5)
@@ -268,7 +268,7 @@ class Comparison:
         found = side.cells.get(cell)
         if found is None or not len(found):
             return None
-        corners = found.posed(side.worlds())
+        corners = found.posed(side.first)
         shown = ~is_flat(corners, steps(corners, found.local))
         if shown.all():
             return found, corners
@@ -412,7 +412,7 @@ class Comparison:
             return np.take_along_axis(array[j], turn[..., None], axis=1)
 
         out: dict[Kind, Bools] = {}
-        x, y = a.posed_normals(self.file.worlds()), b.posed_normals(self.result.worlds())
+        x, y = a.posed_normals(self.file.back), b.posed_normals(self.result.back)
         if x is not None and y is not None:
             x, y = x[i], corners(y)
             length = np.linalg.norm(x, axis=2) * np.linalg.norm(y, axis=2)

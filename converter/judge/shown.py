@@ -125,13 +125,9 @@ class Triangles:
         matrices = worlds[..., self.owner, :, :]
         return np.asarray(self.local @ matrices[..., :3, :3].swapaxes(-1, -2) + matrices[..., None, :3, 3])
 
-    def posed_normals(self, worlds: F64) -> F64 | None:
-        """Return the normals in the world, not unit. (n, 4, 4) of all things -> (N, 3, 3)."""
-        if self.normals is None:
-            return None
-        linear = worlds[:, :3, :3].copy()
-        linear[np.abs(np.linalg.det(linear)) < 1e-30] = np.eye(3)
-        return np.asarray(self.normals @ np.linalg.inv(linear)[self.owner])
+    def posed_normals(self, back: F64) -> F64 | None:
+        """Return the normals in the world, not unit. (n, 3, 3), from the world to all things -> (N, 3, 3)."""
+        return None if self.normals is None else np.asarray(self.normals @ back[self.owner])
 
     def select(self, chosen: Bools | I64) -> Triangles:
         """Return some of them."""
@@ -180,10 +176,22 @@ class Shown:
         places = [np.abs(thing.world[:, :3, 3]).max() for thing in self.things]
         return float(max([1e-6, *places]))
 
-    def worlds(self, at: int | Sequence[int] = 0) -> F64:
-        """Return where all things are at one of the frames, or at some. (n, 4, 4), (t, n, 4, 4)."""
+    def worlds(self, at: Sequence[int]) -> F64:
+        """Return where all things are at some of the frames. (t, n, 4, 4)."""
         places = [thing.world[at] for thing in self.things]
-        return np.moveaxis(np.array(places).reshape(len(places), *np.shape(at), 4, 4), 0, -3)
+        return np.array(places).reshape(len(places), len(at), 4, 4).swapaxes(0, 1)
+
+    @cached_property
+    def first(self) -> F64:
+        """Where all things, which are there by then, are in the first frame. (n, 4, 4)."""
+        return np.asarray(self.worlds([0])[0])
+
+    @cached_property
+    def back(self) -> F64:
+        """What takes directions of the world to all things in the first frame. (n, 3, 3)."""
+        linear = self.first[:, :3, :3].copy()
+        linear[np.abs(np.linalg.det(linear)) < 1e-30] = np.eye(3)
+        return np.asarray(np.linalg.inv(linear))
 
     @cached_property
     def moves(self) -> Bools:

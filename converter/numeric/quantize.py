@@ -18,7 +18,7 @@ UV_SCALE = 1024
 UNIT_SCALE = 32767
 
 #: How much longer than a unit vector words may be, in steps: rounding moves each of four by half a step.
-_LENGTHS = (0.0, 0.5, -0.5, 1.0, -1.0)
+_LENGTHS = (0.5, -0.5, 1.0, -1.0)
 #: How far float32 moves a unit vector on its way through a file.
 _SHOWN = 2.5e-7
 _UNIT = np.float32(1) / np.float32(UNIT_SCALE)
@@ -101,16 +101,21 @@ def encode_shown(unit: F64, encode: Callable[[ArrayLike], NDArray[Any]]) -> NDAr
         encode: :func:`encode_unit` or :func:`encode_normals`.
     """
     scale = UNIT_SCALE if encode is encode_unit else NORMAL_SCALE
-    words = encode(unit)
     zero = np.zeros(unit.shape[-1])
-    open_rows = np.arange(len(unit))
+
+    def comes_back(words: NDArray[Any], of: F64) -> NDArray[np.bool_]:
+        return np.asarray((np.abs(normalise(words, zero) - of) <= _SHOWN).all(axis=1))
+
+    words = encode(unit)
+    open_rows = np.flatnonzero(~comes_back(words, unit))
     for step in _LENGTHS:
-        trial = encode(unit[open_rows] * (1 + step / scale))
-        shown = (np.abs(normalise(trial, zero) - unit[open_rows]) <= _SHOWN).all(axis=1)
-        words[open_rows[shown]] = trial[shown]
-        open_rows = open_rows[~shown]
         if not len(open_rows):
             break
+        wanted = unit[open_rows]
+        trial = encode(wanted * (1 + step / scale))
+        shown = comes_back(trial, wanted)
+        words[open_rows[shown]] = trial[shown]
+        open_rows = open_rows[~shown]
     return words
 
 
