@@ -83,14 +83,10 @@ class ConversionError(Exception):
     ``str(error)`` is one line for the user; the attributes are for programs.
 
     Attributes:
-        problem: what is wrong, in a few words.
-        file: the file, as the user named it.
         entry: the archive entry inside the file.
         table: the table, e.g. ``Res13 (batches)``.
-        row: the row of the table, from 0.
         offset: the byte offset, counted from the start of the model (or of the file
             where there is no model).
-        value: the value that was found.
         expected: what should have been there.
         hint: what the user can do about it.
         code: the rule that does not hold (``converter.findings.Rule``), if there is one.
@@ -183,10 +179,7 @@ def to_do(error: OSError) -> str | None:
 class Conflict(ConversionError):
     """What a difference changes is neither as it was nor as it is to be.
 
-    ``table`` and ``row`` are those of the first such place.
-
-    Attributes:
-        places: all of them (``game.differences.Touched``).
+    ``table`` and ``row`` are those of the first such place. ``places``: all of them (``game.differences.Touched``).
     """
 
     places: tuple[Any, ...] = ()
@@ -266,11 +259,7 @@ def _first_reason(error: BaseException) -> str:
 
 
 class MissingPackage(ConversionError):
-    """A feature needs a package that is not installed.
-
-    Attributes:
-        needs: an extra of ``pyproject.toml``, or a package.
-    """
+    """A feature needs a package that is not installed. ``needs``: an extra of ``pyproject.toml``, or a package."""
 
     needs = ""
 

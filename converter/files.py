@@ -173,11 +173,7 @@ def _read_part(path: str, before: Stamp, start: int, size: int) -> bytes:
 
 
 def stamp(path: str | Path) -> Stamp:
-    """Return what distinguishes a file from any other at the same path.
-
-    Raises:
-        OSError: there is no file.
-    """
+    """Return what distinguishes a file from any other at the same path. Raises OSError: there is no file."""
     return stamp_of(os.stat(path))
 
 

@@ -101,11 +101,9 @@ class Finding:
     """One observation about a file: a rule that does not hold, and where.
 
     Attributes:
-        problem: what is wrong, in a few words.
         table, row, offset, value, expected: as in :class:`ConversionError`, of the first place.
         rows: every row of the table that is concerned, where there may be several. A tolerant
             reader leaves out what :attr:`Rule.drops` names of them.
-        count: how many places are concerned.
     """
 
     rule: Rule
@@ -160,11 +158,7 @@ class Finding:
 
 
 class Place(NamedTuple):
-    """A table, and where its rows lie.
-
-    Attributes:
-        offset: gives the byte offset of a row; ``None`` where it is not known.
-    """
+    """A table, and where its rows lie. ``offset``: gives the byte offset of a row; ``None`` where it is not known."""
 
     table: str | None
     offset: Callable[[int], int | None]
@@ -367,9 +361,7 @@ class Report:
     """What an import says about a file: created where the file is read, passed down, and filled.
 
     Attributes:
-        changes: what differs from the sidecar and is applied.
         not_applied: what differs and is not applied.
-        warnings: what else the user should know.
         concerned: what warnings explain, and lines of objects that they only count (*and 3 others*).
         judged: what the judge compared with it; ``None``: no judge did.
     """

@@ -94,11 +94,7 @@ def _line(about: Declared) -> str:
 
 
 def lod_error(text: str) -> float:
-    """Return the ratio of ``--lod-error``.
-
-    Raises:
-        Malformed: it is not a number from 0 to 1.
-    """
+    """Return the ratio of ``--lod-error``. Raises Malformed: it is not a number from 0 to 1."""
     try:
         ratio = float(text)
     except ValueError:

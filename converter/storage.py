@@ -366,11 +366,8 @@ def walk_files(
 ) -> Iterator[tuple[Path, list[str], list[str]]]:
     """Yield every directory below one, with the names of its directories and files, sorted.
 
-    The one walk over a game: no vault is entered, and no link is followed. Names that the caller
-    takes from the directories are not entered either.
-
-    Args:
-        onerror: called where a directory cannot be read.
+    The one walk over a game: no vault is entered, and no link is followed. Names that the caller takes from the
+    directories are not entered either. ``onerror``: called where a directory cannot be read.
     """
     for here, directories, files in _walk(root, onerror):
         directories[:] = sorted(name for name in directories if name.lower() != VAULT)

@@ -183,7 +183,6 @@ def export_terrain(
     All primitives use the same vertex streams; each has indices of its own.
 
     Args:
-        source: more of scene 0's ``extras.msh``: where the terrain comes from.
         appearance: of the materials; ``None``: a colour per pair.
         visible_only: leave the coarse level out.
     """
@@ -269,11 +268,7 @@ def _material(pair: MaterialPair, pictures: Pictures) -> Json:
 
 
 def export_areal_map(areals: ArealMap, name: str, source: SourceExtras) -> Document:
-    """Return an areal map: a node and a colour for each class, and the borders as lines.
-
-    Args:
-        source: more of scene 0's ``extras.msh``: where the map comes from.
-    """
+    """Return an areal map: a node and a colour for each class, and the borders as lines."""
     file = Builder()
     start = areals.vertex_start
     corners = triangulate(areals.vertices[:, :2].astype(np.float64), start)

@@ -319,10 +319,7 @@ def png_bytes(rgba: U8) -> bytes:
     """A PNG of some pixels; without alpha where every pixel is opaque.
 
     Rows are stored as what they differ from the row above, in runs: 0.4 of the time of Pillow's fastest level, and no
-    larger where pictures are noisy (docs/performance.md).
-
-    Args:
-        rgba: (H, W, 4) uint8.
+    larger where pictures are noisy (docs/performance.md). ``rgba``: (H, W, 4) uint8.
     """
     opaque = bool((rgba[..., 3] == 255).all())
     height, width, channels = *rgba.shape[:2], 3 if opaque else 4

@@ -66,7 +66,6 @@ def read_gltf(
 
     Args:
         path: ``.glb`` or ``.gltf``; what messages call a document in memory.
-        in_memory: the document, where it is not a file, or is open.
         scene: name or number of the scene to read. Default: all of a file of ours (its other
             scenes are parts), else the default scene.
         all_scenes: the file is ours, even if an editor dropped its extras.

@@ -293,7 +293,6 @@ def open_gltf(path: Path, in_memory: GltfInMemory | None = None) -> GltfFile:
 
     Args:
         path: the file; what messages call a document in memory.
-        in_memory: the document, where it is not a file.
 
     Raises:
         ConversionError: no glTF, broken, or with an extension it requires and nobody can read.

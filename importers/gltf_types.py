@@ -127,11 +127,7 @@ class GltfBufferView(GltfObject):
 
 
 def vector(values: Any, width: int) -> F64:
-    """Numbers of a JSON list, (width,) float64.
-
-    Raises:
-        ValueError, TypeError: not so many, or none.
-    """
+    """Numbers of a JSON list, (width,) float64. Raises ValueError, TypeError: not so many, or none."""
     numbers = np.array(values, np.float64)
     if numbers.shape != (width,):
         raise ValueError(f"{values} are not {width} numbers")
@@ -175,11 +171,7 @@ VISIBILITY = "KHR_node_visibility"
 
 
 def embedded(uri: str) -> bytes:
-    """Return what a data URI holds.
-
-    Raises:
-        binascii.Error: it is not base64, or is cut.
-    """
+    """Return what a data URI holds. Raises binascii.Error: it is not base64, or is cut."""
     about, _, text = uri.partition(",")
     return base64.b64decode(text if about.endswith(";base64") else "-", validate=True)
 

@@ -236,11 +236,8 @@ def is_lossy(data: bytes) -> bool:
 def read_picture(path: Path) -> U8:
     """Return the pixels of a PNG, (height, width, 4) uint8: red, green, blue, alpha, top row first.
 
-    Palettes and shades of grey become colours; without alpha it is 255.
-
-    Raises:
-        ConversionError: unreadable, not a PNG, more than 8 bits a channel, or more than
-            ``MOST_PIXELS``.
+    Palettes and shades of grey become colours; without alpha it is 255. Raises ConversionError: unreadable, not a PNG,
+    more than 8 bits a channel, or more than ``MOST_PIXELS``.
     """
     return _decoded(path, str(path), ("PNG",))
 

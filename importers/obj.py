@@ -158,11 +158,7 @@ def _text(path: Path) -> str:
 
 
 def _info(text: str, label: str) -> FileInfo:
-    """The header comment's values, empty where there is none.
-
-    Raises:
-        ConversionError: a value that is not possible.
-    """
+    """The header comment's values, empty where there is none. Raises ConversionError: a value that is not possible."""
     found = _HEADER.search(text)
     pairs = [pair.partition("=") for pair in found[1].split()] if found else []
     info: dict[str, int | float | str] = {key: unescape(value) for key, _, value in pairs}

@@ -268,7 +268,6 @@ def make_library(context: bpy.types.Context, game: Path, target: Path) -> Genera
     """Write the asset library of a game; returns the number of assets and what was left out.
 
     Args:
-        context: Blender's.
         game: the folder with ``objects.rlb``.
         target: the .blend.
 

@@ -66,8 +66,6 @@ def export_model(
 
     Args:
         context: Blender's; its scene is exported.
-        name: what a new model is called.
-        dialect: ``auto``, ``spec`` or ``retail``.
         rebuild: leave the sidecar aside.
 
     Raises:

@@ -121,11 +121,7 @@ def _place(context: bpy.types.Context) -> str:
 
 
 def _root(context: bpy.types.Context) -> Path:
-    """The folder with the history of the scene's game.
-
-    Raises:
-        ConversionError: there is no such game.
-    """
+    """The folder with the history of the scene's game. Raises ConversionError: there is no such game."""
     if context.scene.msh_gltf.source:
         return find_root(require_file(context))
     folders = game_folders(context)

@@ -54,12 +54,7 @@ _PLAIN = ("TEX_IMAGE", "REROUTE")
 
 
 def make(entry: dict[str, Any], name: str, images: Sequence[bpy.types.Image | None]) -> bpy.types.Material:
-    """Make a material.
-
-    Args:
-        entry: a material of a glTF that the exporter made.
-        images: per texture of the glTF.
-    """
+    """Make a material. ``entry``: a material of a glTF that the exporter made."""
     out = bpy.data.materials.new(name)
     out.use_nodes = True
     base, said = entry.get("pbrMetallicRoughness", {}), entry.get("extras", {}).get("msh", {})
@@ -218,8 +213,6 @@ class Read:
     """A material as glTF has it.
 
     Attributes:
-        entry: a material of a glTF.
-        images: its textures.
         layer: the UV map that its picture goes through; ``None``: by the first.
         reground: whether the second of two grounds is another, or has another colour.
         painted: of two grounds those that do not show what was imported.

@@ -41,20 +41,12 @@ _FILES = "*.msh;*.rlb;*.lib;*.map;*.dat;*.tma"
 
 
 def open_archive(path: Path) -> Archive:
-    """An NRes file. It is not mapped: Windows replaces no mapped file.
-
-    Raises:
-        ConversionError: no NRes file.
-    """
+    """An NRes file. It is not mapped: Windows replaces no mapped file. Raises ConversionError: no NRes file."""
     return read_nres(bytes(read_file(path)), str(path))
 
 
 def kind_of_assembly(path: Path) -> Kind | None:
-    """Whether a file is a unit or a mission.
-
-    Raises:
-        ConversionError: it cannot be read.
-    """
+    """Whether a file is a unit or a mission. Raises ConversionError: it cannot be read."""
     return assembly_kind(path.name, bytes(read_file(path)[:4]))
 
 
@@ -76,8 +68,6 @@ class _Document:
     """A file of the game, read: what it is, and its glTF.
 
     Attributes:
-        loaded: the model, unit, mission, landscape or areal map.
-        index: directory index in its archive; ``None``: the file is the model.
         raw_name: the entry's name, as hex.
         file: the glTF, with its pictures.
         given: what is in it.

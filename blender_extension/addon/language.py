@@ -31,12 +31,7 @@ def _po(package: str) -> str:
 
 
 def say(operator: bpy.types.Operator, kind: str, text: str) -> None:
-    """Show a message in Blender's status bar.
-
-    Args:
-        operator: what shows it.
-        kind: ``INFO``, ``WARNING`` or ``ERROR``.
-    """
+    """Show a message in Blender's status bar. ``kind``: ``INFO``, ``WARNING`` or ``ERROR``."""
     operator.report({kind}, shown(text))
 
 

@@ -58,7 +58,6 @@ def run(operator: bpy.types.Operator, works: Sequence[Work], *, undo: bool = Fal
     """Do long work: beside an operator that was chosen in a window, else, as for scripts, at once.
 
     Args:
-        operator: its properties are gone before the work is done.
         works: one after another; where one fails the others are done.
         undo: whether Blender's undo takes them back.
 

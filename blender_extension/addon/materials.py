@@ -179,7 +179,6 @@ def looks(
     """Return what materials show; those that are not made of the game's group through Blender's glTF add-on.
 
     Args:
-        used: the materials.
         layers: names of all UV maps, in the order in which meshes have them.
     """
     found = _looks(used, report)

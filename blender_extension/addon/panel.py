@@ -36,7 +36,6 @@ def make_levels(context: bpy.types.Context, ratios: tuple[float, ...], limit: fl
     """Make levels 1, 2, ... of the selected parts, or of all where none is; those that are there stay.
 
     Args:
-        context: Blender's, in object mode.
         ratios: of triangles to those of level 0, for each level.
         limit: largest distance of a level from its part, as a ratio of the diagonal of the part's box.
 

@@ -26,12 +26,7 @@ _SOCKET = "MSH Socket"
 
 @dataclass(frozen=True)
 class Things:
-    """The placed things of a file.
-
-    Attributes:
-        owner: for each node the thing that it is below, -1: none.
-        first: for each thing with nodes the first one that shows the same.
-    """
+    """The placed things of a file. ``first``: for each thing with nodes the first one that shows the same."""
 
     owner: list[int]
     first: dict[int, int]

@@ -61,7 +61,6 @@ class Builder:
         """Take what is to be made.
 
         Args:
-            scene: what gets the objects.
             given: what they are made of.
             materials: by number of ``given``.
             batches: for each of them the number of its batch.
@@ -176,7 +175,6 @@ def new_mesh(
 
     Args:
         mesh: it has triangles or lines.
-        streams: its vertices.
         materials: by number of its primitives.
         batches: for each of them the number of its batch.
     """

@@ -55,7 +55,6 @@ class PartFacts:
     """What the game has for a component.
 
     Attributes:
-        known: whether the registry has its key.
         problem: why there is no model although the registry names one; empty otherwise.
         geometry: (n,) which nodes of its model have geometry; ``None``: there is no model.
     """

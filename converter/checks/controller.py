@@ -37,13 +37,7 @@ MAX_FRAME = 65_535
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known about the model of a controller; ``None``: not known.
-
-    Attributes:
-        nodes: how many it has.
-        frames: of its clip.
-        points: how many its ``.cpt`` has.
-    """
+    """What is known about the model of a controller; ``None``: not known."""
 
     nodes: int | None = None
     frames: int | None = None

@@ -49,11 +49,7 @@ _OTHER_ATTR1 = {9, 17, 20}
 
 
 def require_valid(model: MshModel) -> list[Finding]:
-    """Return the model's findings, none of them an error.
-
-    Raises:
-        ConversionError: the first error finding.
-    """
+    """Return the model's findings, none of them an error. Raises ConversionError: the first error finding."""
     return without_errors(check_model(model), model.archive.label, entry_name(model))
 
 

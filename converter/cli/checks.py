@@ -249,11 +249,8 @@ ROUNDTRIP_FORMAT = 1
 def roundtrip(given: ToInspect) -> None:
     """Take models to glTF and back, and compare bytes; exits with 0 or 1.
 
-    With ``--tolerant`` models that are broken locally too. Nothing is written but in the system's
-    directory for temporary files.
-
-    Raises:
-        ConversionError: there is no model.
+    With ``--tolerant`` models that are broken locally too. Nothing is written but in the system's directory for
+    temporary files. Raises ConversionError: there is no model.
     """
     items, found = found_in(given.sources, None, (), (), longer=given.tolerant)
     if given.entry is not None:

@@ -136,11 +136,7 @@ _SIDECAR_START = b"MSHS"
 
 
 def refuse_other_direction(sources: Sequence[Path], *, to_gltf: bool) -> None:
-    """Stop where all inputs are files that the other command reads.
-
-    Args:
-        sources: what the user named; reading what is not a file reports what is wrong with it.
-    """
+    """Stop where all inputs are files that the other command reads."""
     for source in sources:
         if not source.is_file():
             return
@@ -160,9 +156,6 @@ def say(*fields: str, error: bool = False) -> None:
     """Print one line, in the user's language, safe for terminals whatever names it holds.
 
     Everything that the commands print goes through here or :func:`console`.
-
-    Args:
-        fields: what to print, with tabs between.
     """
     text = "\t".join(in_language(printable(field)) for field in fields)
     click.echo(shortened(text) if error else text, err=error)

@@ -95,11 +95,7 @@ def options_of(cls: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def read_options(cls: type[_Class], params: dict[str, Any]) -> _Class:
-    """Return the data class of what a user gave.
-
-    Raises:
-        click.UsageError: a value that cannot be read.
-    """
+    """Return the data class of what a user gave. Raises click.UsageError: a value that cannot be read."""
     values = {}
     for one in fields(cls):  # type: ignore[arg-type]
         if "nested" in one.metadata:

@@ -21,12 +21,7 @@ _NUMBERS = {"integer": "a whole number", "float": "a number"}
 
 
 def in_full(error: click.ClickException, arguments: Sequence[str], command: click.Command) -> click.ClickException:
-    """Return an error of click whose message says what to do.
-
-    Args:
-        error: what click found.
-        arguments: what was typed after the command.
-    """
+    """Return an error of click whose message says what to do."""
     if not isinstance(error, click.UsageError):
         return error
     context = error.ctx or click.Context(command, info_name=command.name)

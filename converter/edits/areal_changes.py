@@ -45,9 +45,7 @@ class ArealPlan:
     """What a file changes of a map.
 
     Attributes:
-        removed: areals that are missing.
         polygons: new corners by areal, (n, 3).
-        added: new areals.
         classes, logic: new values by areal.
     """
 
@@ -66,9 +64,6 @@ class ArealPlan:
 
 def plan_areals(edited: ImportedScene, areals: ArealMap, options: ImportOptions) -> ArealPlan:
     """Compare a file that has ``_MSH_AREAL`` with the stored map.
-
-    Args:
-        options: whether what is missing is deleted, even if most areals are.
 
     Raises:
         ConversionError: a polygon that no map can have: a hole, crossing edges, no area.
@@ -182,11 +177,7 @@ def _flag(shape: Shape) -> int:
 
 
 def _checked(shapes: Shapes, shape: Shape, areals: ArealMap, first: I64) -> F32:
-    """The polygon of a shape.
-
-    Raises:
-        ConversionError: no map can have it.
-    """
+    """The polygon of a shape. Raises ConversionError: no map can have it."""
     if len(shape.edges) > MAX_CORNERS:
         raise ConversionError(
             f"{name_of(shape)} has too many corners",

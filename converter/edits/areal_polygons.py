@@ -33,11 +33,7 @@ _AT_ONCE = 1 << 20
 
 
 def vertices_of(areals: ArealMap, row: int, value: ArrayLike) -> F32:
-    """Return (n, 3) float32 vertices.
-
-    Raises:
-        ConversionError: another shape.
-    """
+    """Return (n, 3) float32 vertices. Raises ConversionError: another shape."""
     with np.errstate(over="ignore"):  # becomes infinite, which is refused
         polygon = np.array(value, np.float32)
     if polygon.ndim != 2 or polygon.shape[1] != 3:
@@ -147,7 +143,6 @@ class Shape:
 
     Attributes:
         number: the areal that it was; -1: a new one.
-        class_id: its class.
         logic: its logic flag; ``None``: the file does not say.
         corners: (T, 3) position numbers of its triangles.
         edges: (E, 2) position numbers of its edges, in no order, the polygon on their left.

@@ -29,9 +29,6 @@ _MOVES: tuple[Kind, ...] = ("place", "turn", "triangles")
 def choose_clip(identified: Identified, stored: Scene | None, options: ImportOptions) -> Timing | None:
     """Put the clip of a file on its nodes; what of the animations is left out is reported.
 
-    Args:
-        identified: the file's scene without tracks; it gets them, and the clip's length.
-
     Returns:
         What the times of the clip mean, ``None`` without a clip.
 

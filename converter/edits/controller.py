@@ -88,11 +88,7 @@ def numbered(what: str, numbers: Sequence[int]) -> str:
 
 
 def by_row(scene: Scene, rows: Mapping[int, int]) -> Scene:
-    """Return the scene of a file with the curves of its nodes by their rows, as a controller numbers them.
-
-    Args:
-        rows: node of the file -> row.
-    """
+    """Return the scene of a file with the curves of its nodes by their rows, as a controller numbers them."""
     return replace(scene, tracks=[replace(t, node=rows[t.node]) for t in scene.tracks if t.node in rows])
 
 
@@ -100,8 +96,6 @@ def clip_warnings(named: NamedController, stored: Scene, edited: Scene, changed:
     """Yield what an edit of the clip changes of what the controller plays.
 
     Args:
-        stored: the sidecar's scene.
-        edited: the file's, by rows.
         changed: (n,) frames at which a node is posed otherwise.
     """
     controller, ranges = named.controller, played_ranges(named.controller, stored)
@@ -212,7 +206,6 @@ def unseen_warnings(
 
     Args:
         stated: what the file says of the model that it was made from.
-        edited: the file's scene, by rows.
         rows: by what is named, node or control point: the row that the file states -> row now.
         before: the game's own model, and the frames at which it stands otherwise; ``None``: not known.
     """

@@ -43,9 +43,6 @@ class Timing:
     """What times mean: frame = (seconds - start) * fps.
 
     Attributes:
-        fps: frames per second.
-        reason: why, for the user.
-        start: seconds.
         usual: that of every file of its kind: stated, or the default, and nothing against it.
     """
 
@@ -139,11 +136,7 @@ class FrameRate:
                     yield track, path, channel
 
     def decide(self, given: float | None, stated: float | None, length: int | None) -> Timing:
-        """Return what the times mean.
-
-        Args:
-            length: frames of the clip, as the file states.
-        """
+        """Return what the times mean. ``length``: frames of the clip, as the file states."""
         reason = "as the file states" if stated else "the default"
         own = Timing(stated or DEFAULT_FPS, reason, usual=True)
         if given is not None:
@@ -290,11 +283,8 @@ class FrameRate:
     def apply(self, timing: Timing, length: int | None) -> TimedClip:
         """Return the clip in frames.
 
-        Where the file holds samples between frames, or lacks the beginning, frames of which it
-        shows no change are those of the stored clip.
-
-        Raises:
-            ConversionError: more frames, or more animated ones, than a model can have.
+        Where the file holds samples between frames, or lacks the beginning, frames of which it shows no change are
+        those of the stored clip. Raises ConversionError: more frames, or more animated ones, than a model can have.
         """
         self._require_length(timing, length)
         out = TimedClip(timing, first=self._missing(timing))

@@ -38,12 +38,6 @@ def settle_pairs(
     That is the second one where the material's extras name it, or where it was changed alike and the
     first one stands unchanged elsewhere in the file.
 
-    Args:
-        found: what came of the comparison; changed in place.
-        choices: per material of the file the stored ones that it may be.
-        used: materials of the file that faces have.
-        entries: what of the game's libraries the stored materials showed.
-
     Returns:
         The grounds that change, by their names in ``Land1.wea``.
     """

@@ -70,7 +70,6 @@ class SurfaceEdits:
             about one entry.
         new: materials that the model did not name, or the game did not have.
         origins: per material of the file that changes something the stored one that it was.
-        report: every other difference, told after those of the model.
     """
 
     library: dict[int, list[LibraryEdit]] = field(default_factory=dict)
@@ -98,10 +97,7 @@ def compare_surfaces(
     """Return every difference of the materials of a file.
 
     Args:
-        edited: what they show.
         shown: what the stored materials showed.
-        choices: per material of the file the stored ones that it may be.
-        used: materials of the file that faces have.
         created: materials of the file whose names the ``.wea`` did not have.
         rows: per stored material its name in the ``.wea``; empty: it has none.
     """
@@ -186,7 +182,6 @@ class _Known:
     """What was exported.
 
     Attributes:
-        entries: by key.
         pictures: textures by the digest of their pixels.
         names: of the pictures that the file shows.
     """
@@ -447,8 +442,6 @@ def own_materials(
     Materials of one row that contradict each other stay edits, which are then reported.
 
     Args:
-        found: what materials show otherwise; its edits become new materials.
-        wear: what changes of the ``.wea``; it gets their names.
         model: the model's name, which theirs end with.
         rows: per stored material its row.
     """

@@ -36,7 +36,6 @@ class Created(NamedTuple):
     """A material of the file whose name the ``.wea`` did not have.
 
     Attributes:
-        name: that name.
         origin: the stored material that it was; ``None``: none.
         stated: its extras say so. If not, its faces do, and it may be a new one all the same.
     """
@@ -72,7 +71,6 @@ def settle_materials(
     Args:
         identified: the file's scene; its materials and primitives are changed in place.
         wear: material names by row; empty: there is no ``.wea``, and a new one must name them all.
-        locked: why the ``.wea`` cannot be changed, if so.
 
     Raises:
         ConversionError: more rows than a batch can name.
@@ -317,7 +315,6 @@ def settle_terrain_materials(
     Args:
         edited: the file; ``material_extras`` get the rows, in place.
         wear, micro: names by row of ``Land1.wea`` and ``Land2.wea``.
-        locked: why they cannot be changed, if so.
 
     Raises:
         ConversionError: more rows than a face can name, or a name that no row can have on faces

@@ -56,10 +56,6 @@ def same_materials(edited: Scene, stored: Scene) -> list[set[int]]:
 def material_votes(lists: Iterable[tuple[TriangleList, Match]], edited: Scene, stored: Scene) -> I64:
     """Count the triangles that had a stored material and have one of the file.
 
-    Args:
-        lists: triangles of parts, and how they meet the stored ones.
-        edited, stored: the scenes with the materials.
-
     Returns:
         (M + 1, K): of each material of the file and, in the last row, of none.
     """
@@ -192,11 +188,6 @@ def without_loss(
     edited: Sequence[Surface[FilePicture]], shown: Sequence[Surface[ShownPicture]], choices: Mapping[int, Iterable[int]]
 ) -> tuple[list[Surface[FilePicture]], list[NotApplied]]:
     """Take pictures in a lossy format for the exported ones of their names.
-
-    Args:
-        edited: what the materials of a file show.
-        shown: what the stored materials showed.
-        choices: per material of the file the stored ones that it may be.
 
     Returns:
         What the materials show, and a report if such pictures were found.
@@ -437,10 +428,7 @@ def report_one_name_two_looks(
 ) -> None:
     """Report materials of a new model that share a name, and so a row, but not what they show.
 
-    Blender's ``.001`` does not count as part of a name, nor does case.
-
-    Args:
-        surfaces: what they show; empty: not known.
+    Blender's ``.001`` does not count as part of a name, nor does case. ``surfaces``: what they show; empty: not known.
     """
     first: dict[str, int] = {}
     for i, material in enumerate(materials[: len(surfaces)]):
@@ -461,12 +449,7 @@ def report_one_name_two_looks(
 def report_looks_without_a_name(
     report: Report, materials: Sequence[Material], surfaces: Sequence[Surface[FilePicture]], used: Container[int]
 ) -> None:
-    """Report materials of a new model that show something, and have no name to be found by.
-
-    Args:
-        report, materials, surfaces: as of :func:`report_one_name_two_looks`.
-        used: the materials that faces have.
-    """
+    """Report materials of a new model that show something, and have no name to be found by."""
     plain = ((1.0, 1.0, 1.0, 1.0), (0.0, 0.0, 0.0), None, None)
     for i, (material, surface) in enumerate(zip(materials, surfaces, strict=False)):
         if i in used and material.row < 0 and not without_number(material.name) and _look(surface) != plain:

@@ -28,12 +28,6 @@ def edit_mission(
 ) -> MissionEdit:
     """Return a mission with the edits of a file; what is not edited is that of the sidecar.
 
-    Args:
-        known: what can be placed, by its name, path or key in lower case.
-        hosted: where the file was made to show objects that start in a building, by row.
-        left_out: rows that it was made without.
-        options: whether objects are deleted even where none is left.
-
     Raises:
         ConversionError: an object of something that nothing is known of.
     """
@@ -255,9 +249,7 @@ def _kept_rows(
     """Yield the stored records that the file still has, as it sets them; report what changed.
 
     Args:
-        edit: the file and the mission.
         stored: (n,) records.
-        item_of_row: row -> item of the file that has it.
         title: how reports call a row.
         set_record: sets a record by an item, and returns what changed.
     """

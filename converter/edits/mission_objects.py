@@ -57,7 +57,6 @@ class _Objects:
     Attributes:
         row_items: node of each stored row.
         now: the edited record of each stored row that is kept.
-        new: records that follow.
         item_of: node of each record, by ``id``.
     """
 
@@ -272,7 +271,6 @@ class _Objects:
         """Move, turn and scale an object to where its node stands.
 
         Args:
-            placed: the object. Changed in place.
             world: (4, 4) of its node.
             new: write all of it, and report only what cannot be.
         """

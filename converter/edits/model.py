@@ -63,14 +63,11 @@ class Plan:
     """What to keep and what to rebuild.
 
     Attributes:
-        poses: nodes that need a new key run.
         names, flags, labels, parents: nodes of which that changed.
-        parts: every part of the file.
         kept_parts: cells (stored node, lod, group) that the file does not show and that stay.
         deleted_parts: cells (stored node, lod, group) that are gone.
         replaced_parts: cells (stored node, lod, group) that show another stored part, and whose
             own no cell shows any more.
-        deleted_nodes: stored nodes that are gone.
         materials: per material of the file the stored ones that it may be.
     """
 
@@ -102,8 +99,6 @@ def compare_parts(plan: Plan, stored: Scene, *, lightmap: bool, only_shown: bool
 
     Args:
         plan: filled in; its materials are compared already.
-        only_shown: the file was exported with nothing but the default scene.
-        options: whether missing parts are deleted, whatever else is missing.
     """
     _Comparison(plan, stored, lightmap).run()
     lists = [(part.triangles, part.match) for part in plan.parts if part.triangles is not None and part.match]
@@ -391,7 +386,6 @@ def compare_model(
         identified: the file's scene, its nodes identified against ``stored``, its parts placed.
         lightmap: whether Res18 holds lightmap coordinates.
         only_shown: the file was exported with nothing but the default scene.
-        options: whether whatever is missing is deleted.
 
     Raises:
         ConversionError: more than half of the nodes are missing, and nobody allowed that.

@@ -53,7 +53,6 @@ class Identified:
             nodes without such are not in it.
         stored_of: node -> index in the sidecar's scene; new nodes are not in it.
         shown: the cell that the default scene shows.
-        size: extent of the model, for tolerances.
         turn_noise: how far rotations drift.
     """
 
@@ -380,11 +379,7 @@ class _Builder:
 def hidden_items(
     items: Sequence[ImportedNode], is_stored: Callable[[ImportedNode], bool]
 ) -> tuple[list[int], list[int]]:
-    """Return the hidden items that stay, as they are stored or have such below them, and those that are left out.
-
-    Args:
-        is_stored: whether an item is in the sidecar's file.
-    """
+    """Return the hidden items that stay, as they are stored or have such below them, and those that are left out."""
     hidden = [i for i, item in enumerate(items) if item.hidden]
     kept = set[int]()
     for i in (i for i in hidden if is_stored(items[i])):
@@ -409,12 +404,7 @@ def leave_out_hidden(imported: ImportedScene, is_stored: Callable[[ImportedNode]
 
 
 def keep_nodes(imported: ImportedScene, kept: Collection[int]) -> None:
-    """Leave all other nodes out of a file, with their tracks; what is below them becomes a root.
-
-    Args:
-        imported: the file. Changed in place.
-        kept: the nodes that stay.
-    """
+    """Leave all other nodes out of a file, with their tracks; what is below them becomes a root."""
     row_of = {old: new for new, old in enumerate(sorted(kept))}
     imported.nodes = [imported.nodes[i] for i in sorted(kept)]
     for item in imported.nodes:

@@ -130,11 +130,7 @@ class _Roots:
             self._carry(holder, root_items)
 
     def _carry(self, holder: int, roots: Mapping[int, Pose]) -> None:
-        """Move a node as all of its roots were moved, and these back; other nodes stay.
-
-        Args:
-            roots: where each of its roots was exported.
-        """
+        """Move a node as all of its roots were moved, and these back; other nodes stay."""
         moves = [self._move(i, rest) for i, rest in roots.items()]
         if not moves or (move := moves[0]) is None:
             return

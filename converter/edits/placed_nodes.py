@@ -116,7 +116,6 @@ def exchange(placed: PlacedObject, asset: Asset, stored: Sequence[PlacedObject])
     """Let an object place something else; scenery stays vegetation or rock.
 
     Args:
-        placed: the object. Changed in place.
         stored: objects of the mission; what other of them places is known to be of its kind.
     """
     known = any(other.reference.lower() == asset.path.lower() for other in stored)
@@ -126,13 +125,7 @@ def exchange(placed: PlacedObject, asset: Asset, stored: Sequence[PlacedObject])
 
 
 def set_kind(edit: MissionEdit, placed: PlacedObject, where: str, extras: NodeExtras, before: int) -> None:
-    """Make vegetation of a rock, or a rock of vegetation; any other kind follows from the path.
-
-    Args:
-        edit: the file and the mission.
-        placed: the object. Changed in place.
-        before: its kind as the file was made.
-    """
+    """Make vegetation of a rock, or a rock of vegetation; any other kind follows from the path."""
     kind = edit.integer(where, extras, "object_kind", before, "<u4")
     if kind in (before, placed.kind):
         return

@@ -32,9 +32,7 @@ class ShownModel:
     """A model that a unit or mission shows.
 
     Attributes:
-        file: what its file is called.
         scene: all of it.
-        points: its control points that are shown.
         moves: whether its clip is shown.
         of_game: the sidecar does not know it: an object of it was added.
     """
@@ -147,13 +145,7 @@ def _alike(a: Channel | None, b: Channel | None, noise: float) -> bool:
 
 
 class PlacedScenes:
-    """Makes files of placed models.
-
-    Args:
-        given: the file of the unit or mission.
-        world: (n, 4, 4) places of its nodes.
-        fps: frames per second of its clip; default by evidence.
-    """
+    """Makes files of placed models. ``world``: (n, 4, 4) places of its nodes."""
 
     def __init__(self, given: ImportedScene, world: F64, fps: float | None) -> None:
         self.given, self.world = given, world

@@ -73,7 +73,6 @@ class Placements:
         parents: the nodes that others are below; around: those that placed objects are below.
         keys: those of what exchanged nodes still show.
         foreign: names of nodes that are not of anything that is placed.
-        ground: nodes of the terrain.
     """
 
     def __init__(
@@ -174,11 +173,7 @@ class Placements:
     # -------------------------------------------------------------- models
 
     def copies(self, fps: float | None) -> list[Copies]:
-        """Return every model as the file shows it, placements that show it alike as one.
-
-        Args:
-            fps: frames per second of the file's clip; default by evidence.
-        """
+        """Return every model as the file shows it, placements that show it alike as one."""
         scenes, out = PlacedScenes(self.given, self.world, fps), dict[int, list[Copies]]()
         found = []
         for i, item in enumerate(self.given.nodes):

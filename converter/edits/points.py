@@ -51,7 +51,6 @@ class PointPlan:
     Attributes:
         points: those of the file, stored ones in their order, then new ones.
         hidden: stored rows that glTF does not show and that stay.
-        report: every difference, told after those of the model.
     """
 
     points: list[PointEdit] = field(default_factory=list)
@@ -84,8 +83,6 @@ def compare_points(
 
     Args:
         stored: the ``.cpt``; ``None``: version 0.1 did not keep it, nor show directions.
-        names: names of the model's own nodes.
-        options: whether they are deleted even where none is left.
         controllers: what names them by row.
     """
     rows = range(0 if stored is None else len(stored.records))

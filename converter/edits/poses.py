@@ -31,11 +31,7 @@ _BLOCK = 1 << 13
 
 @dataclass
 class PoseChanges:
-    """What differs in poses: nodes that need a new key run, and each difference, told after those of nodes.
-
-    Attributes:
-        frames: at which an animated node stands otherwise.
-    """
+    """What differs in poses: nodes that need a new key run, and each difference, told after those of nodes."""
 
     nodes: set[int] = field(default_factory=set)
     frames: set[float] = field(default_factory=set)
@@ -122,8 +118,6 @@ def placed_elsewhere(
 
     Args:
         track: its animation, in frames.
-        before: what it was.
-        noises: how far places and rotations drift.
     """
     what, (noise, loose) = [], noises
     moved = before is None or np.abs(item.translation - before.translation).max() > noise

@@ -24,7 +24,6 @@ def with_ranges(identified: Identified, read: list[Track], stored: list[Track] |
     """Return the clip with the edits of the animations that show a range of it; what cannot be put in is reported.
 
     Args:
-        identified: the file, whose report is added to.
         read: curves by item, times in frames: of the clip that is read.
         stored: those of the stored clip; ``None`` without a sidecar, when nobody can tell which of two was edited, or
             without a clip in the file.

@@ -41,7 +41,6 @@ class EditedLevel:
     Attributes:
         triangles: T triangles in game space; ``extra`` is the microtexture UV as stored.
         blend: (T, 3) float32, or ``None`` where the file has none.
-        owner: (T,) item of the file that each triangle belongs to.
         has_normals: whether the file has normals; else those of the triangles are computed.
     """
 
@@ -78,9 +77,6 @@ class LevelPlan(Pairs):
 
     Attributes:
         rows: (F,) stored faces of the level, rows of the face table.
-        edited: the file's triangles.
-        match: the comparison of all triangles.
-        fresh: triangles that are new.
         back: stored faces that editors drop (duplicates, degenerate ones) and that stay.
         material: (P,) whether the material changed.
         normals: (P,) whether normals changed, of exact pairs.
@@ -281,7 +277,6 @@ class _Sides:
         new, old: triangles of the file, and the stored faces.
         same: per material of the file the stored pairs that it may be.
         square: (F,) square of every stored face.
-        grid: the terrain's squares.
     """
 
     new: TriangleList

@@ -314,7 +314,6 @@ def cell_of(transform: TextureTransform, picture: ShownPicture | None, entries: 
 
     Args:
         picture: the texture that the stored material showed.
-        entries: what of the game's libraries the stored materials showed.
     """
     key = None if picture is None else entry_key(TEXTURES, picture.name)
     entry = next((entry for entry in entries if entry.key == key), None)

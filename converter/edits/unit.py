@@ -32,7 +32,6 @@ class UnitEdit:
     """A unit with the edits of a file.
 
     Attributes:
-        unit: the edited one.
         new: nodes that became new components.
         exchanged: nodes of components that show another object than before, and its key; of new
             ones, empty.
@@ -61,7 +60,6 @@ class _Parts:
     Attributes:
         items: its nodes that are components.
         row_items: node of each stored row.
-        records: the edited record of each node.
     """
 
     def __init__(self, imported: ImportedScene, stored: Unit, known: Mapping[str, str] | None) -> None:

@@ -413,11 +413,8 @@ def _frozen(array: NDArray[_Row]) -> NDArray[_Row]:
 def areal_payload(areals: ArealMap) -> bytes:
     """The bytes of the entry of type 12.
 
-    A map that was read and not changed gives the bytes it was read from.
-
-    Raises:
-        ConversionError: counts and arrays of the map contradict each other, or a cell lists
-            more ids than its count word can hold.
+    A map that was read and not changed gives the bytes it was read from. Raises ConversionError: counts and arrays of
+    the map contradict each other, or a cell lists more ids than its count word can hold.
     """
     _require_consistent(areals)
     parts: list[bytes] = []

@@ -50,7 +50,6 @@ class Section:
 
     Attributes:
         name: the category as written, known or not.
-        header: the header's line.
         count: the header's count, ``None`` where it is not a number: then every line up to the
             next header belongs to the section.
         rows: the lines that the count covers, corrupted ones included.

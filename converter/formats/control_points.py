@@ -47,8 +47,6 @@ class ControlPoint(NamedTuple):
     """A named point of a model's ``.cpt``, as glTF shows it.
 
     Attributes:
-        name: unique among nodes and points.
-        row: in the ``.cpt``.
         node: index in ``Scene.nodes``.
         position: in that node's frame.
         direction: in that node's frame; its length is a size of its own.

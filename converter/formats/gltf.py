@@ -123,11 +123,7 @@ def read_rectangle(text: str) -> TextureTransform:
 
 
 def transform_of(info: Json | None) -> TextureTransform:
-    """Return the transform of a texture of a material.
-
-    Raises:
-        LookupError, TypeError, ValueError: it is malformed.
-    """
+    """Return the transform of a texture of a material. Raises LookupError, TypeError, ValueError: it is malformed."""
     values = ((info or {}).get("extensions") or {}).get(TEXTURE_TRANSFORM)
     if values is None:
         return WHOLE

@@ -64,11 +64,7 @@ def entry_key(library: str, name: str) -> tuple[str, str]:
 
 
 def read_entry_row(row: list[Any]) -> LibraryEntry:
-    """Return an entry of its JSON values.
-
-    Raises:
-        LookupError, TypeError, ValueError: they are not one.
-    """
+    """Return an entry of its JSON values. Raises LookupError, TypeError, ValueError: they are not one."""
     library, name, kind, digest, data = row
     return LibraryEntry(str(library), str(name), int(kind), str(digest), b64decode(data, validate=True))
 

@@ -172,7 +172,6 @@ class Property:
     Attributes:
         type: ``FLOAT`` or ``INTEGER``.
         value, minimum, maximum: the bits of numbers of that type.
-        name: the bytes of its name.
     """
 
     type: int
@@ -274,7 +273,6 @@ class Mission:
 
     Attributes:
         routes, clans, objects: in the file's order.
-        lodes: ``LODE_DTYPE``, (n,).
         map_path: the level's path without ending, from the game's directory.
         word: 1 on maps for several players.
         description: mostly damaged; the file ``descr`` beside the mission has the text.

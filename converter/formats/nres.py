@@ -102,7 +102,6 @@ class Entry:
 
     Attributes:
         type_id: a FourCC as a little-endian number in archives, a small integer in models.
-        attr1, attr2, attr3: directory attributes.
         raw_name: the 36 bytes of the name field, tail after the NUL included.
         data_offset: where the payload starts in the file it was read from.
         sort_index: this row of the sort table.

@@ -37,11 +37,8 @@ class ArchiveEdits:
     """Edits of an archive, laid out when all are known: what one costs does not grow with the archive.
 
     Attributes:
-        before: the archive; it is not modified.
-        label: what messages call it.
         entries: as they are to be, new ones last; set by :meth:`put` and :meth:`add` alone. Offsets and the
             sort table are those of ``before``.
-        type_ids: the type ids that occur.
     """
 
     def __init__(self, archive: Archive) -> None:
@@ -119,16 +116,12 @@ class ArchiveEdits:
     def archive(self) -> Archive:
         """Return the archive with the edits; one that was not edited is the same object.
 
-        A payload of the same size goes in place. Otherwise what follows moves by a multiple
-        of 8 bytes: gaps and unindexed regions keep their bytes, except that a pure alignment gap
-        (zeros up to the next multiple of 8) is cut or stretched. A payload that shares bytes with
-        another entry is appended at the end of the data region, and the shared bytes stay; so is that of
-        an empty entry whose offset is not a place between others. New entries follow, at multiples of 8, and
-        the sort table is rebuilt: it keeps the folding that it obeys, else takes upper case
-        (docs/reference/nres.md).
-
-        Raises:
-            ConversionError: the archive would grow beyond the format.
+        A payload of the same size goes in place. Otherwise what follows moves by a multiple of 8 bytes: gaps and
+        unindexed regions keep their bytes, except that a pure alignment gap (zeros up to the next multiple of 8) is cut
+        or stretched. A payload that shares bytes with another entry is appended at the end of the data region, and the
+        shared bytes stay; so is that of an empty entry whose offset is not a place between others. New entries follow,
+        at multiples of 8, and the sort table is rebuilt: it keeps the folding that it obeys, else takes upper case
+        (docs/reference/nres.md). Raises ConversionError: the archive would grow beyond the format.
         """
         archive = self.before
         shared = _shared(archive.entries) if self._changed else set()
@@ -270,11 +263,8 @@ def _placed(end: int, sizes: Sequence[int]) -> tuple[list[int], list[tuple[int, 
 def remove_entries(archive: Archive, away: Collection[int]) -> Archive:
     """Return the archive without some entries; the sort table keeps its order.
 
-    Their bytes and their alignment gaps go, and what follows moves up, unless other entries share
-    them. Every other byte stays. The last entries that were added go without a trace.
-
-    Args:
-        archive: what to change; it is not modified.
+    Their bytes and their alignment gaps go, and what follows moves up, unless other entries share them. Every other
+    byte stays. The last entries that were added go without a trace. ``archive``: what to change; it is not modified.
     """
     edits, gone = ArchiveEdits(archive), sorted(away)
     for index in gone:

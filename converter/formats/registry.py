@@ -66,12 +66,7 @@ REGISTRY_PARENT = _rule("registry-parent", "warning", "A parent is an entry of o
 
 @dataclass(frozen=True)
 class Member:
-    """A file that a row names.
-
-    Attributes:
-        archive: a path from the game's directory; empty in an empty slot.
-        name: an entry of that archive, or, without an ending, an entry of the registry.
-    """
+    """A file that a row names. ``archive``: a path from the game's directory; empty in an empty slot."""
 
     archive: str
     name: str
@@ -277,11 +272,8 @@ def read_registry(archive: Archive) -> Registry:
 def write_registry(registry: Registry) -> bytes:
     """Return the bytes of the file: entries whose rows were not edited keep theirs.
 
-    An edited entry is replaced as in any archive (docs/reference/nres.md), and its ``attr1``
-    becomes its number of rows.
-
-    Raises:
-        ConversionError: the archive would grow beyond the format.
+    An edited entry is replaced as in any archive (docs/reference/nres.md), and its ``attr1`` becomes its number of
+    rows. Raises ConversionError: the archive would grow beyond the format.
     """
     edits = ArchiveEdits(registry.archive)
     for index, (rows, tail) in enumerate(zip(registry.rows, registry.tails, strict=True)):

@@ -111,7 +111,6 @@ class Texm:
         palette: (256,) uint32, blue in the lowest byte; ``None`` where the format is not 0.
         levels: the stored pixels from the full size down, (height, width) words of ``FORMATS``.
         rects: ``PAGE_DTYPE``, the rectangles of the ``Page`` chunk; ``None`` = no such chunk.
-        trailing: what follows, an odd ``Page`` chunk for instance; mostly empty.
     """
 
     label: str
@@ -154,10 +153,7 @@ class Texm:
     def rgba(self, level: int = 0) -> U8:
         """The pixels of a level, (height, width, 4) uint8: red, green, blue, alpha, top row first.
 
-        A channel of fewer bits is ``value * 255 / largest``, rounded.
-
-        Raises:
-            IndexError: no such level.
+        A channel of fewer bits is ``value * 255 / largest``, rounded. Raises IndexError: no such level.
         """
         words = self.levels[level]
         if self.palette is not None:

@@ -247,7 +247,6 @@ class Packed:
     Attributes:
         changed, added: names of entries.
         not_applied: what has no place.
-        warnings: what the user should know.
     """
 
     data: bytes
@@ -262,8 +261,6 @@ class _File:
     """A file of a folder.
 
     Attributes:
-        path: where it is.
-        name: its entry's name.
         row: what the index says of it.
         before: SHA-256 of the entry when it was unpacked, where that is known.
     """

@@ -21,8 +21,6 @@ class CheckTask:
     """One file.
 
     Attributes:
-        path: absolute.
-        source: what findings call it.
         folders: where the game's libraries are looked for.
         known: the user named it.
     """
@@ -41,7 +39,6 @@ class CheckRun:
         checked: files and their entries, in the order of sorted paths and directories.
         skipped: files of other kinds, and those that are not opened.
         failures: ``(file, error)`` of faults of the machine or of this program.
-        interrupted: the user stopped it.
     """
 
     checked: list[Checked] = field(default_factory=list)
@@ -86,11 +83,7 @@ def check_tasks(inputs: Sequence[Path]) -> tuple[list[CheckTask], CheckRun]:
 
 
 def check_run(tasks: Sequence[CheckTask], run: CheckRun, engine: Engine, progress: Progress) -> CheckRun:
-    """Check files; the run is filled in and returned.
-
-    Args:
-        tasks, run: from :func:`check_tasks`.
-    """
+    """Check files; the run is filled in and returned. ``tasks``, ``run``: from :func:`check_tasks`."""
     here = Engine(0) if len(tasks) == 1 else engine
     ids, sizes = [task.source for task in tasks], [_size(task.path) for task in tasks]
     outcomes, run.interrupted = here.gather(check_item, tasks, progress, ids=ids, sizes=sizes)

@@ -47,11 +47,8 @@ class NotComputed(ConversionError):
 def states(content: str, data: bytes) -> States:
     """Return what the derived rows of an entry are and follow from.
 
-    Two versions have the same number for a row where both are the same. Without derived rows, or
-    where the entry has errors: nothing.
-
-    Args:
-        content: of the entry (``converter.game.split``).
+    Two versions have the same number for a row where both are the same. Without derived rows, or where the entry has
+    errors: nothing. ``content``: of the entry (``converter.game.split``).
     """
     file = _read(content, data)
     if file is None:

@@ -373,11 +373,7 @@ def apply(diff: bytes, before: bytes | None) -> bytes:
 
 
 def touched(diff: bytes) -> list[Touched]:
-    """Return what a difference changes, table by table.
-
-    Raises:
-        ConversionError: the difference is damaged.
-    """
+    """Return what a difference changes, table by table. Raises ConversionError: the difference is damaged."""
     packed = unpack(diff)
     changes = _changes(packed)
     if changes is not None:
@@ -388,10 +384,7 @@ def touched(diff: bytes) -> list[Touched]:
 def overlap(one: bytes, other: bytes) -> list[Touched]:
     """Return what two differences from the same base both change, and not to the same.
 
-    Nothing: they can be applied in either order, and give the same.
-
-    Raises:
-        ConversionError: a difference is damaged.
+    Nothing: they can be applied in either order, and give the same. Raises ConversionError: a difference is damaged.
     """
     first, second = unpack(one), unpack(other)
     if first.after == second.after:

@@ -78,13 +78,10 @@ class GameEdits:
     Use it as a context: it keeps other runs out of the game and ends what a killed run left.
 
     Args:
-        root: the folder with the vault (``find_root``).
-        command: what the user called, for the history.
         owner: who changes the game: an output directory's id, a mod.
         source: the game that ``root`` is to be a changed copy of; ``None``: it is changed itself.
 
     Attributes:
-        messages: what the user should know.
         history: the transactions of the game that is read.
         number: of this transaction.
     """
@@ -136,9 +133,6 @@ class GameEdits:
     def open(self, file: str) -> Opened:
         """Open a file of the game; what somebody else has changed since is told apart.
 
-        Args:
-            file: its path from the root, with slashes.
-
         Raises:
             ConversionError: it cannot be read, or is not a file of the game.
         """
@@ -180,7 +174,6 @@ class GameEdits:
             data: its bytes; ``None``: all that is mine is taken back.
             mine: which changes are replaced; an entry that is as it was without them loses them.
             items: which model or texture an entry belongs to, by the entry's name.
-            item: the same of what ``items`` does not name.
 
         Returns:
             Whether anything differs from what is in force.

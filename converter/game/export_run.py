@@ -111,9 +111,6 @@ def export_run(
 ) -> Run:
     """Convert models into an output directory and write its manifest.
 
-    Args:
-        items, found: from :func:`found_in`.
-
     Raises:
         ConversionError: the output directory cannot be used.
     """
@@ -276,11 +273,7 @@ def unchanged_item(task: ExportTask) -> Outcome | None:
 
 
 def look_at(task: ExportTask) -> Look:
-    """Read an item and its outputs as they are now.
-
-    Raises:
-        ConversionError: the item cannot be read.
-    """
+    """Read an item and its outputs as they are now. Raises ConversionError: the item cannot be read."""
     item, before = task.item, task.before
     started = perf_counter()
     now = stamp(item.path)

@@ -107,9 +107,6 @@ def make_gallery(
 
     A model that cannot be drawn is a warning: the model itself is there.
 
-    Args:
-        progress: makes a progress display from a verb and a number of items.
-
     Raises:
         ConversionError: the page cannot be written.
     """

@@ -17,12 +17,7 @@ from .vault import as_listed, find_root, in_game
 class Games:
     """The games that files lie in, each opened once, all written by :meth:`commit`.
 
-    Use it as a context.
-
-    Args:
-        command: what the user called, for the history.
-        owner: who changes them.
-        takes_back: what the owner brought before is taken back where it is not made again.
+    Use it as a context. ``takes_back``: what the owner brought before is taken back where it is not made again.
     """
 
     def __init__(self, command: str, owner: str, *, takes_back: bool = False, dry_run: bool = False) -> None:
@@ -70,11 +65,7 @@ class Games:
         return door.was(file, self.mine)
 
     def own(self, path: Path) -> list[Layer]:
-        """Return the changes in force in a file that are mine.
-
-        Raises:
-            ConversionError: it cannot be read.
-        """
+        """Return the changes in force in a file that are mine. Raises ConversionError: it cannot be read."""
         door, file = self.of(path)
         return [layer for layer in door.open(file).layers if self.mine(layer)]
 
@@ -95,11 +86,7 @@ class Games:
         return [layer for state in states for layer in state.layers if self.mine(layer)]
 
     def put(self, path: Path, data: bytes | None, item: str = "") -> None:
-        """Say what a file is to be (``GameEdits.put``).
-
-        Raises:
-            ConversionError: it cannot be read.
-        """
+        """Say what a file is to be (``GameEdits.put``). Raises ConversionError: it cannot be read."""
         door, file = self.of(path)
         door.put(file, data, self.mine, item=item)
 

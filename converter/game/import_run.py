@@ -58,9 +58,6 @@ def import_run(
     """Write what changed into the game's archives.
 
     Args:
-        progress: makes a progress display from a verb and a number of items.
-        add: make entries of new glTF files in archives' folders.
-        tag: what they are in the object registry, a key of ``TAGS``, which gets keys for them.
         require_all: write nothing where a difference cannot be applied.
         saved: paths below the glTF directory: only these are looked at, and what is in force in the game. What
             ``msh-mod undo`` took back stays so until its file is saved again.
@@ -261,11 +258,8 @@ def _write(writer: GameWriter, progress: Display | None) -> None:
 def add_placed_edits(run: Run, game: Path, *, brought: Brought, force: bool = False) -> None:
     """Let the models that units and missions of a run show be written as they were edited there.
 
-    Where two of them show a model otherwise, or one otherwise than the model's own glTF, that of the
-    model alone is applied, else none.
-
-    Args:
-        run: its outcomes; those of the models change, and ``not_applied`` grows.
+    Where two of them show a model otherwise, or one otherwise than the model's own glTF, that of the model alone is
+    applied, else none. ``run``: its outcomes; those of the models change, and ``not_applied`` grows.
     """
     groups: dict[tuple[str, bytes], list[tuple[Outcome, PlacedImport]]] = {}
     for outcome in run.outcomes:

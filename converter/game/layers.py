@@ -87,11 +87,7 @@ class Layer:
 
     @classmethod
     def from_row(cls, row: Sequence[Any]) -> Layer:
-        """Return a layer that JSON holds.
-
-        Raises:
-            ValueError, TypeError: it holds another thing.
-        """
+        """Return a layer that JSON holds. Raises ValueError, TypeError: it holds another thing."""
         number, owner, item, (name, nth), before, after, attributes, stored = row
         texts = (owner, item, name, before, after, stored)
         numbers = (number, nth, *(one for one in attributes if one is not None))
@@ -105,12 +101,7 @@ class Layer:
 
 
 class Value(NamedTuple):
-    """What a slot holds.
-
-    Attributes:
-        data: the bytes of the entry or the file.
-        attributes: type_id, attr1, attr2 and attr3; zeros for a file.
-    """
+    """What a slot holds. ``attributes``: type_id, attr1, attr2 and attr3; zeros for a file."""
 
     data: bytes
     attributes: tuple[int, int, int, int] = (0, 0, 0, 0)
@@ -321,11 +312,8 @@ class Taken(NamedTuple):
 def taken_out(now: bytes, base: bytes | None, layers: Sequence[Layer], read: Read, label: str) -> Taken:
     """Return a file that somebody else has changed, with our changes taken out of it.
 
-    An entry that holds what we wrote becomes what it was; one that was changed after us stays as
-    it is, and our layers of it are lost.
-
-    Args:
-        base: what our layers were applied to.
+    An entry that holds what we wrote becomes what it was; one that was changed after us stays as it is, and our layers
+    of it are lost. ``base``: what our layers were applied to.
     """
     groups = by_slot(layers)
     if base is None or Slot() in groups or not (is_archive(now) and is_archive(base)):

@@ -42,7 +42,6 @@ def add_library_edits(
 
     Args:
         run: its outcomes; textures are added, and ``not_applied`` grows.
-        like: the material that new ones are made like; empty: ``DEFAULT``.
 
     Raises:
         ConversionError: the game has no material ``like``.
@@ -297,7 +296,6 @@ class LibraryPlan:
 
     Attributes:
         games: the transaction; what is its owner's is taken back first.
-        messages: what the user should know.
         not_applied: what does not arrive.
         item: the model that changes them, as the history calls it.
     """
@@ -309,11 +307,7 @@ class LibraryPlan:
     _libraries: dict[str, _Library] = field(default_factory=dict)
 
     def open(self, path: Path) -> _Library:
-        """Open an archive to be changed, once.
-
-        Raises:
-            ConversionError: it cannot be read, or is not an archive.
-        """
+        """Open an archive to be changed, once. Raises ConversionError: it cannot be read, or is not an archive."""
         found = next((one for one in self._libraries.values() if one.path == path), None)
         if found is None:
             found = self._libraries[str(path)] = _open(path, self.games)
@@ -331,9 +325,6 @@ class LibraryPlan:
 
 def plan_libraries(games: Games, folders: Sequence[Path], result: ImportResult, *, like: str = "") -> LibraryPlan:
     """Plan what a model changes in the libraries of a game; nothing is written.
-
-    Args:
-        like: the material that new ones are made like; empty: ``DEFAULT``.
 
     Raises:
         ConversionError: a library is broken, or an entry is not the one that was converted.

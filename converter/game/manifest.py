@@ -27,13 +27,7 @@ JOURNAL = f"{TEMPORARY}journal"
 
 @dataclass(frozen=True)
 class Output:
-    """A file that was written.
-
-    Attributes:
-        path: from the output directory, with ``/``.
-        size: bytes.
-        sha256: of its bytes, hex.
-    """
+    """A file that was written."""
 
     path: str
     size: int

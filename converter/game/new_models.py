@@ -51,7 +51,6 @@ def find_destination(archive: Path, name: bytes, tag: str | None = None, game: P
     """Return where a new model goes.
 
     Args:
-        archive, name, tag: as of :class:`Destination`.
         game: a directory in the game; ``None``: the game is the one around the archive.
 
     Raises:
@@ -194,7 +193,6 @@ class NewKeys:
 
         Args:
             archive: with the model and all that belongs to it.
-            outcome: the model's; it gets the key and warnings.
 
         Raises:
             ConversionError: the key is another model's, or a name is too long for it.

@@ -41,10 +41,8 @@ class Outcome:
         status: ``converted``, ``unchanged``, ``kept``, ``changed``, ``added``, ``restored`` (an
             edit that was written before is undone) or ``failed``.
         detail: the error, or why it was kept.
-        warnings: what the user should know.
         not_applied: differences of an edited file that are not applied.
         facts: what else a report says.
-        seconds: time by stage.
         result: what the caller needs: a record, or the model's bytes. Not reported.
         library: what it changes in the game's libraries; not reported, its entries are.
         is_gone: its file is gone, so that what was written for it stays.
@@ -109,14 +107,11 @@ class Run:
     """A whole run, in the order of its items whatever the order of work.
 
     Attributes:
-        command: which command ran.
         outcomes: by model; those of a run that was interrupted may be fewer.
         textures: by picture that the models use, and by entry of a library that they change.
         total: how many models there were.
         skipped, unreadable: files and entries that are no items.
         notes: what the run as a whole has to say.
-        interrupted: the user stopped it.
-        seconds: how long it took.
     """
 
     command: str
@@ -263,11 +258,7 @@ class _LogFile(logging.FileHandler):
 
 
 def open_log(path: Path) -> None:
-    """Start a log file; it is appended to.
-
-    Raises:
-        ConversionError: it cannot be written, or is a link.
-    """
+    """Start a log file; it is appended to. Raises ConversionError: it cannot be written, or is a link."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handler = _LogFile(path, encoding="utf-8", errors="backslashreplace")
@@ -292,11 +283,7 @@ def log(outcome: Outcome) -> None:
 
 
 def write_report(run: Run, path: Path) -> None:
-    """The run as JSON; an older report is replaced.
-
-    Raises:
-        ConversionError: it cannot be written.
-    """
+    """The run as JSON; an older report is replaced. Raises ConversionError: it cannot be written."""
     data = json.dumps(run.report(), ensure_ascii=False, indent=1).encode("utf-8", "replace")
     write_outputs([(path, data + b"\n")], force=True)
 

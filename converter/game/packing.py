@@ -164,8 +164,6 @@ def encode_delta(before: bytes, after: bytes, shortest: int = SHORTEST[0]) -> by
     """Return the copies and literals that make ``after`` of ``before``.
 
     Args:
-        before: the base; may be empty.
-        after: the target.
         shortest: length of the shortest copy, 4 or 8 bytes.
     """
     base, target = np.frombuffer(before, np.uint8), np.frombuffer(after, np.uint8)
@@ -213,7 +211,6 @@ def decode_delta(delta: memoryview | bytes, before: bytes, size: int) -> bytes:
 
     Args:
         delta: its result.
-        before: the base.
         size: length of the result, bytes; who calls has bounded it.
 
     Raises:

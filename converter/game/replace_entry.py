@@ -50,7 +50,6 @@ def entry_to_replace(
     """Find the entry that an edited one replaces, by its name; it may have moved.
 
     Args:
-        raw_name: the entry's name, as its bytes.
         index: its directory index when it was converted; entries may share a name.
         known: SHA-256 of what may be replaced.
         is_new: whether an entry holds the new bytes already.
@@ -165,7 +164,6 @@ class Origin:
     """Where a model came from.
 
     Attributes:
-        path: the model's file, or the archive.
         index: directory index of its entry; ``None``: the file is the model.
         raw_name: the entry's name, as its bytes.
     """

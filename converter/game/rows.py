@@ -29,8 +29,6 @@ class RowChange:
     """The changed rows of one table whose rows have one size.
 
     Attributes:
-        key: of the table.
-        count: its rows.
         stride: size of a row.
         rows: (n,) ascending.
         was: (n,) check of the row before, derived bytes aside; 0 where only these change.
@@ -109,7 +107,6 @@ class LineChange:
     give away a row that it is a copy of, is a difference of that.
 
     Attributes:
-        key: of the table.
         count: its rows before; new ones follow them.
         rows: (n,) ascending.
         like: (n,) the row that each is a difference of; -1: of nothing.
@@ -279,11 +276,7 @@ class Reader:
         self.size = len(self.left)
 
     def take(self, size: int) -> memoryview:
-        """Return the next bytes.
-
-        Raises:
-            ConversionError: there are not so many.
-        """
+        """Return the next bytes. Raises ConversionError: there are not so many."""
         if not 0 <= size <= len(self.left):
             raise damaged("is cut short")
         taken, self.left = self.left[:size], self.left[size:]
@@ -295,11 +288,7 @@ class Reader:
 
 
 def whole_number(about: Mapping[str, Any], name: str, most: int = 2**32 - 1) -> int:
-    """Return a number of a description.
-
-    Raises:
-        ConversionError: it is none, or out of range.
-    """
+    """Return a number of a description. Raises ConversionError: it is none, or out of range."""
     value = about.get(name)
     if type(value) is not int or not 0 <= value <= most:
         raise damaged(f"has no valid number {name}")
@@ -307,11 +296,7 @@ def whole_number(about: Mapping[str, Any], name: str, most: int = 2**32 - 1) -> 
 
 
 def unpack_rows(key: str, about: Mapping[str, Any], reader: Reader, derived: Bools | None) -> RowChange | LineChange:
-    """Read what :func:`pack_rows` gave.
-
-    Raises:
-        ConversionError: it cannot be true.
-    """
+    """Read what :func:`pack_rows` gave. Raises ConversionError: it cannot be true."""
     count, number = whole_number(about, "n"), whole_number(about, "c")
     stride = whole_number(about, "s", 1 << 12)
     if derived is not None and stride != len(derived):

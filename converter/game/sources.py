@@ -220,7 +220,6 @@ class PlacedFiles:
     """What units and missions of a game depend on.
 
     Attributes:
-        game: the game.
         options: how models become glTF; libraries are looked for in ``textures``.
     """
 

@@ -52,7 +52,6 @@ class BytesChange:
     """A table that changes by a binary difference.
 
     Attributes:
-        key: of the table.
         size: after, bytes.
         was, becomes: short digests of the table.
         near: short digests of the tables that name its rows: they must be as they were.
@@ -75,7 +74,6 @@ class Unit:
 
     Attributes:
         size: of the table before, bytes.
-        rows: (n,) ascending.
         was: (n,) their state before (``converter.game.derived``).
     """
 
@@ -250,11 +248,7 @@ def _joined(changes: TableChanges, old: Split) -> bytes:
 
 
 def table_of(entry: Split, key: str) -> Table:
-    """Return a table that a difference names.
-
-    Raises:
-        ConversionError: there is none.
-    """
+    """Return a table that a difference names. Raises ConversionError: there is none."""
     if key not in entry.tables:
         raise damaged("names a table that is not there")
     return entry.tables[key]
@@ -304,11 +298,7 @@ def pack_changes(changes: TableChanges) -> tuple[dict[str, Any], bytes]:
 
 
 def unpack_changes(about: Mapping[str, Any], payload: memoryview | bytes) -> TableChanges:
-    """Read what :func:`pack_changes` gave.
-
-    Raises:
-        ConversionError: it cannot be true.
-    """
+    """Read what :func:`pack_changes` gave. Raises ConversionError: it cannot be true."""
     reader = Reader(payload)
     content = about.get("content")
     if content not in CONTENTS:

@@ -62,11 +62,7 @@ def only_writer(vault: Vault, command: str) -> Iterator[list[str]]:
 
 
 def file_bytes(path: Path) -> bytes | None:
-    """Return the bytes of a file; ``None``: it is not there.
-
-    Raises:
-        ConversionError: it cannot be read.
-    """
+    """Return the bytes of a file; ``None``: it is not there. Raises ConversionError: it cannot be read."""
     try:
         about = path.stat()
     except (FileNotFoundError, NotADirectoryError):

@@ -20,11 +20,7 @@ class InForce:
     """An entry or a file that differs from the original.
 
     Attributes:
-        file: its path from the game's folder.
-        entry: the entry's name; empty for a whole file.
         number: the transaction that changed it.
-        time: when, UTC.
-        command: what the user called.
         owner: the output directory or the mod that it came from.
         item: the model, texture or glTF that it came from.
         is_new: the game did not have it.
@@ -45,7 +41,6 @@ class Kept:
     """A state of a file that the vault keeps.
 
     Attributes:
-        file: its path from the game's folder.
         digest: SHA-256, which ``restore --to`` takes.
         what: ``original``, ``kept`` (somebody else made it later) or ``candidate`` (an old .bak).
     """
@@ -60,11 +55,9 @@ class Status:
     """What differs from a game's originals.
 
     Attributes:
-        root: the folder with the vault.
         changes: what is in force.
         foreign: files that are not as our changes alone make them, and how.
         kept: the states of files that the vault keeps.
-        transactions: all of them, oldest first.
         sizes: bytes that originals and changes take.
     """
 
@@ -81,14 +74,7 @@ class Status:
 
 
 def status(root: Path) -> Status:
-    """Return what differs from a game's originals; nothing is written.
-
-    Args:
-        root: the folder with the vault (``find_root``).
-
-    Raises:
-        ConversionError: the vault is damaged.
-    """
+    """Return what differs from a game's originals; nothing is written. Raises ConversionError: the vault is damaged."""
     vault = Vault(root)
     history = History(vault.records() if vault.exists else [])
     changes, foreign = [], {}

@@ -147,19 +147,11 @@ class Vault:
         return found
 
     def original(self, digest: str) -> bytes:
-        """Return a kept state of a file.
-
-        Raises:
-            ConversionError: it is gone or damaged.
-        """
+        """Return a kept state of a file. Raises ConversionError: it is gone or damaged."""
         return self._by_digest("originals", digest)
 
     def change(self, digest: str) -> bytes:
-        """Return a stored difference.
-
-        Raises:
-            ConversionError: it is gone or damaged.
-        """
+        """Return a stored difference. Raises ConversionError: it is gone or damaged."""
         return self._by_digest("changes", digest)
 
     def has_original(self, digest: str) -> bool:
@@ -225,11 +217,7 @@ class Vault:
     # ------------------------------------------------------------------ writing
 
     def make(self) -> None:
-        """Make the folder.
-
-        Raises:
-            ConversionError: it cannot be made: the disk is full or read-only.
-        """
+        """Make the folder. Raises ConversionError: it cannot be made: the disk is full or read-only."""
         self._require_real()
         try:
             for name in ("originals", "changes"):
@@ -259,11 +247,7 @@ class Vault:
         return digest
 
     def keep_changes(self, changes: Iterable[bytes]) -> None:
-        """Keep differences.
-
-        Raises:
-            ConversionError: they cannot be kept.
-        """
+        """Keep differences. Raises ConversionError: they cannot be kept."""
         self._require_real()
         new = ((digest, data) for data in changes if not self.has_change(digest := sha256(data)))
         while some := dict(islice(new, _AT_ONCE)):
@@ -299,11 +283,7 @@ class Vault:
     # ------------------------------------------------------------------ a transaction at work
 
     def intent(self) -> dict[str, Any] | None:
-        """Return the transaction that a killed run did not end.
-
-        Raises:
-            ConversionError: it is damaged.
-        """
+        """Return the transaction that a killed run did not end. Raises ConversionError: it is damaged."""
         path = self.path / "intent.json"
         if not is_taken(path):
             return None

@@ -36,10 +36,8 @@ class Item:
     """One model, terrain, areal map, unit, mission or texture to convert.
 
     Attributes:
-        path: the file that it is, or is in; absolute.
         source: that file's path from the root, as text with ``/``.
         index: directory index of its entry; ``None`` where the file is the model.
-        name: entry or file name as text.
         kind: one of ``SCENE_KINDS``, or a texture.
         target: the glTF's or picture's path from the output directory, with ``/``.
     """
@@ -60,12 +58,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A file or entry that is skipped.
-
-    Attributes:
-        id: ``path`` or ``path::entry``.
-        reason: why.
-    """
+    """A file or entry that is skipped. ``id``: ``path`` or ``path::entry``."""
 
     id: str
     reason: str
@@ -78,7 +71,6 @@ class Folder:
     Attributes:
         source: the archive's path from the root.
         folder: the folder's path from the output directory.
-        entries: how many entries it has, by type.
     """
 
     source: str
@@ -132,11 +124,7 @@ def _parts(path: Path) -> tuple[str, ...]:
 
 
 def tree(root: Path, *, leave_out: Path | None = None) -> Tree:
-    """Everything below a directory.
-
-    Args:
-        leave_out: a directory that is not looked into.
-    """
+    """Everything below a directory. ``leave_out``: a directory that is not looked into."""
     out = Tree()
     hidden = None if leave_out is None else real_path(leave_out)
 

@@ -45,7 +45,6 @@ def run_here(
 
     Args:
         function: importable by name; takes a task, returns its result, raises nothing.
-        tasks: what to hand out; pickled.
 
     Yields:
         Position of a task and its result, or what became of its worker, as they are done.
@@ -182,11 +181,8 @@ def start_server(module: str) -> None:
     Whoever knows early that there will be workers calls it early: the import takes as long as the
     caller's own, beside it.
 
-    It blocks what stops the run: it would die before the parent, and its workers could not be
-    waited for. Blocked signals stay so in its children.
-
-    Raises:
-        ConversionError: it cannot be started.
+    It blocks what stops the run: it would die before the parent, and its workers could not be waited for. Blocked
+    signals stay so in its children. Raises ConversionError: it cannot be started.
     """
     if not _forks():
         return
@@ -211,12 +207,9 @@ def start_server(module: str) -> None:
 def _starting() -> Iterator[None]:
     """Raise one error where the system, or the server that forks workers, refuses a process.
 
-    A BrokenPipeError would mean that the reader of the output is gone. Processes start with
-    ``python -c``, which imports from the current directory before anything else: there may be a
-    ``threading.py`` of somebody else.
-
-    Raises:
-        ConversionError: a process cannot be started.
+    A BrokenPipeError would mean that the reader of the output is gone. Processes start with ``python -c``, which
+    imports from the current directory before anything else: there may be a ``threading.py`` of somebody else. Raises
+    ConversionError: a process cannot be started.
     """
     try:
         with warnings.catch_warnings(), _environment("PYTHONSAFEPATH", "1"):

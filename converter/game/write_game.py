@@ -61,13 +61,9 @@ class GameWriter:
     """What to write where; planned as a whole before the first byte.
 
     Args:
-        places: where to read and write.
         below: what is in the game's directory.
-        run: its outcomes; what is written, restored or fails is noted there.
         door: the transaction on the game.
         brought: what earlier runs brought into the game with these glTF files.
-        force: replace what is in the way.
-        keys: the object keys of new models.
     """
 
     def __init__(
@@ -266,12 +262,7 @@ class GameWriter:
         return any(outcome is not None and outcome.is_undecided for outcome in origins)
 
     def _report(self, path: Path, outcomes: list[Outcome], files: list[Path]) -> None:
-        """Note what is restored, and which items the game has already.
-
-        Args:
-            outcomes: what changes it.
-            files: the file, and those that change with it.
-        """
+        """Note what is restored, and which items the game has already."""
         opened = self._door.open(self._file(path))
         slots = {layer.slot for layer in opened.wanted if layer not in self._undecided}
         for layer in opened.layers:

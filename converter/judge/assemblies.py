@@ -54,10 +54,7 @@ class Placed:
     """The nodes of a file of a unit or mission, and where the result puts them.
 
     Attributes:
-        given: the file as it was read.
         models: by object key in lower case.
-        looks: what the materials of the result look like; ``None``: not known.
-        found: the differences.
     """
 
     given: ImportedScene

@@ -47,11 +47,8 @@ class Comparison:
     """Two sides, and what differs.
 
     Attributes:
-        file: the edited file.
-        result: what its import makes.
         absent: whether cells that the file does not have were never in it.
         file_only: whether triangles that the file does not have do not count.
-        found: the differences.
         partner: thing of the file that is a node -> of the result.
     """
 

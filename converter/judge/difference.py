@@ -30,7 +30,6 @@ class Difference:
     """What the two sides show differently.
 
     Attributes:
-        where: the thing, as reports call it.
         kind: what of it.
         what: in the file and in the result, for the user.
         names: any of them in a line of the report names the thing.

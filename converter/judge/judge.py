@@ -58,7 +58,6 @@ def differences_of_points(
     Args:
         items: nodes of the file.
         node_of: node of the file -> of the result.
-        written: the result, decoded from its bytes.
         points: its points, read from their bytes.
     """
     mine = _of_file(items, node_of, {node.name for node in written.nodes})
@@ -219,14 +218,9 @@ class WrittenModel:
     """A model as it would be written.
 
     Attributes:
-        name: its file name.
-        dialect: the dialect it is written in.
-        wear: material names by row.
-        mode: how it is read.
         stored_keys: the clip of the file was exported as the stored keys.
         points: its ``.cpt``, empty without one; ``None``: not known.
         levels: what is stated of levels of detail that the import made.
-        looks: what its materials look like; ``None``: not known.
         copied: names in ``wear`` that the import made (``--own-materials``), each with the one that the file has.
     """
 
@@ -267,12 +261,6 @@ def differences_of_model(
     """Return what a written model shows otherwise than the file.
 
     Args:
-        seen: the file as it was read.
-        stored: the sidecar's model, if there is one.
-        timing: what the times of the clip were taken for.
-        clip: name or number of the clip that is read.
-        cell: that of the meshes of nodes.
-        absent: whether cells that the file does not have were never in it.
         held: frames that the clip has at least: stored keys do not show a hold at the end.
     """
     if written.looks is not None:
@@ -387,11 +375,8 @@ def differences_of_obj(
 
     Args:
         seen: the file as it was read, in model space.
-        written: the result, decoded from its bytes.
         poses: (N, 4, 4) where its nodes are at the frame of the file.
-        cell: what of the model the file shows.
         loose: how far the decimals of the file may move a corner.
-        looks: what the materials of the result look like; ``None``: not known.
     """
     names: list[Names] = [(item.name, "" if item.mesh < 0 else seen.meshes[item.mesh].name) for item in seen.nodes]
     file = shown_at_once(seen, world_matrices(seen.nodes), [cell] * len(seen.nodes), names)

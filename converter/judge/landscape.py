@@ -39,12 +39,7 @@ class Borders:
 
 
 def differences_of_areal_map(seen: ImportedScene, written: ArealMap) -> list[Difference]:
-    """Return what a written areal map shows otherwise than the file.
-
-    Args:
-        seen: the file as it was read.
-        written: the result, read from its bytes.
-    """
+    """Return what a written areal map shows otherwise than the file."""
     if seen.streams.areal is None:
         return []  # nothing says which areal is where
     file, result = _of_file(seen, len(written.records)), _of_map(written)
@@ -159,14 +154,7 @@ _BLEND = np.array([True, False, False, False])
 def differences_of_terrain(
     seen: ImportedScene, written: TerrainScene, *, absent: bool, looks: WrittenLooks | None = None
 ) -> list[Difference]:
-    """Return what a written terrain shows otherwise than the file.
-
-    Args:
-        seen: the file as it was read.
-        written: the result, decoded from its bytes.
-        absent: whether a level that the file does not have was never in it.
-        looks: what its materials look like; ``None``: not known.
-    """
+    """Return what a written terrain shows otherwise than the file."""
     file, result = _file(seen if looks is None else looks.in_rectangles(seen)), _result(written)
     if looks is not None:
         file.looks = looks_of_file(seen.surfaces)

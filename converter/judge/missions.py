@@ -39,17 +39,7 @@ def differences_of_mission(
     left_out: frozenset[int],
     looks: WrittenLooks | None = None,
 ) -> list[Difference]:
-    """Return what a written mission shows otherwise than the file.
-
-    Args:
-        seen: the file as it was read.
-        stored: the mission that was exported.
-        written: the result, read from its bytes.
-        models: what it shows, by object key in lower case.
-        hosted: where objects were shown that start in a building, by stored row.
-        left_out: stored rows that were not shown.
-        looks: what the materials of models look like; ``None``: not known.
-    """
+    """Return what a written mission shows otherwise than the file."""
     placed = Placed(seen, models, looks)
     items = [i for i, n in enumerate(seen.nodes) if n.extras.get("kind") in ("object", "unit")]
     items = [i for i in items if seen.nodes[i].extras["kind"] == "object" or not _is_below_object(seen, i)]

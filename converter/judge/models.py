@@ -150,11 +150,6 @@ class FileOfModel:
     """What an edited file of a model shows.
 
     Args:
-        given: the file as it was read (:func:`snapshot`).
-        stored: the sidecar's model, if there is one.
-        timing: what the times of the clip were taken for.
-        clip: name or number of the clip to read; ``None``: the first that moves a node.
-        cell: the cell of the meshes of nodes.
         held: frames that the clip has at least: stored keys do not show a hold at the end.
 
     Attributes:

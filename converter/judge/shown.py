@@ -55,7 +55,6 @@ class Thing:
     """Something that has a place: a node, a part, a point, an instance.
 
     Attributes:
-        name: what the user calls it.
         above: the thing above it, -1 = none.
         world: (T, 4, 4) float64, from the thing to the world, at T frames.
         facts: what else is known of it by name, ``None`` where the side does not say.
@@ -142,7 +141,6 @@ class Shown:
 
     Attributes:
         things: all that has a place.
-        nodes: indices of the things that are nodes, in order.
         cells: triangles by cell: level of detail and group.
         materials: names by index, each in the ways that mean the same.
         facts_of_materials: what else is known of each.
@@ -327,7 +325,6 @@ def shown_at_once(seen: ImportedScene, world: F64, cells: Sequence[tuple[int, in
     """Return what a file without nodes of its own shows: the triangles of each item, as they lie in the world.
 
     Args:
-        seen: the file as it was read.
         world: (n, 4, 4) places of its items.
         cells: of each item.
         names: what reports call each.

@@ -268,8 +268,6 @@ class Libraries:
         """How the materials of a WEAR look.
 
         Args:
-            wear: material names by row.
-            lightmaps: lightmap names by row.
             pairs: a terrain's (first, second) rows, with the weight of the second.
             up: see :class:`~converter.scene.appearance.Appearance`.
         """

@@ -37,7 +37,6 @@ class Source:
     """A file that is loaded, or an entry of it.
 
     Attributes:
-        path: of the file.
         archive: the file, which is open; ``None``: a unit or a mission, which is no container.
         index: directory index of the entry; ``None``: the file itself.
         model: the tables of a model, where they were read already.
@@ -126,9 +125,6 @@ class Loaded(ABC):
     def load(cls, source: Source, options: ExportOptions) -> Self:
         """Read it.
 
-        Args:
-            options: how it becomes glTF; ``mode`` says which findings are refused.
-
         Raises:
             ConversionError: unreadable, not in a game (units and missions), or a finding that is refused.
         """
@@ -180,11 +176,7 @@ class LoadedScene(Loaded):
 
     @abstractmethod
     def exported(self, options: ExportOptions) -> Exported:
-        """Return what goes into its glTF.
-
-        Raises:
-            ConversionError: a coordinate that the import would refuse.
-        """
+        """Return what goes into its glTF. Raises ConversionError: a coordinate that the import would refuse."""
 
     def files(self, target: Path, options: ExportOptions, *, sidecar: bool = True, root: Path | None = None) -> Files:
         """Make the files of its glTF."""

@@ -71,9 +71,7 @@ class Checked:
 
     Attributes:
         file: as the user or the walk calls it.
-        entry: the entry's name, ``None`` for the file.
         index: the entry's directory index.
-        kind: the name of its file format: ``core model``, ``terrain``, ``WEAR`` and so on.
         findings: one per code and table, the first place with the number of all.
     """
 

@@ -39,10 +39,7 @@ if TYPE_CHECKING:
 def controller_in(files: Mapping[str, bytes]) -> tuple[Controller | None, list[Finding]]:
     """Read the controller among the files of a model, and what is wrong with it.
 
-    A broken one is a warning: the model is whole without it.
-
-    Args:
-        files: as of ``kinds.registry.files_that_name``.
+    A broken one is a warning: the model is whole without it. ``files``: as of ``kinds.registry.files_that_name``.
     """
     for name, data in files.items():
         if name.lower().endswith(CONTROLLER_ENDING):

@@ -84,11 +84,7 @@ def class_of(kind: Kind) -> type[Loaded]:
 
 
 def load(kind: Kind, source: Source, options: ExportOptions) -> Loaded:
-    """Load a file or an entry of a known kind.
-
-    Raises:
-        ConversionError: unreadable, or an error finding.
-    """
+    """Load a file or an entry of a known kind. Raises ConversionError: unreadable, or an error finding."""
     trailing = []
     if source.archive is not None:
         trailing = [trailing_bytes(source.archive)] if source.archive.trailing else []
@@ -170,7 +166,6 @@ def import_scene(
 
     Args:
         gltf: what messages call it; files that it needs lie beside it.
-        alone: nothing lies beside it.
 
     Raises:
         ConversionError: as of :func:`import_gltf`.

@@ -166,12 +166,7 @@ def _unseen_controllers(own: str, gltf: Path, options: ImportOptions) -> tuple[l
 def import_clip(
     out: ImportResult, controllers: Sequence[NamedController], stored: Scene, edited: Scene, frames: set[float]
 ) -> None:
-    """Say what an edit of the clip changes of what controllers play.
-
-    Args:
-        stored, edited: the sidecar's scene and the file's, by rows.
-        frames: at which a node stands otherwise.
-    """
+    """Say what an edit of the clip changes of what controllers play. ``frames``: at which a node stands otherwise."""
     shorter = edited.tracks and edited.frame_count < stored.frame_count
     if frames or shorter:
         changed = np.array(sorted(frames), np.float64)
@@ -187,11 +182,7 @@ def import_nodes(
     stored: Scene,
     rows: Mapping[int, int],
 ) -> None:
-    """Carry the numbers of nodes along in ``.ctl`` and ``.ndp``.
-
-    Args:
-        rows: node of the file -> row in Res1.
-    """
+    """Carry the numbers of nodes along in ``.ctl`` and ``.ndp``. ``rows``: node of the file -> row in Res1."""
     row_of = {k: rows[i] for i, k in identified.stored_of.items()}
     names, parents = [node.name for node in stored.nodes], [node.parent for node in stored.nodes]
     for named in controllers:
@@ -226,11 +217,7 @@ def import_nodes(
 def import_triangles(
     out: ImportResult, files: NumberedFiles, before: MshModel, after: MshModel, row_of: Mapping[int, int]
 ) -> None:
-    """Carry the triangles that a ``.bas`` names along to where they are now, and name those that are gone.
-
-    Args:
-        row_of: stored node -> row now.
-    """
+    """Carry the triangles that a ``.bas`` names along to where they are now, and name those that are gone."""
     what, data = files.get(FOOTING_ENDING)
     if data is None:
         return
@@ -373,12 +360,7 @@ def _write(out: ImportResult, about: Description, ending: str, names: Mapping[in
 def edited_points(
     plan: PointPlan, stored: ControlPoints, row_of: Mapping[int, int], row_of_stored: Mapping[int, int]
 ) -> ControlPoints:
-    """Return the points of a plan; what it does not change keeps its stored bytes.
-
-    Args:
-        row_of: node of the file -> row in Res1.
-        row_of_stored: stored row in Res1 -> new row.
-    """
+    """Return the points of a plan; what it does not change keeps its stored bytes."""
     kept: dict[int, PointEdit | None] = dict.fromkeys(plan.hidden)
     kept |= {edit.row: edit for edit in plan.points if edit.row is not None}
     order: list[tuple[int | None, PointEdit | None]] = [(row, kept[row]) for row in sorted(kept)]
@@ -428,8 +410,6 @@ def import_points(
 
     Args:
         out: the result; its differences and companions grow.
-        rows: node of the file -> row in Res1.
-        options: whether all of them are deleted, where none is left in the file.
     """
     before = about.companions.get(POINTS_ENDING, b"")
     old = bool(about.points) and not before

@@ -62,7 +62,6 @@ def height_warnings(stored: Mission, edited: Mission, ground: Terrain, game: Gam
 
     Args:
         stored, edited: the mission before and after.
-        ground: its level.
     """
     before = {_place(placed) for placed in stored.objects}
     queries = None
@@ -229,7 +228,6 @@ def known_assets(mission: Mission, game: Game | None, new_keys: Sequence[str] = 
     Args:
         mission: what it places already is known.
         game: its units, and its objects that have a model.
-        new_keys: objects that it is about to have.
     """
     known: dict[str, Asset] = {}
     for placed in mission.objects:

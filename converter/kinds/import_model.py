@@ -68,14 +68,7 @@ _KEEP_SIDECAR = "keep the .msh-sidecar beside the file, or give it with --sideca
 
 @dataclass(frozen=True)
 class StoredModel:
-    """The model of a sidecar.
-
-    Attributes:
-        about: its description.
-        data: the model's bytes.
-        model: the same without what a tolerant reader leaves out.
-        scene: ``model``, decoded.
-    """
+    """The model of a sidecar. ``model``: the same without what a tolerant reader leaves out."""
 
     path: Path
     about: Description

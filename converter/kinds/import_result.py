@@ -36,7 +36,6 @@ class Companion:
     Attributes:
         ending: what follows the model's stem: ``.cpt``, ``.wea``, ``1.wea``.
         type_id: type of its entry in an archive.
-        before: the bytes that it replaces, empty where there was none.
         attr1: of its entry in an archive; ``None``: as it was, 0 of a new one.
         nodes: of control points made without a sidecar, how many nodes the model has: what was
             there before is not known.
@@ -61,7 +60,6 @@ class PlacedImport:
     """A model, or a level, that a unit or mission shows and that was edited there.
 
     Attributes:
-        result: what comes of its import.
         sha256: of the model that was shown.
         path: the game's file that it is, or is in; ``None``: not known.
         index: directory index of its entry; ``None``: the file is the level.
@@ -80,14 +78,11 @@ class ImportResult:
     """A file as the import makes it.
 
     Attributes:
-        name: the model's file name.
-        dialect: the dialect it is written in.
         differences: what differs from the sidecar, and what else the user should know.
         report: every node and part with kept, rebuilt, new or deleted, and why.
         kept_all: nothing is applied, and the bytes are those of the source.
         rebuilt: there was no sidecar.
         wear: material names by row, of a model that was rebuilt.
-        companions: files of its name that changed.
         kept_companions: those that did not, as they were: ``before`` is ``data``.
         new_materials: materials whose names the ``.wea`` did not have, or the game; of each that
             the game has not an entry is made (``kinds.new_entries``).
@@ -181,7 +176,6 @@ def wear_beside(
     One that is there stays if it names the same rows; another one stays unless it is forced.
 
     Args:
-        names: material names by row.
         hint: what the user can do about another one.
     """
     path = named_like(target, ".wea")
@@ -196,12 +190,7 @@ def wear_beside(
 def put_wear(archive: ArchiveEdits, model: bytes, names: Sequence[str] | None) -> list[str]:
     """Put the ``.wea`` of a new model into its archive; return what to say.
 
-    Only where other models have theirs in it; one of that name stays.
-
-    Args:
-        archive: where the model is already.
-        model: its entry's name.
-        names: material names by row; ``None``: it has a WEAR of its own.
+    Only where other models have theirs in it; one of that name stays. ``archive``: where the model is already.
     """
     if names is None or WEAR_TYPE not in archive.type_ids:
         return []
@@ -254,10 +243,7 @@ def companions_beside(target: Path, companions: Sequence[Companion]) -> list[tup
 def placed_beside(target: Path, result: ImportResult) -> list[tuple[Path, bytes]]:
     """The files of models that a unit or mission shows and that were edited there, to write beside it.
 
-    What has the name of another one is reported.
-
-    Args:
-        result: its import; its messages grow.
+    What has the name of another one is reported. ``result``: its import; its messages grow.
     """
     files: dict[Path, bytes] = {}
     report = result.differences

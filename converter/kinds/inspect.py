@@ -216,12 +216,7 @@ def _entries_table(entries: list[Json], marked: set[int] | None = None) -> Any:
 
 
 def describe_unit(unit: Unit, name: str, game: Game | None, findings: list[Finding]) -> Json:
-    """Facts about a unit.
-
-    Args:
-        name: its file's.
-        game: the game that it is in; ``None``: keys are not looked up.
-    """
+    """Facts about a unit. ``game``: the game that it is in; ``None``: keys are not looked up."""
     return {
         "kind": Kind.UNIT,
         "name": name,

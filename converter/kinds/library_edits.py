@@ -172,7 +172,6 @@ class FilesBeside:
     """Entries of libraries as files beside a model.
 
     Attributes:
-        files: paths and bytes.
         messages: how they come into the game.
         not_applied: what a file cannot hold: a material's draw mode is in the directory of its
             library.

@@ -136,11 +136,7 @@ def find_unit(game: Path, name: str) -> Path:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedMission(LoadedAssembly):
-    """A mission, resolved and assembled.
-
-    Attributes:
-        terrain: its level; ``None`` where that is missing.
-    """
+    """A mission, resolved and assembled. ``terrain``: its level; ``None`` where that is missing."""
 
     kind = Kind.MISSION
 
@@ -229,12 +225,7 @@ def _terrain(mission: Mission, models: PlacedModels) -> LoadedTerrain | None:
 
 @dataclass
 class _Placing:
-    """Places the objects of a mission.
-
-    Attributes:
-        models: the models of its objects.
-        findings: about the units that it places.
-    """
+    """Places the objects of a mission. ``models``: the models of its objects."""
 
     mission: Mission
     models: PlacedModels

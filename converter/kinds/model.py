@@ -46,7 +46,6 @@ class LoadedModel(LoadedContainer):
         model: its tables, without what a tolerant reader leaves out (``converter.checks.recover``).
         decision: its dialect and why.
         wear: material names by row.
-        scene: the model in that dialect.
         companions: files of its name that the sidecar keeps, by ending.
         controller: what plays its clip, where it is known.
     """

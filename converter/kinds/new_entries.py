@@ -56,8 +56,6 @@ class NewEntry:
         type_id: of the directory.
         attributes: attr1, attr2 and attr3 of the directory.
         where: what of the file it is for.
-        what: what is new, in words.
-        warnings: what the user should know.
     """
 
     library: str
@@ -94,14 +92,7 @@ class NewEntries:
     """
 
     def __init__(self, materials: Archive | None = None, textures: Archive | None = None, like: str = "") -> None:
-        """Start with nothing added.
-
-        Args:
-            like: the material that new ones are made like; empty: ``DEFAULT``.
-
-        Raises:
-            ConversionError: there is no such material.
-        """
+        """Start with nothing added. Raises ConversionError: there is no such material."""
         self.materials, self.textures = materials, textures
         self._like = like
         if like and (materials is None or materials.find(like) is None):
@@ -325,7 +316,6 @@ def entries_of_game(folder: Path | None, like: str = "") -> NewEntries:
 
     Args:
         folder: where they are, packed or not; ``None``: no game is at hand.
-        like: as of :class:`NewEntries`.
 
     Raises:
         ConversionError: a library is broken, or has no material ``like``.

@@ -64,9 +64,7 @@ def obj_files(
     """Make the files of an OBJ: sidecar, textures, MTL, OBJ, in the order in which to write them.
 
     Args:
-        options: lod and group matter here.
         frame: when the model is posed, in frames, through the runtime's sampler.
-        up: ``y`` or ``z``.
 
     Raises:
         ConversionError: a frame that is not finite, a vertex beyond float32.
@@ -177,8 +175,6 @@ def import_obj(
     Args:
         path: the file; what messages call a scene in memory.
         sidecar: its sidecar, or the bytes of it; found by the name in the file, then by stem, if not given.
-        options: how to read and rebuild; what is about clips and scenes does not matter.
-        up: ``y`` or ``z``; default as the file says, else ``y``.
         frame: the frame of the pose; default as the file says, else 0.
 
     Raises:
@@ -228,7 +224,6 @@ def _judge(out: ImportResult, seen: ImportedScene, stored: StoredModel, bare: se
     """Compare an edited model with the file; what nothing explains goes into the report.
 
     Args:
-        seen: the file as it was read, in model space.
         bare: its meshes without normals.
     """
     about, written = stored.about, written_model(out, stored.about)

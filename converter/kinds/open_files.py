@@ -395,11 +395,7 @@ def _holds_entries(folder: Path, name: str, now: tuple[Stamp, ...]) -> bool:
 
 
 def folder_stamp(folder: Path) -> tuple[Stamp, ...]:
-    """Return the stamps of a folder and of every file in it.
-
-    Raises:
-        OSError: the folder cannot be listed.
-    """
+    """Return the stamps of a folder and of every file in it. Raises OSError: the folder cannot be listed."""
     with os.scandir(folder) as found:
         return stamp(folder), *(stamp(entry.path) for entry in found if _is_file(entry))
 

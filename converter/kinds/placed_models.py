@@ -83,8 +83,6 @@ class LoadedAssembly(LoadedScene):
         """Return what goes into its glTF.
 
         Args:
-            extras: of scene 0.
-            clips: whether the clips of its models are there.
             more: what is attached to its sidecar besides its models.
 
         Raises:
@@ -135,7 +133,6 @@ class PlacedModels:
     Attributes:
         game: where object keys are resolved.
         loaded: the models, in the order in which they were asked for.
-        findings: models that cannot be shown as they are.
     """
 
     game: Game
@@ -215,7 +212,6 @@ class PlacedModels:
         The root of a mounted part takes the pose of the socket (docs/reference/unit.md).
 
         Args:
-            above: the placement that it is below.
             placements: those of the assembly. Changed in place.
             empties: whether components that are not shown have a node too.
         """
@@ -319,7 +315,6 @@ class GameAssets:
 
     Attributes:
         assembly: its models, all at the origin, each below a node of its own.
-        assets: what is in it.
         left_out: what could not be read, and why.
     """
 
@@ -357,7 +352,6 @@ class _Loading:
     """Collects the library.
 
     Attributes:
-        placed: the models.
         key_of: the object key of each row of them.
         seen: files and entries whose model has a key.
     """

@@ -56,7 +56,6 @@ class Opened:
 
     Attributes:
         archive: the archive; payloads are read on access.
-        path: its file.
         index: directory index of the entry.
     """
 
@@ -75,7 +74,6 @@ class KnownObject:
     """What an object key leads to in the game's directory.
 
     Attributes:
-        key: as it was asked for.
         resolved: what the registry says; ``None``: it has no such key.
         model: the model's entry; ``None``: it has none, or it is missing.
         problem: why there is no model although the registry names one; empty otherwise.
@@ -143,11 +141,7 @@ class Game:
 
     @cached_property
     def registry(self) -> Registry:
-        """The object registry.
-
-        Raises:
-            ConversionError: it is missing or cannot be read.
-        """
+        """The object registry. Raises ConversionError: it is missing or cannot be read."""
         path = self.file(REGISTRY)
         if path is None:
             raise ConversionError("has no objects.rlb", file=str(self.root), hint="name the game's directory")
@@ -193,11 +187,7 @@ class Game:
         return found if inside and found != self.root else None
 
     def archive(self, path: Path) -> Archive:
-        """Open an archive of the game, once.
-
-        Raises:
-            ConversionError: it cannot be read, or is not an archive.
-        """
+        """Open an archive of the game, once. Raises ConversionError: it cannot be read, or is not an archive."""
         if path not in self._archives:
             opened = open_unpacked if path.is_dir() else open_nres
             self._archives[path] = opened(path, str(path))
@@ -342,7 +332,6 @@ class ObjectKey:
     """A key for a new model.
 
     Attributes:
-        name: as bytes.
         tag: what it is, a key of ``TAGS``.
         members: its files, the model first.
     """

@@ -57,7 +57,6 @@ class LoadedTerrain(LoadedContainer):
     Attributes:
         wear, micro: names by row of ``Land1.wea`` and ``Land2.wea``.
         companions: these files, by ending.
-        scene: what it shows.
     """
 
     kind = Kind.TERRAIN
@@ -157,11 +156,7 @@ def terrain_description(loaded: LoadedTerrain, options: ExportOptions) -> Descri
 
 
 def stored_terrain(kept: Sidecar, label: str) -> tuple[Terrain, TerrainScene]:
-    """Return the tables and the scene of a sidecar's terrain.
-
-    Raises:
-        ConversionError: its source cannot be read.
-    """
+    """Return the tables and the scene of a sidecar's terrain. Raises ConversionError: its source cannot be read."""
     about = kept.description
     container = read_nres(kept.source, label, longer=about.tolerant)
     terrain = read_terrain(container, about.source, cut=about.tolerant)
@@ -171,9 +166,6 @@ def stored_terrain(kept: Sidecar, label: str) -> tuple[Terrain, TerrainScene]:
 
 def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, label: str) -> ImportResult:
     """Apply what a glTF file changed to the terrain of its sidecar.
-
-    Args:
-        options: ``verify`` matters here.
 
     Raises:
         ConversionError: unreadable, or an edit that the game cannot hold.

@@ -150,12 +150,7 @@ def texm_of(picture: Path, format: int | None = None, levels: int | None = None)
 
 @dataclass(frozen=True)
 class EditedLibrary:
-    """A library with a texture added or replaced.
-
-    Attributes:
-        added: it was not there before.
-        warnings: what the user should know.
-    """
+    """A library with a texture added or replaced. ``added``: it was not there before."""
 
     data: bytes
     name: str

@@ -148,7 +148,6 @@ def parents_first(parents: Sequence[int], root: int = NONE16) -> list[int]:
     A node on a cycle, or below one, is left out: the caller checks the length.
 
     Args:
-        parents: parent index per node.
         root: what a node without a parent has instead of one.
     """
     children: list[list[int]] = [[] for _ in parents]

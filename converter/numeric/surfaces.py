@@ -245,9 +245,6 @@ def edges(selectors: U8) -> U8:
     Each is the index of the same edge in the neighbouring face, 3 where there is none.
     The upper two bits are ignored.
 
-    Args:
-        selectors: (n,) uint8.
-
     Returns:
         (n, 3) uint8.
     """

@@ -102,10 +102,7 @@ class TerrainQueries:
     def cell_range(self, low: ArrayLike, high: ArrayLike) -> tuple[int, int, int, int]:
         """Return the columns and rows that a world box touches: first and last of each.
 
-        ``floor((p - origin) * inverse)``, kept inside the grid.
-
-        Args:
-            low, high: (2+,) corners of the box.
+        ``floor((p - origin) * inverse)``, kept inside the grid. ``low``, ``high``: (2+,) corners of the box.
         """
         grid = self.grid
         corners = np.stack([np.asarray(low, np.float64)[:2], np.asarray(high, np.float64)[:2]])

@@ -77,9 +77,7 @@ def slot_for(model: MshModel, node: int, lod: int = -1, group: int = 0, current_
 
     Args:
         model: not a legacy one.
-        node: node index.
         lod: level of detail 0..2; -1 stands for ``current_lod``.
-        group: 0..4.
         current_lod: the instance's level of detail.
 
     Raises:
@@ -120,7 +118,6 @@ def walk_triangles(
         model: the model; cockpit nodes take part like any other.
         dialect: how batch flags are read.
         lod: level of detail 0..2.
-        group: 0..4.
         nodes: (n,) the nodes to visit, in that order; ``None`` = all.
         tri_required, tri_forbidden: masks of ``Res7.triFlags``.
         batch_required, batch_forbidden: masks of the batch flags.
@@ -198,11 +195,8 @@ def owner_slot(model: MshModel, triangles: ArrayLike) -> I64:
 def neighbours(model: MshModel, triangle: int) -> list[tuple[int, int, int]]:
     """Return a triangle's neighbours: (edge, neighbour, that edge's index there).
 
-    Edges without a neighbour are left out; a selector of 3 reads ``0xFFFF``. A model without
-    Res7 has no neighbours.
-
-    Raises:
-        IndexError: no such triangle.
+    Edges without a neighbour are left out; a selector of 3 reads ``0xFFFF``. A model without Res7 has no neighbours.
+    Raises IndexError: no such triangle.
     """
     if model.triangles is None:
         return []

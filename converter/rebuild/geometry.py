@@ -51,7 +51,6 @@ class SlotGeometry:
         indices: (3T,) uint16, relative to each batch's ``base_vertex``.
         batches: (B,) ``BATCH_DTYPE``.
         triangles: (T,) ``TRIANGLE_DTYPE``, links inside each slot.
-        slots: (S,) ``SLOT_DTYPE``.
         zero_area: triangles whose normal had to be made up.
     """
 
@@ -94,11 +93,8 @@ class Corners:
 def build_slots(parts: Sequence[Corners]) -> SlotGeometry:
     """Build a slot of each part by the canonical rules.
 
-    Triangles are grouped by material in order of first appearance; vertices are welded when all
-    their stored bytes are equal and laid down per batch in order of first use.
-
-    Raises:
-        ConversionError: more triangles than a model can have.
+    Triangles are grouped by material in order of first appearance; vertices are welded when all their stored bytes are
+    equal and laid down per batch in order of first use. Raises ConversionError: more triangles than a model can have.
     """
     sizes = [len(part.material) for part in parts]
     if max(sizes) > NONE16:
@@ -236,11 +232,8 @@ def _batch_bounds(material: I64) -> I64:
 def bounding_header(points: F64) -> Records:
     """Return the header of a model from its posed vertices, one ``HEADER_DTYPE`` record.
 
-    The box faces are rounded outward; the cylinder lies along the axis that gives the smallest
-    volume (ties: z, then y, then x).
-
-    Args:
-        points: (n, 3) float64, model space; none: an all-zero header.
+    The box faces are rounded outward; the cylinder lies along the axis that gives the smallest volume (ties: z, then y,
+    then x). ``points``: (n, 3) float64, model space; none: an all-zero header.
     """
     out = np.zeros(1, HEADER_DTYPE)
     if not len(points):

@@ -40,11 +40,7 @@ _WITH_EXTRA = (1, 2, 3, 4, 5, 18, 15, 13, 6, 7, 8, 19, 9, 10, 17, 20)
 
 
 def new_model(identified: Identified, name: str, dialect: Dialect, *, reduce: bool = True) -> Rebuilt:
-    """Build a model of a scene that has no stored one.
-
-    Raises:
-        ConversionError: a limit of the format.
-    """
+    """Build a model of a scene that has no stored one. Raises ConversionError: a limit of the format."""
     scene, lightmap = identified.scene, dialect is Dialect.RETAIL
     scene.streams = replace(scene.streams, uv1=_lightmap_uv(identified, dialect))
     extra = (scene.streams.uv1 if lightmap else scene.streams.colours) is not None
@@ -202,11 +198,7 @@ NAME_ROOM = NAME_DTYPE.itemsize - 1
 
 
 def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
-    """Write Res9 always, and Res10 by dialect (docs/reference/model.md, What the writer does).
-
-    Args:
-        job: the rebuild; its model has the new nodes.
-    """
+    """Write Res9 always, and Res10 by dialect (docs/reference/model.md, What the writer does)."""
     plan, model, dialect, scene = job.plan, job.model, job.dialect, job.scene
     moved = [edits[i].old for i in order] != list(range(len(model.strings.records) if model.strings else len(order)))
     if job.stored is not None and not plan.names and not plan.labels and not moved:

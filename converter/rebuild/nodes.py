@@ -246,7 +246,6 @@ class NodeEdit:
         wanted: the row it would like, from its extras.
         parent: index in the list of edits, -1 = root.
         flags: hdr0.
-        run: new keys; ``None`` keeps the stored ones.
         cells: (3, 5) slot per lod and group, 0xFFFF = none.
     """
 
@@ -420,12 +419,7 @@ _TOLERANCE = 1e-5
 
 
 def node_edits(job: Rebuild, cells: dict[Cell, int]) -> list[NodeEdit]:
-    """Return the edit of every node of the file.
-
-    Args:
-        job: the rebuild; its model still has the stored nodes.
-        cells: slot of every cell of the file.
-    """
+    """Return the edit of every node of the file. ``cells``: slot of every cell of the file."""
     scene, plan, nodes = job.scene, job.plan, job.model.nodes
     tracks = {track.node: track for track in scene.tracks}
     tolerance = _TOLERANCE * _extent(job)

@@ -25,7 +25,6 @@ class Edit:
     """An edited part.
 
     Attributes:
-        triangles: its triangles.
         match: how they meet those of the stored slot.
         words: (M + 1, 4) batch words per material of the file; the last row is 'no material'.
         extra: what Res18 holds where the file has no value, (4,) uint8.

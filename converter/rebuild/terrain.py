@@ -54,11 +54,7 @@ _NEW_SURFACE = 0x10
 
 @dataclass
 class Rebuilt:
-    """An edited terrain.
-
-    Attributes:
-        statuses: what was rebuilt: ``{"what", "name", "status", "reason"}`` each.
-    """
+    """An edited terrain. ``statuses``: what was rebuilt: ``{"what", "name", "status", "reason"}`` each."""
 
     terrain: Terrain
     statuses: list[dict[str, str]]

@@ -157,12 +157,8 @@ def boxes(out: Terrain, squares: I64, layout: Layout) -> None:
 def draw_order(out: Terrain, old: Terrain, layout: Layout) -> Records:
     """Return the draw order: each slot's faces grouped by material pair, in order of appearance.
 
-    Slots whose faces and materials did not change keep their order. A table that was not a
-    permutation of the faces stays as long as the faces do: its meaning is not known.
-
-    Args:
-        out: the new terrain: faces and slots are read.
-        old: the terrain before the edit.
+    Slots whose faces and materials did not change keep their order. A table that was not a permutation of the faces
+    stays as long as the faces do: its meaning is not known. ``old``: the terrain before the edit.
     """
     stored, count, origin = old.draw_order, len(old.faces), layout.origin
     whole = len(stored) == count and np.array_equal(np.sort(stored["face"]), np.arange(count))

@@ -44,10 +44,8 @@ class Rebuild:
 
     Attributes:
         plan: what changed.
-        stored: the stored model's scene, ``None`` for a new model.
         dialect: of the model that is made.
         reduce: whether keys are left out that the runtime interpolates anyway.
-        out: the result; its model is changed in place.
     """
 
     plan: Plan
@@ -91,11 +89,9 @@ class Workspace:
 
     Attributes:
         vertices: (V,) ``VERTEX_DTYPE``.
-        present: the per-vertex tables that the model has.
         indices: (I,) uint16.
         batches: (B,) ``BATCH_DTYPE``.
         triangles: (T,) ``TRIANGLE_DTYPE``; where ``has_triangles`` is false only their number counts.
-        slots: (S,) ``SLOT_DTYPE``.
         has_triangles: whether the model has Res7.
         tails: rows of per-vertex tables after the last vertex; none in valid files.
     """

@@ -68,7 +68,6 @@ class Picture:
         path: where it lies as a file, from the output directory; see :func:`picture_path`.
         digest: of what it is made of, hex.
         rgba: makes its pixels, (H, W, 4) uint8, top row first.
-        size: width and height in pixels.
         rectangles: of its ``Page``: left, top, width and height in pixels.
     """
 

@@ -48,7 +48,6 @@ class Pose:
     """A place: scaled, then turned, then moved.
 
     Attributes:
-        translation: (3,) float64.
         rotation: (4,) float64, unit, textbook sense, ``[w, x, y, z]``.
         scale: (3,) float64.
     """
@@ -90,8 +89,6 @@ class Placement:
     """A node of the assembly; below it are the nodes of its model.
 
     Attributes:
-        name: made unique where it is written.
-        extras: its ``extras.msh``.
         parent: the placement that it is below, -1 = none; earlier in the list.
         socket: node of the parent's model that it is below; ``None``: the parent itself.
         model: row of ``Assembly.models``; ``None``: it shows nothing.
@@ -111,9 +108,6 @@ class Marker:
     """A thing of a mission that is not an object: an empty, or lines.
 
     Attributes:
-        name: made unique where it is written.
-        extras: its ``extras.msh``.
-        pose: its place.
         outline: (n, 3) float32 corners of a closed outline; ``None``: it is an empty.
     """
 

@@ -344,10 +344,7 @@ def shown_points(points: ControlPoints, scene: Scene) -> tuple[list[ControlPoint
 def points_in(scene: Scene, data: bytes) -> tuple[list[ControlPoint], list[Finding]]:
     """The control points of a model that have a place in its scene, and findings about the others.
 
-    A broken ``.cpt`` is a warning too: the model is whole without it.
-
-    Args:
-        data: its ``.cpt``.
+    A broken ``.cpt`` is a warning too: the model is whole without it. ``data``: its ``.cpt``.
     """
     try:
         points = read_points(data, f"{scene.name}.cpt")

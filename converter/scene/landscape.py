@@ -38,7 +38,6 @@ class TerrainScene:
     """A terrain as a scene.
 
     Attributes:
-        name: the terrain's name.
         positions, normals, uv0, micro_uv: (V, 3), (V, 3), (V, 2), (V, 2) float32.
         blend: (V,) float32 or ``None``: alpha of the second material.
         material_pairs: the material pairs, in order of first appearance.
@@ -75,11 +74,7 @@ def blend_weights(scene: TerrainScene) -> dict[tuple[int, int], float]:
 
 
 def decode_terrain(terrain: Terrain, name: str, wear: list[str], micro: list[str]) -> TerrainScene:
-    """Decode a valid terrain.
-
-    Args:
-        wear, micro: names by row of ``Land1.wea`` and ``Land2.wea``.
-    """
+    """Decode a valid terrain. ``wear``, ``micro``: names by row of ``Land1.wea`` and ``Land2.wea``."""
     faces = terrain.faces
     pair = faces["first"].astype(np.uint16) << 8 | faces["second"]  # few bits are sorted faster
     levels = [terrain.faces_of(level) for level in (FINE, COARSE)]

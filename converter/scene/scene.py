@@ -136,7 +136,6 @@ class Node:
     """One node of the hierarchy.
 
     Attributes:
-        name: unique in the scene.
         index: row in Res1, ``None`` where the scene does not say.
         parent: index in ``Scene.nodes``, -1 = root.
         rotation: (4,) float64, unit, textbook sense, ``[w, x, y, z]``.
@@ -195,7 +194,6 @@ class Clip:
     """One animation of an edited file, by node of the file.
 
     Attributes:
-        name: as in the file, may be empty.
         tracks: curves whose times are seconds; tangents of ``CUBICSPLINE`` are per second.
         scaled: nodes whose scale is animated.
         report: what else of it a model cannot have; told if the clip is read.
@@ -216,13 +214,10 @@ class ImportedNode:
     """A node of an edited file before it is identified; game axes.
 
     Attributes:
-        name: as in the file, may be empty.
         parent: index of the node above, -1 = root.
-        translation: (3,) float32.
         rotation: (4,) float64, unit, ``[w, x, y, z]``.
         linear: (3, 3) float64, rotation and scale together, where they are not just a rotation.
         mesh: index of its mesh, -1 = none.
-        extras: its ``extras.msh``.
         tri_flags: what it states for the triangles of its mesh.
         hidden: the file does not show it, nor what is below it.
         typed: keys of the schema that stand beside ``msh``: people typed them.
@@ -283,11 +278,7 @@ MAX_COORDINATE = 1e12
 
 
 def require_in_range(what: str, positions: NDArray[np.floating], label: str | None = None) -> None:
-    """Refuse coordinates that are not finite, or beyond ``MAX_COORDINATE``.
-
-    Args:
-        positions: (..., 3).
-    """
+    """Refuse coordinates that are not finite, or beyond ``MAX_COORDINATE``. ``positions``: (..., 3)."""
     if not np.abs(positions).max(initial=0) <= MAX_COORDINATE:  # also where one is NaN
         far = ~(np.abs(positions) <= MAX_COORDINATE)
         raise ConversionError(
@@ -308,13 +299,11 @@ class Scene:
     """A whole model.
 
     Attributes:
-        name: the model's name, without an extension.
         nodes: parents may come after children only in foreign files.
         parts: every cell that has a mesh.
         tracks: one per animated node.
         frame_count: length of the timeline in frames.
         paths: (L, 2, 3) float64 segments of the interior path graph in model space.
-        points: control points.
         dialect: of the model, which cells are called by.
     """
 
@@ -355,7 +344,6 @@ class ImportedScene:
     """An edited file as it is, before its nodes are identified; game axes.
 
     Attributes:
-        name: the default scene's name.
         info: the default scene's ``extras.msh``, or the header line of an OBJ.
         nodes: those of the scenes that are read.
         clips: every animation, in the order of the file, but for those that show a range of another.
@@ -417,7 +405,6 @@ def evaluate(channel: Channel, frames: ArrayLike, *, by_component: bool = False)
 
     Args:
         channel: LINEAR (rotations along the shorter arc), STEP or CUBICSPLINE.
-        frames: (T,) frames.
         by_component: interpolate rotations of LINEAR per component, as Blender does.
 
     Returns:
