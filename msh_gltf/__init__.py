@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from .converter.game.outcome import Outcome, Run
     from .converter.kinds.check import Checked
     from .converter.kinds.import_result import ImportResult
-    from .converter.kinds.terrain import Level
+    from .converter.kinds.landscape import Level
     from .converter.options import ExportOptions, ImportOptions
     from .converter.queries.landscape import TerrainQueries, areal_at, shortest_path
     from .converter.queries.model import neighbours, pick, posed_matrices, slot_for, walk_triangles, world_bounds
@@ -115,7 +115,7 @@ _DEFINED_IN = {
     "converter.formats.model": "MshModel",
     "converter.formats.terrain": "Terrain",
     "converter.kinds.check": "Checked",
-    "converter.kinds.terrain": "Level",
+    "converter.kinds.landscape": "Level",
     "converter.kinds.import_result": "ImportResult",
     "converter.options": "ExportOptions ImportOptions",
     "converter.queries.model": "neighbours pick posed_matrices slot_for walk_triangles world_bounds",

@@ -28,12 +28,12 @@ from .converter.game.outcome import Outcome, Run
 from .converter.game.walk import select, walk
 from .converter.game.workers import Engine
 from .converter.game.write_game import Places
+from .converter.kinds import landscape as level
 from .converter.kinds import open_files
-from .converter.kinds import terrain as level
 from .converter.kinds.check import Checked, check_file
 from .converter.kinds.import_result import ImportResult, companions_beside, wear_beside
+from .converter.kinds.landscape import Level
 from .converter.kinds.library_edits import files_beside
-from .converter.kinds.terrain import Level
 from .converter.options import ExportOptions, ImportOptions
 
 #: A path as text, or a ``pathlib.Path``.

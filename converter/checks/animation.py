@@ -13,7 +13,7 @@ from ..formats.model import TABLES, MshModel, StreamType
 from ..formats.nres import Entry
 from ..numeric.arrays import I64, MAX_USES, NONE16, Bools, Records
 from ..scene.scene import MAX_COORDINATE, in_range
-from .rules import Rules, why
+from . import Rules, why
 
 _NODES, _KEYS = StreamType.NODES, StreamType.KEYS
 _MAP = TABLES[StreamType.FRAME_MAP].label

@@ -27,7 +27,7 @@ from ..formats.kinds import AREAL_MAP_TYPE
 from ..numeric.arrays import F64, I64, Bools
 from ..scene.landscape import anchor_inside, link_targets, points_inside, signed_areas
 from ..scene.scene import MAX_COORDINATE, in_range
-from .rules import DIRECTORY, Rules, areal_offsets, why
+from . import DIRECTORY, Rules, areal_offsets, why
 
 _GRID = 128
 _LAKES = (240, 242)

@@ -14,7 +14,7 @@ from ..formats.registry import ROWS, Member, Resolved
 from ..formats.unit import CLASSES, COMPONENTS, Unit
 from ..numeric.arrays import F64, Bools, Records
 from ..scene.scene import MAX_COORDINATE, in_range
-from .rules import Rules, why
+from . import Rules, why
 
 #: The largest coordinate or scale of an object: no map is this large.
 MAX_PLACE = 1e6

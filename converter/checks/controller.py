@@ -27,7 +27,7 @@ from ..formats.controller import (
     state_offsets,
 )
 from ..numeric.arrays import F32, I64, field_offset
-from .rules import Rules, why
+from . import Rules, why
 
 rule = Rules("controller", "docs/reference/controller.md#what-it-names-of-its-model")
 

@@ -20,7 +20,7 @@ from ..formats.material import (
 from ..formats.names import fold_upper
 from ..formats.texture import PAGE_DTYPE, PAGE_MAGIC, PALETTE_SIZE, TEXM_HEADER_DTYPE, Texm
 from ..numeric.arrays import I64, Records, field_offset
-from .rules import Rules, why
+from . import Rules, why
 
 _MATERIAL, _TEXTURE = "MAT0", "Texm"
 _MOST_TRACKS = 20

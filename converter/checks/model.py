@@ -14,6 +14,7 @@ from ..numeric.arrays import MAX_USES, NONE16, beyond, largest_known, ranges
 from ..numeric.pose import parents_first
 from ..scene.dialect import Decision
 from ..scene.scene import MAX_COORDINATE
+from . import DIRECTORY, Rules, why
 from .animation import check_animation, check_keys
 from .model_bounds import (
     check_bounds,
@@ -40,7 +41,6 @@ from .model_tables import (
     triangle_link,
     triangle_mutual,
 )
-from .rules import DIRECTORY, Rules, why
 
 #: Tables whose attr2 has a meaning, or about which nothing is known.
 _OTHER_ATTR2 = {1, 9, 17, 19, 20}

@@ -14,7 +14,7 @@ from ..numeric.arrays import F32, F64, I64, NONE16, Bools, cross_products, field
 from ..numeric.surfaces import hull
 from ..rebuild.geometry import bounding_header
 from ..scene.dialect import Decision, Dialect, posed_at_rest
-from .rules import Rules, why
+from . import Rules, why
 
 _SLOTS = StreamType.SLOTS
 #: How far a slot's bounds may be off, over the size of the box: the rounding of binary32.

@@ -28,7 +28,7 @@ from ..numeric.arrays import F64, I64, NONE16, Bools, Records, beyond, cross_pro
 from ..numeric.surfaces import NO_EDGE
 from ..scene.dialect import BatchMaterials, Dialect, batch_materials
 from ..scene.scene import MAX_COORDINATE, in_range
-from .rules import Rules, why
+from . import Rules, why
 
 _STRINGS, _NAMES, _GRAPH = (TABLES[k].label for k in (StreamType.STRINGS, StreamType.NAMES, StreamType.GRAPH))
 

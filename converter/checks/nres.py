@@ -11,7 +11,7 @@ from ..findings import Bad, Finding, more
 from ..formats.names import fold_upper
 from ..formats.nres import Archive
 from ..numeric.arrays import Bools
-from .rules import DIRECTORY, Rules, why
+from . import DIRECTORY, Rules, why
 
 DATA = "NRes data region"
 #: Payloads start at multiples of this.

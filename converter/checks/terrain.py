@@ -20,7 +20,7 @@ from ..formats.terrain import (
 )
 from ..numeric.arrays import NONE16, field_offset, max_uses, ranges
 from ..scene.scene import MAX_COORDINATE, in_range
-from .rules import DIRECTORY, Check, Rules, why
+from . import DIRECTORY, Check, Rules, why
 from .terrain_faces import (
     check_facing,
     check_links,

@@ -10,7 +10,7 @@ from ..findings import Bad, Finding
 from ..formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Terrain, TerrainStream
 from ..numeric.arrays import F64, I64, NONE16, Bools, beyond, cross_products
 from ..numeric.surfaces import NO_EDGE, FaceFlag
-from .rules import Rules, why
+from . import Rules, why
 
 _FACES, _DRAW_ORDER = TerrainStream.FACES, TerrainStream.DRAW_ORDER
 _FACE_FLAGS = np.uint32(0x600)

@@ -2,7 +2,7 @@
 
 Each command is a module of its own, imported when it runs; everything heavy is imported where it
 is used, so that ``--help`` and a single model start quickly. What was dropped on a command in Windows' Explorer is
-read here.
+read here, and what a wrong command is told to do.
 """
 
 from __future__ import annotations
@@ -12,16 +12,18 @@ import contextlib
 import gc
 import io
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from pathlib import Path
 from types import FrameType
 
 import click
 
 from .. import GARBAGE, STOPPING
-from ..errors import CHECK_PATH, MACHINE, ConversionError, fault_of, internal_error
+from ..errors import CHECK_PATH, MACHINE, ConversionError, fault_of, internal_error, quoted
 from ..language import use_language
 from .common import EXIT_INTERRUPTED, EXIT_SIGNAL, EXIT_USAGE, say
 
@@ -129,8 +131,6 @@ def _guarded(command: click.Command, arguments: Sequence[str], *, patterns: bool
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as refused:
-        from .usage import in_full
-
         error = in_full(refused, arguments, command)
         text = io.StringIO()
         error.show(file=text)
@@ -143,8 +143,6 @@ def _guarded(command: click.Command, arguments: Sequence[str], *, patterns: bool
         if os.environ.get("MSH_GLTF_TRACEBACK") and error.__cause__ is not None:
             raise
         if error.hint == CHECK_PATH:
-            from .usage import as_typed
-
             error.hint = as_typed(arguments, command) or error.hint
         error.hint = error.hint or _TO_DO[name.partition(" ")[0]]
         _say(f"{name}: error: {error}")
@@ -230,3 +228,92 @@ def msh_mod(arguments: Sequence[str] | None = None) -> None:
     from .mod import command
 
     _run(command, arguments)
+
+
+#: Two letters or more after one dash: click takes the first for an option, the rest for its value.
+_ONE_DASH = re.compile(r"-([a-z]{2,})")
+#: An example in the help of a command: two blanks, the command, two blanks, what it does.
+_EXAMPLE = re.compile(r"^  (\S+ .*?)(?:  .*)?$", re.MULTILINE)
+#: What click's kinds of numbers are.
+_NUMBERS = {"integer": "a whole number", "float": "a number"}
+
+
+def in_full(error: click.ClickException, arguments: Sequence[str], command: click.Command) -> click.ClickException:
+    """Return an error of click whose message says what to do."""
+    if not isinstance(error, click.UsageError):
+        return error
+    context = error.ctx or click.Context(command, info_name=command.name)
+    message = re.sub("a valid (integer|float) range", lambda kind: _NUMBERS[kind[1]], error.format_message())
+    found = as_typed(arguments, context.command)
+    if found is None and isinstance(error, click.NoSuchOption):
+        found = _elsewhere(error.option_name, context.command)
+        message = error.message if found else message  # what has a similar name was not meant
+    elif found is None and isinstance(error, (click.BadOptionUsage, click.BadParameter)):
+        found = _example(error, context)
+    elif found is None and message.startswith("Got unexpected extra"):
+        takes = [one.make_metavar(context) for one in context.command.params if isinstance(one, click.Argument)]
+        found = f"{context.command_path} takes {' '.join(takes)}"
+    return click.UsageError(f"{message.rstrip('.')}; {found}" if found else message, context)
+
+
+def as_typed(arguments: Sequence[str], command: click.Command) -> str | None:
+    """Return what was meant, and understood otherwise: blanks in a path, one dash for two, a path in another case."""
+    plain = [at for at, word in enumerate(arguments) if not word.startswith("-")]
+    for first, last in combinations(plain, 2):
+        path = " ".join(arguments[first : last + 1])
+        if Path(path).exists():
+            return f"a path with blanks goes into quotes: {quoted(path)}"
+    for word in arguments:
+        dashed = _ONE_DASH.fullmatch(word)
+        if dashed is not None:
+            names = [name for name in _names(command) if name.startswith(f"--{dashed[1]}")]
+            return f"a long name begins with two dashes: {names[0]}" if names else None
+    return next(filter(None, (_meant(arguments[at]) for at in plain)), None)
+
+
+def _meant(word: str) -> str | None:
+    """What to do about a path that is an address or a pattern, or has another case."""
+    if "://" in word:
+        return "download it, and give the file"
+    if Path(word).exists():
+        return None
+    if set(word) & set("*?"):
+        return "no file is called so"
+    from ..files import in_any_case
+
+    path = Path(word)
+    found = in_any_case(Path(path.anchor), path.relative_to(path.anchor).parts)
+    return f"did you mean {quoted(found)}?" if found.exists() else None
+
+
+def _names(command: click.Command) -> Iterator[str]:
+    for one in command.params:
+        yield from (name for name in (*one.opts, *one.secondary_opts) if name.startswith("--"))
+
+
+def _elsewhere(name: str, own: click.Command) -> str | None:
+    """Where an option is that the command has not: at a command of the group, or at another command."""
+    from . import inspect, mod, to_gltf, to_msh
+
+    if isinstance(own, click.Group):
+        owners = [sub for sub, below in own.commands.items() if name in _names(below)]
+        return f"it goes after the command: {own.name} {owners[0]} ... {name}" if owners else None
+    commands = [to_gltf.command, to_msh.command, inspect.command, *mod.command.commands.values()]
+    owners = [f"{'msh-mod ' * (one.name in mod.command.commands)}{one.name}" for one in commands if name in _names(one)]
+    return f"it belongs to {' and '.join(owners)}" if owners else None
+
+
+def _example(error: click.UsageError, context: click.Context) -> str | None:
+    """How the option is written, or the command where it lacks an argument."""
+    name = getattr(error, "option_name", None)
+    param = getattr(error, "param", None)
+    options = [one for one in context.command.params if one is param or name in one.opts]
+    for one in options:
+        shown: str = getattr(one, "example", "")
+        for opt in sorted(one.opts, key=len, reverse=True):
+            if (at := shown.find(f"{opt} ")) >= 0:
+                words = re.match(r"\S+ ('[^']*'|\S+)", shown[at:])
+                return f"for example {words[0]}" if words else None
+    helps = [one.command.help or "" for one in (context, context.parent) if one is not None]
+    examples = [line for text in helps for line in _EXAMPLE.findall(text) if line.startswith(context.command_path)]
+    return f"for example {examples[0]}" if examples else None

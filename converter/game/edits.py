@@ -18,17 +18,20 @@ from typing import Any
 
 from ..errors import Conflict, printable
 from ..formats.sidecar import sha256
-from .history import History, can_be_made, digest_of_file, in_order
-from .layers import (
+from .history import (
     Changed,
+    History,
     Layer,
     Slot,
     Stack,
     Value,
     by_slot,
+    can_be_made,
     changes,
     compose,
     digest_of,
+    digest_of_file,
+    in_order,
     new_names_taken,
     taken_out,
     without,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..storage import refuse_existing, write_outputs
 from .edits import GameEdits
-from .layers import Layer
+from .history import Layer
 from .transaction import Beside
 from .vault import as_listed, find_root, in_game
 

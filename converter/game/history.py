@@ -1,17 +1,359 @@
-"""The transactions of a game, replayed: which changes are in force in which file, and what a file was."""
+"""The changes of a game, replayed: which are in force in which file, and what a file was; a file composed of them.
+
+A change in force is a :class:`Layer`: a difference for one entry of an archive (or for a whole
+file), and who brought it. A file is always composed from its base and its layers, so neither the
+order of transactions nor what was taken back in between shows in the bytes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import astuple, dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
-from ..errors import ConversionError, Malformed, reason_of
+from ..errors import Conflict, ConversionError, Malformed, printable, reason_of
+from ..formats.control_points import POINTS_ENDING, POINTS_TYPE
+from ..formats.kinds import Kind, content_kind
+from ..formats.names import decode_text, fold_upper
+from ..formats.nres import Archive, Entry, is_nres, read_nres, write_nres
+from ..formats.nres_edits import ArchiveEdits, remove_entries
 from ..formats.sidecar import sha256
-from .layers import Layer, compose, without
+from ..formats.wear import WEAR_ENDING, WEAR_TYPE
 from .vault import Vault
 
+#: Reads a stored difference by its digest.
+Read = Callable[[str], bytes]
+#: The directory's type_id, attr1, attr2 and attr3; of a change ``None`` where it keeps one.
+Attributes = tuple[int | None, int | None, int | None, int | None]
+#: Types of files by their endings, as their entries in archives have them.
+_TYPES = {WEAR_ENDING: WEAR_TYPE, POINTS_ENDING: POINTS_TYPE}
 _MAX_NUMBER = 1 << 31
+
+
+class Slot(NamedTuple):
+    """What of a file a layer changes.
+
+    Attributes:
+        name: the entry's name, as hex; empty: the whole file.
+        nth: its place among the entries of this name, in directory order.
+    """
+
+    name: str = ""
+    nth: int = 0
+
+    @property
+    def text(self) -> str:
+        """The name for messages; empty for the whole file."""
+        return printable(decode_text(bytes.fromhex(self.name)))
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One change in force.
+
+    Attributes:
+        number: the transaction that brought it; layers of a slot apply in this order.
+        owner: who brought it: an output directory's id, a mod.
+        item: the model, texture or file that it came from, as reports call it; of several one a line.
+        slot: what it changes.
+        before, after: SHA-256 of the value that it was made for, and of its result; ``before`` is
+            empty where there was nothing.
+        attributes: directory attributes that it sets.
+        stored: SHA-256 of the difference (``differences``), which the vault has.
+    """
+
+    number: int
+    owner: str
+    item: str
+    slot: Slot
+    before: str
+    after: str
+    attributes: Attributes
+    stored: str
+
+    @property
+    def source(self) -> str:
+        """What it came from, in a sentence."""
+        return self.item.replace("\n", " and ")
+
+    def is_made_on(self, other: Layer) -> bool:
+        """Whether another change of the same, or of the whole file, came first."""
+        return self.number > other.number and other.slot in (self.slot, Slot())
+
+    def as_row(self) -> list[Any]:
+        """The layer as JSON has it."""
+        return [list(value) if isinstance(value, tuple) else value for value in astuple(self)]
+
+    @classmethod
+    def from_row(cls, row: Sequence[Any]) -> Layer:
+        """Return a layer that JSON holds. Raises ValueError, TypeError: it holds another thing."""
+        number, owner, item, (name, nth), before, after, attributes, stored = row
+        texts = (owner, item, name, before, after, stored)
+        numbers = (number, nth, *(one for one in attributes if one is not None))
+        if not all(isinstance(text, str) for text in texts) or len(attributes) != 4:
+            raise Malformed("it is not a change")
+        if not all(type(one) is int and 0 <= one < 2**32 for one in numbers):
+            raise Malformed("a change has a number that is out of range")
+        bytes.fromhex(name)
+        slot = Slot(name, nth)
+        return cls(number, owner, item, slot, before, after, tuple(attributes), stored)
+
+
+class Value(NamedTuple):
+    """What a slot holds. ``attributes``: type_id, attr1, attr2 and attr3; zeros for a file."""
+
+    data: bytes
+    attributes: tuple[int, int, int, int] = (0, 0, 0, 0)
+
+
+def is_archive(data: bytes) -> bool:
+    """Return whether a file is an archive, whose entries change one by one."""
+    try:
+        return is_nres(data) and content_kind(data, "") is Kind.ARCHIVE
+    except ConversionError:
+        return False
+
+
+def slots_of(archive: Archive) -> dict[Slot, int]:
+    """Return the directory index of every entry by its slot."""
+    found: dict[Slot, int] = {}
+    counts: dict[str, int] = {}
+    for index, entry in enumerate(archive.entries):
+        name = entry.name_bytes.hex()
+        counts[name] = counts.get(name, -1) + 1
+        found[Slot(name, counts[name])] = index
+    return found
+
+
+def value_of(entry: Entry) -> Value:
+    """Return what an entry holds."""
+    return Value(bytes(entry.payload), (entry.type_id, entry.attr1, entry.attr2, entry.attr3))
+
+
+def put_value(edits: ArchiveEdits, index: int, value: Value) -> None:
+    """Replace an entry's bytes and attributes."""
+    type_id, attr1, attr2, attr3 = value.attributes
+    old = edits.entries[index]
+    edits.put(index, replace(old, type_id=type_id, attr1=attr1, attr2=attr2, attr3=attr3, payload=value.data))
+
+
+def compose(base: bytes | None, layers: Iterable[Layer], read: Read, label: str) -> bytes | None:
+    """Return a file's bytes: its base with the layers applied.
+
+    Replaced entries keep their places; new ones follow in the order of their names. Without layers
+    it is the base, byte for byte.
+
+    Args:
+        base: the file without our changes; ``None``: there is none.
+        layers: the changes in force, in any order.
+
+    Raises:
+        Conflict: a layer does not fit what is below it.
+        ConversionError: the base is damaged.
+    """
+    groups = by_slot(layers)
+    if not groups:
+        return base
+    if Slot() in groups:
+        value = _applied(None if base is None else Value(base), groups.pop(Slot()), read, label)
+        base = value.data
+        if not groups:
+            return base
+    if base is None:
+        raise Conflict("is gone, and changes of its entries with it", file=label, hint="msh-mod restore brings it back")
+    archive = read_nres(base, label)
+    edits, places = ArchiveEdits(archive), slots_of(archive)
+    for slot in sorted(places.keys() & groups.keys(), key=places.__getitem__):
+        index = places[slot]
+        put_value(edits, index, _applied(value_of(archive.entries[index]), groups[slot], read, label))
+    for slot in sorted(groups.keys() - places.keys()):
+        type_id, *rest = (value := _applied(None, groups[slot], read, label)).attributes
+        edits.add(bytes.fromhex(slot.name), type_id, value.data, (rest[0], rest[1], rest[2]))
+    return write_nres(edits.archive())
+
+
+def without(layers: Iterable[Layer], others: Iterable[Layer]) -> list[Layer]:
+    """Return the layers that others are not."""
+    away = {*others}
+    return [layer for layer in layers if layer not in away]
+
+
+def by_slot(layers: Iterable[Layer]) -> dict[Slot, list[Layer]]:
+    """Return layers by what they change, oldest first."""
+    groups: dict[Slot, list[Layer]] = {}
+    for layer in sorted(layers, key=lambda one: one.number):
+        groups.setdefault(layer.slot, []).append(layer)
+    return groups
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A file's base and its layers, of which slots are asked one by one.
+
+    Attributes:
+        base: the file without our changes; ``None``: there is none.
+        groups: the changes in force by what they change, oldest first.
+        read: reads stored differences.
+        label: what messages call the file.
+    """
+
+    base: bytes | None
+    groups: dict[Slot, list[Layer]]
+    read: Read
+    label: str
+
+    @cached_property
+    def _entries(self) -> dict[Slot, Entry]:
+        """The entries below the layers of entries."""
+        archive = read_nres(compose(self.base, self.groups.get(Slot(), ()), self.read, self.label) or b"", self.label)
+        return {slot: archive.entries[index] for slot, index in slots_of(archive).items()}
+
+    def values(self, slot: Slot) -> list[Value | None]:
+        """Return what a slot holds before each of its layers and after the last; nothing where it has none.
+
+        Raises:
+            Conflict: a layer does not fit what is below it.
+            ConversionError: the base is damaged.
+        """
+        if not self.groups.get(slot):
+            return []
+        if slot == Slot():
+            values = [None if self.base is None else Value(self.base)]
+        else:
+            values = [value_of(self._entries[slot]) if slot in self._entries else None]
+        for layer in self.groups[slot]:
+            values.append(_applied(values[-1], [layer], self.read, self.label))
+        return values
+
+
+def _applied(value: Value | None, layers: Sequence[Layer], read: Read, label: str) -> Value:
+    """What a slot holds with its layers."""
+    if layers:
+        from .differences import apply  # where nothing is in force, no table is looked at
+    for layer in layers:
+        try:
+            data = apply(read(layer.stored), None if value is None else value.data)
+        except Conflict as error:
+            raise error.at(file=label, entry=layer.slot.text or None) from None
+        now = (0, 0, 0, 0) if value is None else value.attributes
+        wanted = zip(now, layer.attributes, strict=True)
+        kept = tuple(old if new is None else new for old, new in wanted)
+        value = Value(data, (kept[0], kept[1], kept[2], kept[3]))
+    assert value is not None
+    return value
+
+
+class Changed(NamedTuple):
+    """What a slot held and holds; ``before`` is ``None`` where it is new."""
+
+    before: Value | None
+    after: Value
+
+    @property
+    def attributes(self) -> Attributes:
+        """The directory attributes that it sets; ``None`` where it keeps one."""
+        was = (None,) * 4 if self.before is None else self.before.attributes
+        pairs = zip(was, self.after.attributes, strict=True)
+        sets = [new if new != old else None for old, new in pairs]
+        return sets[0], sets[1], sets[2], sets[3]
+
+    def difference(self, file: str, *, shared: bool) -> bytes:
+        """Return the stored form of the change (``differences.difference``).
+
+        Args:
+            file: the file that it is in, whose ending tells its type where it is the whole file.
+            shared: it may leave the game's folder.
+        """
+        from .differences import difference
+
+        ending = f".{file.rpartition('.')[2].lower()}"
+        type_id = self.after.attributes[0] or _TYPES.get(ending)
+        before = None if self.before is None else self.before.data
+        return difference(before, self.after.data, type_id=type_id, shared=shared)
+
+
+def changes(before: bytes | None, after: bytes, label: str) -> dict[Slot, Changed]:
+    """Return what differs between two versions of a file.
+
+    By entries where both are archives and none is gone, else the whole file.
+
+    Args:
+        before: the file as it was; ``None``: there was none.
+    """
+    if before == after:
+        return {}
+    if before is None or not (is_archive(before) and is_archive(after)):
+        return {Slot(): Changed(None if before is None else Value(before), Value(after))}
+    old, new = read_nres(before, label), read_nres(after, label)
+    places, there = slots_of(old), slots_of(new)
+    if not places.keys() <= there.keys():
+        return {Slot(): Changed(Value(before), Value(after))}
+    found = {}
+    for slot, index in there.items():
+        was = None if slot not in places else value_of(old.entries[places[slot]])
+        if was != (now := value_of(new.entries[index])):
+            found[slot] = Changed(was, now)
+    return found
+
+
+class Taken(NamedTuple):
+    """A file that somebody else changed, without our changes.
+
+    Attributes:
+        base: its bytes; ``None``: nothing of it is left.
+        lost: layers that are not in the file any more, or cannot be told from the others' changes.
+    """
+
+    base: bytes | None
+    lost: list[Layer]
+
+
+def taken_out(now: bytes, base: bytes | None, layers: Sequence[Layer], read: Read, label: str) -> Taken:
+    """Return a file that somebody else has changed, with our changes taken out of it.
+
+    An entry that holds what we wrote becomes what it was; one that was changed after us stays as it is, and our layers
+    of it are lost. ``base``: what our layers were applied to.
+    """
+    groups = by_slot(layers)
+    if base is None or Slot() in groups or not (is_archive(now) and is_archive(base)):
+        return Taken(now, list(layers))
+    ours = compose(base, layers, read, label)
+    assert ours is not None
+    wrote, old = read_nres(ours, label), read_nres(base, label)
+    written, original = slots_of(wrote), slots_of(old)
+    archive, lost, away = read_nres(now, label), [], []
+    edits, places = ArchiveEdits(archive), slots_of(archive)
+    for slot, group in groups.items():
+        index = places.get(slot)
+        if index is None or value_of(archive.entries[index]) != value_of(wrote.entries[written[slot]]):
+            lost += group
+        elif slot in original:
+            put_value(edits, index, value_of(old.entries[original[slot]]))
+        else:
+            away.append(index)
+    return Taken(now if len(lost) == len(layers) else write_nres(remove_entries(edits.archive(), away)), lost)
+
+
+def new_names_taken(base: bytes | None, layers: Iterable[Layer], label: str) -> list[Layer]:
+    """Return the layers of new entries whose names an archive has already."""
+    if base is None or not is_archive(base):
+        return []
+    archive = read_nres(base, label)
+    names = {fold_upper(entry.name_bytes) for entry in archive.entries}
+    there = slots_of(archive)
+    return [
+        layer
+        for group in by_slot(layers).values()
+        if group[0].slot.name and group[0].slot not in there
+        for layer in group
+        if not group[0].before and fold_upper(bytes.fromhex(layer.slot.name)) in names
+    ]
+
+
+def digest_of(value: Value | None) -> str:
+    """Return SHA-256 of a value's bytes; empty of none."""
+    return "" if value is None else sha256(value.data)
 
 
 @dataclass(frozen=True)
@@ -74,10 +416,7 @@ class History:
     def kept(self, file: str, base: str, layers: tuple[Layer, ...]) -> str | None:
         """Return SHA-256 of a file that another program made, by what was in force in it.
 
-        What is composed has the same content, but not always the same layout.
-
-        Args:
-            base: SHA-256 of the file without our changes.
+        What is composed has the same content, not always the same layout. ``base``: of the file without our changes.
         """
         return self._kept.get((file, base, layers))
 
@@ -90,11 +429,7 @@ class History:
         return next((r["files"][file]["base"] for r in self.records if file in r["files"]), "")
 
     def taken_out(self, owner: str | None = None) -> Iterator[tuple[int, str, Layer]]:
-        """Yield the changes that transactions took out: the transaction's number, the file, the change.
-
-        Args:
-            owner: whose; ``None``: all that are not taken back themselves.
-        """
+        """Yield what transactions took out: number, file, change; without an owner, all not taken back themselves."""
         for record in self.records:
             if record["owner"] != owner if owner is not None else record["number"] in self.undone:
                 continue
@@ -140,11 +475,7 @@ def in_order(layers: Iterable[Layer]) -> tuple[Layer, ...]:
 
 
 def version(vault: Vault, history: History, file: str, state: State) -> bytes | None:
-    """Return a file in a state of the history; ``None``: it was not there.
-
-    Raises:
-        ConversionError: something of it is gone or damaged.
-    """
+    """Return a file in a state of the history; ``None``: it was not there. Raises ConversionError: damaged."""
     if (kept := history.kept(file, state.base, state.layers)) is not None:
         return vault.original(kept)
     base = vault.original(state.base) if state.base else None

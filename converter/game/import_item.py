@@ -21,7 +21,7 @@ from ..kinds.open_files import entry_file
 from ..options import ImportOptions
 from ..scene.dialect import Dialect
 from .edits import GameEdits
-from .layers import Layer, Slot
+from .history import Layer, Slot
 from .manifest import Record
 from .outcome import Outcome, guarded, known_at_once
 from .replace_entry import HINT_OF_RUN, changed_since, entry_to_replace

@@ -28,12 +28,11 @@ from ..formats.nres import is_nres, read_nres
 from ..formats.sidecar import sha256
 from ..formats.texture import TEXM_MAGIC, read_texm
 from ..kinds.check import finding_of, findings_in
-from ..kinds.check_assembly import check_mission_file, check_unit_file
+from ..kinds.missions import check_mission_file, check_unit_file
 from ..storage import not_there
 from .differences import WHOLE, conflict, digests, overlap, touched
 from .edits import GameEdits
-from .history import History
-from .layers import Attributes, Layer, Slot, by_slot, changes, compose, is_archive, slots_of
+from .history import Attributes, History, Layer, Slot, by_slot, changes, compose, is_archive, slots_of
 from .transaction import file_bytes
 from .vault import Vault, inside
 

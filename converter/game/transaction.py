@@ -30,8 +30,7 @@ from ..storage import (
     undisturbed,
     write_outputs,
 )
-from .history import History, State, can_be_made, digest_of_file, version
-from .layers import Layer
+from .history import History, Layer, State, can_be_made, digest_of_file, version
 from .vault import Vault, as_writer, inside, writer
 
 _NO_LOCKS = "the disk has no locks: start no other run on this game until this one has ended"

@@ -9,8 +9,7 @@ from typing import Any
 
 from ..errors import Conflict, ConversionError, printable
 from .edits import GameEdits
-from .history import History, digest_of_file
-from .layers import Layer, Slot, by_slot, without
+from .history import History, Layer, Slot, by_slot, digest_of_file, without
 from .transaction import file_bytes
 from .vault import Vault, inside
 

@@ -19,8 +19,8 @@ from ..kinds.import_result import put_wear, shows_same_points
 from ..kinds.open_files import named_like
 from ..storage import copy_output, real_path, require_inside, write_outputs
 from .edits import GameEdits
+from .history import Layer
 from .import_item import JOIN, Brought, Edited
-from .layers import Layer
 from .new_models import NewKeys
 from .outcome import FAILED, Outcome, Progress, Run
 from .replace_entry import HINT_OF_RUN, changed_since, may_replace, put_companions, put_new_entry

@@ -68,8 +68,8 @@ def load_file(path: Path, entry: str | None, options: ExportOptions) -> Loaded:
 #: The module and class of each kind; a module is imported when a file of its kind turns up.
 _CLASSES = {
     Kind.MODEL: ("model", "LoadedModel"),
-    Kind.TERRAIN: ("terrain", "LoadedTerrain"),
-    Kind.AREAL_MAP: ("areal_map", "LoadedArealMap"),
+    Kind.TERRAIN: ("landscape", "LoadedTerrain"),
+    Kind.AREAL_MAP: ("landscape", "LoadedArealMap"),
     Kind.TEXTURE: ("texture", "LoadedTexture"),
     Kind.UNIT: ("missions", "LoadedUnit"),
     Kind.MISSION: ("missions", "LoadedMission"),

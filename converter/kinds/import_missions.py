@@ -49,9 +49,9 @@ from ..storage import walk_files
 from .import_model import stored_model, written_model
 from .import_placed import ShownFiles, import_ground, import_placed, merge_materials
 from .import_result import ImportResult, written_looks
+from .landscape import differences_of as differences_of_terrain
 from .library_edits import add_surface_edits
 from .registry import Game, find_game
-from .terrain import differences_of as differences_of_terrain
 
 
 def height_warnings(stored: Mission, edited: Mission, ground: Terrain, game: Game) -> Iterator[str]:

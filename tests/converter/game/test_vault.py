@@ -14,7 +14,7 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import add_entry, remove_entries, replace_entry
 from msh_gltf.converter.game.edits import GameEdits
-from msh_gltf.converter.game.layers import Layer
+from msh_gltf.converter.game.history import Layer
 from msh_gltf.converter.game.undo import restore, status, undo
 from msh_gltf.converter.game.vault import find_root
 from tests.support.game import archive, entry, snapshot, write

@@ -60,7 +60,7 @@ MUTANTS: list[tuple[str, str, object, tuple[str, ...]]] = [
     ("areal map", f"{EDITS}.areal_changes.ArealPlan.shapes_change", False, ("delete areal", "move corner")),
     ("terrain", f"{EDITS}.terrain.LevelPlan.unchanged", True, ("raise vertex", "delete face", "change blend")),
     ("areal map", f"{EDITS}.areal_changes._same", always, ("raise areal",)),
-    ("terrain", "msh_gltf.converter.kinds.terrain.settle_microtextures", nothing, ("change microtexture",)),
+    ("terrain", "msh_gltf.converter.kinds.landscape.settle_microtextures", nothing, ("change microtexture",)),
     ("terrain", f"{EDITS}.terrain._report_levels", nothing, ("delete coarse",)),
     ("terrain", f"{EDITS}.terrain.LevelPlan.unchanged", True, ("assign material", "change coordinates")),
     ("mission", f"{EDITS}.mission_objects._Objects._set_place", nothing, ("move object", "turn object")),

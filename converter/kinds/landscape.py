@@ -1,4 +1,4 @@
-"""Export a terrain to glTF, import the edited glTF; load a whole level. No printing."""
+"""Landscapes: terrains and areal maps to glTF, the edited glTF imported; a whole level loaded. No printing."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
-from ...exporters.gltf import export_terrain
+from ...exporters.gltf import export_areal_map, export_terrain
 from ...exporters.gltf_file import Document
 from ..checks.areal_map import check_areal_map
 from ..checks.recover import refuse_edit
-from ..checks.recover_maps import checked_terrain
+from ..checks.recover_maps import checked_areals, checked_terrain
 from ..checks.terrain import check_terrain
 from ..checks.terrain_faces import level_material, level_wear, level_wear_parallel, terrain_coarse_vertex
+from ..edits.areal_changes import ArealPlan, plan_areals, require_no_overlap, warn_of_lost_neighbours
+from ..edits.areal_map import edit_areals
+from ..edits.areal_polygons import mixed_face
 from ..edits.grounds import settle_microtextures, settle_pairs
 from ..edits.looks import UNRECORDED, compare_surfaces
 from ..edits.material_rows import settle_terrain_materials
@@ -23,8 +26,8 @@ from ..edits.terrain import TerrainPlan, compare_terrain, compare_terrain_object
 from ..edits.transforms import refuse_draco, refuse_turned, report_no_normals
 from ..errors import ConversionError, plural
 from ..files import names_in, read_file
-from ..findings import Finding, without_errors
-from ..formats.areal_map import ArealMap, read_areal_map
+from ..findings import Change, Finding, NotApplied, without_errors
+from ..formats.areal_map import ArealMap, read_areal_map, write_areal_map
 from ..formats.kinds import Kind
 from ..formats.names import readable, stem
 from ..formats.nres import read_nres
@@ -32,7 +35,7 @@ from ..formats.sidecar import Description, Sidecar
 from ..formats.terrain import COARSE, FINE, NO_MATERIAL, Terrain, read_terrain, write_terrain
 from ..formats.wear import LEVEL_ENDINGS, read_wear_names
 from ..judge.difference import Difference, tell
-from ..judge.landscape import differences_of_terrain
+from ..judge.landscape import differences_of_areal_map, differences_of_terrain
 from ..judge.looks import named
 from ..numeric.surfaces import describe as describe_flags
 from ..options import ExportOptions, ImportOptions
@@ -260,11 +263,7 @@ def _report_covered_holes(plan: TerrainPlan, before: Terrain, after: Terrain) ->
 
 
 def _verify(out: ImportResult, before: Terrain) -> None:
-    """Read the written terrain again: nothing may be wrong with it that was not before.
-
-    Raises:
-        ConversionError: an internal error, better met here than in the game.
-    """
+    """Read the written terrain again: nothing may be wrong with it that was not before."""
     again = read_terrain(read_nres(out.data, out.name), out.name)
     known = {finding.code for finding in check_terrain(before)}
     for finding in check_terrain(again):
@@ -309,12 +308,9 @@ class Level:
     """A level as the game loads it.
 
     Attributes:
-        files: the files that were found, by what they are called: ``1.wea``, ``2.wea``, ``.map``,
-            ``.msh``.
+        files: by what they are called: ``1.wea``, ``2.wea``, ``.map``, ``.msh``.
         wear, micro: names by row of ``1.wea`` and ``2.wea``.
-        areals: the areal map.
-        findings: ``(file, finding)``, in the order of loading; the last are about files that do
-            not fit one another.
+        findings: ``(file, finding)``, in the order of loading; the last are about files that do not fit one another.
     """
 
     files: dict[str, Path]
@@ -378,3 +374,125 @@ def _find(base: Path, suffix: str) -> Path:
     if not found:
         raise ConversionError("a file of the level is missing", file=str(base.parent / wanted), hint="case is nothing")
     return base.parent / found[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedArealMap(LoadedContainer):
+    """A valid areal map; ``areals``: its tables."""
+
+    kind = Kind.AREAL_MAP
+
+    areals: ArealMap
+
+    @property
+    def summary(self) -> str:
+        """What it is, in a few figures."""
+        areals = self.areals
+        return (
+            f"areal map, {plural(len(areals.records), 'areal')}, "
+            f"{len(areals.vertices):,} vertices, "
+            f"{areals.cells_x} x {areals.cells_y} cells"
+        )
+
+    @classmethod
+    def load(cls, source: Source, options: ExportOptions) -> LoadedArealMap:
+        """Read an areal map."""
+        own, name = source.own()
+        areals, findings = checked_areals(read_areal_map(own), options.mode)
+        return LoadedArealMap(name=readable(name), archive=own, findings=findings, areals=areals)
+
+    def exported(self, options: ExportOptions) -> Exported:
+        """Return what goes into its glTF."""
+        require_in_range("a position", self.areals.vertices, self.name)  # the import refuses it
+        about = Description.without_dialect(self.name, self.kind, tolerant=self.tolerant)
+
+        def document(extras: SourceExtras, appearance: Appearance | None) -> Document:
+            return export_areal_map(self.areals, stem(self.name), extras)
+
+        return Exported(about, SourceExtras(), document)
+
+    @staticmethod
+    def import_edited(edited: EditedFile) -> ImportResult:
+        """Apply what a glTF file changed to the areal map of its sidecar."""
+        out = _import_areals(edited)
+        if edited.seen is not None:
+            about = edited.kept.description
+            read = read_areal_map(read_nres(out.data, str(edited.sidecar), longer=about.tolerant))
+            tell(out.differences, differences_of_areal_map(edited.seen, checked_areals(read, about.mode)[0]))
+        return out
+
+    def describe(self) -> Json:
+        """Return the facts about it as plain JSON values."""
+        areals = self.areals
+        classes, counts = np.unique(areals.records["class_id"], return_counts=True)
+        own = {
+            "counts": {
+                "areals": len(areals.records),
+                "vertices": len(areals.vertices),
+                "cells": [areals.cells_x, areals.cells_y],
+                "cell_entries": len(areals.cell_ids),
+            },
+            "classes": dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True)),
+            "area": float(areals.records["area"].astype(np.float64).sum()),
+        }
+        return self.facts(own)
+
+
+def _import_areals(edited: EditedFile) -> ImportResult:
+    """Apply what a glTF file changed."""
+    kept, given = edited.kept, edited.given
+    about = kept.description
+    out = ImportResult(about.source, bytes(kept.source), "", given.report, kept_all=True)
+    container = read_nres(kept.source, str(edited.sidecar), longer=about.tolerant)
+    areals, _ = checked_areals(read_areal_map(container), about.mode)
+    if (refusal := _not_numbered(given)) is not None:
+        given.report.not_applied.append(refusal)
+        return out
+    plan = plan_areals(given, areals, edited.options)
+    if about.tolerant:
+        given.report.not_applied += map(_in_broken_map, given.report.changes)
+        given.report.changes.clear()
+    if not out.changes:
+        return out
+    try:
+        new = _edited(areals, plan)
+        out.data, out.kept_all = write_areal_map(new), False
+        checked_areals(read_areal_map(read_nres(out.data, about.source)), "default")
+    except ConversionError as error:
+        error.file = None  # not the sidecar's fault: the caller names the glTF
+        raise
+    return out
+
+
+def _not_numbered(given: ImportedScene) -> NotApplied | None:
+    """Why nothing of a file can be applied; ``None`` where each triangle has the number of its areal."""
+    if given.streams.areal is None:
+        why = "the file does not number its areals (_MSH_AREAL)"
+        instead = "convert the map again and repeat the edit; in Blender, export with Data > Mesh > Attributes"
+    elif (place := mixed_face(given)) is not None:
+        why = f"a face has corners of several areals (_MSH_AREAL), at {place}"
+        instead = "import it without Merge Vertices; give a new face a number that no areal has"
+    else:
+        return None
+    return NotApplied(where="areal map", what="is kept, whatever was edited", why=why, instead=instead)
+
+
+def _in_broken_map(change: Change) -> NotApplied:
+    """An edit of a map that was exported with errors."""
+    why = "the map has errors, which msh-inspect --check names"
+    return NotApplied(where=change.where, what=change.what, why=why, instead="take the map from a backup")
+
+
+def _edited(areals: ArealMap, plan: ArealPlan) -> ArealMap:
+    """The map with what a plan says."""
+    records = areals.records.copy()
+    for field, values in (("class_id", plan.classes), ("logic", plan.logic)):
+        for number, value in values.items():
+            records[field][number] = value
+    before = replace(areals, records=records)
+    if not plan.shapes_change:
+        return before
+    new, edited = edit_areals(before, removed=plan.removed, polygons=plan.polygons, added=plan.added)
+    require_no_overlap(areals, new, edited)
+    warn_of_lost_neighbours(plan.report, areals, new, plan.removed)
+    return new
