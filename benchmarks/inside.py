@@ -21,7 +21,7 @@ from msh_gltf.converter.formats.terrain import read_terrain
 from msh_gltf.converter.kinds.base import Source
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.model import LoadedModel
-from msh_gltf.converter.numeric.sampler import sample
+from msh_gltf.converter.numeric.pose import sample
 from msh_gltf.converter.numeric.surfaces import neighbour_links
 from msh_gltf.converter.options import ExportOptions, ImportOptions
 from msh_gltf.converter.queries.landscape import GROUND_NORMAL, TerrainQueries

@@ -235,7 +235,7 @@ def test_vertex_attributes_are_on_the_page(tmp_path: Path, source: Path, options
 
 def test_numbers_in_diagrams_are_right() -> None:
     """The frame map, the sample and the shared edge that are drawn are what the code makes."""
-    from msh_gltf.converter.numeric.sampler import frame_index
+    from msh_gltf.converter.numeric.pose import frame_index
     from msh_gltf.converter.numeric.surfaces import neighbour_links
     from msh_gltf.converter.rebuild.nodes import frame_map
 

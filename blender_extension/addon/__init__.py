@@ -6,9 +6,9 @@ knows of its own is how a model lives in a .blend: a scene per model, which carr
 
 import bpy
 
-from . import areals, assets, check, export_msh, game, import_msh, language, long_work, materials, panel, placed, state
+from . import areals, assets, export_msh, game, import_msh, language, long_work, materials, panel, placed, seen, state
 
-_PARTS = (state, long_work, import_msh, export_msh, assets, placed, game, panel, areals, materials, check)
+_PARTS = (state, long_work, import_msh, export_msh, assets, placed, game, panel, areals, materials, seen)
 _MENUS = (*import_msh.MENUS, *export_msh.MENUS, *assets.MENUS, *placed.MENUS, *game.MENUS)
 
 

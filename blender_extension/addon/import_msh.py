@@ -10,7 +10,6 @@ from bpy_extras.io_utils import ImportHelper
 from mathutils import Vector
 
 from .areals import show_areals
-from .check import remember_grid
 from .converter.errors import ConversionError, printable
 from .converter.files import read_file
 from .converter.findings import messages
@@ -32,7 +31,7 @@ from .importers.gltf_file import GltfFile, GltfInMemory, open_gltf
 from .language import say
 from .long_work import Step, Steps, paced, run, whole_or_nothing
 from .materials import Ground, bring_in, grounds_of
-from .seen import remember_clans, remember_model
+from .seen import remember_clans, remember_grid, remember_model
 from .stages import show_cells
 from .state import DIALECTS, TEXTURES, clear_report, game_folders, keep_sidecar, new_owner, show_warnings
 from .to_blender import BLEND, Builder

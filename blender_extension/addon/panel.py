@@ -11,7 +11,6 @@ import numpy as np
 from bpy.props import BoolProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
 
 from .assets import MSH_OT_assets
-from .check import MSH_OT_check
 from .converter.errors import ConversionError, plural
 from .converter.findings import Report
 from .converter.formats.kinds import ASSEMBLY_KINDS
@@ -25,7 +24,7 @@ from .from_blender import read_parts
 from .import_msh import MSH_OT_import
 from .language import say, shown
 from .placed import MSH_OT_done_placed, MSH_OT_edit_placed, mount
-from .seen import MODEL
+from .seen import MODEL, MSH_OT_check
 from .stages import about, cell_of, dialect_of
 from .state import clear_report, guarded, show_warnings
 from .to_blender import new_mesh

@@ -15,8 +15,19 @@ from ..errors import called, in_words, plural, printable
 from ..findings import Kind
 from ..numeric.arrays import F64, I64, Bools
 from ..scene.dialect import cell_title
-from .difference import COLOURS_LOST, LACKS, MOST, NO_MATERIALS, TOO_FAR, Difference
-from .match import is_flat, looseness, nearest, pairs, steps
+from .difference import (
+    COLOURS_LOST,
+    LACKS,
+    MOST,
+    NO_MATERIALS,
+    TOO_FAR,
+    Difference,
+    is_flat,
+    looseness,
+    nearest,
+    pairs,
+    steps,
+)
 from .shown import Shown, Thing, Triangles, some_of, ways
 
 #: Texture coordinates: more than half a step of a stored word.

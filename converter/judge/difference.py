@@ -1,16 +1,21 @@
-"""What two sides show differently, why the game cannot show it, and lines for what no line of a report explains."""
+"""What differs: triangles of two sides matched, a difference, and the line that explains it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from heapq import heapify, heappop, heappush
+from itertools import product
+
+import numpy as np
 
 from ..errors import called, in_words, plural, printable
 from ..findings import Explained, Explains, Kind, NotApplied, Report
+from ..numeric.arrays import F64, I64, Bools, cross_products, ranges, row_ids
 from ..scene.dialect import part_key, read_part_name
-from .shown import ways
+from .shown import Thing, Triangles, ways
 
 #: What a result may have no table for (``Shown.lacks``): why, and what to do.
 LACKS = {
@@ -149,3 +154,188 @@ def tell(report: Report, differences: Sequence[Difference]) -> None:
     if len(lines) > len(shown):
         rest = plural(len(lines) - len(shown), "other place")
         report.skipped(rest, "show something else in the game than in the file", JUDGED, _INSTEAD)
+
+
+#: A triangle of less area than this, of its longest edge squared, shows nothing.
+_FLAT = 1e-6
+#: Distance that another fact, or another name, of a node counts as: it decides between equal distances.
+_OTHER = np.array([1e-9, 1e-10])
+#: Decimals of a place that two nodes share.
+_SAME_PLACE = 5
+#: Candidates that are compared at once.
+_BLOCK = 1 << 20
+_TURNS = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
+#: Where more triangles than this are in one cube, only those that are most alike are compared,
+_CROWD = 64
+#: so many of each.
+_ALIKE = 8
+
+
+def steps(corners: F64, local: F64) -> F64:
+    """Return two steps of a stored coordinate at each triangle. (..., N, 3, 3), (N, 3, 3) -> (..., N)."""
+    most = np.maximum(np.abs(corners), np.abs(local)).max(axis=(-2, -1))
+    return np.asarray(2 * np.spacing(most.astype(np.float32)).astype(np.float64))
+
+
+def looseness(triangles: Triangles, things: list[Thing], at: Sequence[int]) -> F64:
+    """Return how far rounding of poses may move each triangle at some of the frames. (t, N)."""
+    turn = np.array([thing.turn for thing in things])[triangles.owner]
+    moves = np.array([np.broadcast_to(thing.move, len(thing.world))[at] for thing in things])
+    reach = np.sqrt(np.einsum("tci,tci->tc", triangles.local, triangles.local).max(axis=1))
+    return np.asarray(moves.T[:, triangles.owner] + turn * reach)
+
+
+def is_flat(corners: F64, tolerance: F64) -> Bools:
+    """Return which triangles show nothing. (N, 3, 3), (N,) -> (N,)."""
+    edge = np.linalg.norm(corners - corners[:, [1, 2, 0]], axis=2).max(axis=1)
+    height = np.linalg.norm(cross_products(corners), axis=1) / np.maximum(edge, 1e-300)
+    return np.asarray((height <= _FLAT * edge) | (height <= 2 * tolerance))
+
+
+def pairs(
+    a: F64, b: F64, tolerance: F64, more: Callable[[], tuple[F64, F64]] | None = None
+) -> tuple[I64, I64, I64, F64]:
+    """Return pairs of triangles whose corners are within a tolerance: all, unless a crowd coincides.
+
+    Args:
+        a: (N, 3, 3) corners.
+        b: (M, 3, 3) corners.
+        tolerance: (N,) the largest distance of a corner, of each of the first.
+        more: gives (N, 3, k) and (M, 3, k) of what else their corners have, in units of what counts as a
+            difference: of a crowd, those are compared that are alike in that, too.
+
+    Returns:
+        (K,) rows of the first, of the second, (K, 3) the corner of the second at each of the first,
+        and (K,) how far they are apart. K is bounded by the number of triangles, not of pairs.
+    """
+    both = min(len(a), len(b))
+    apart = np.linalg.norm(a[:both] - b[:both], axis=2).max(axis=1)
+    if len(a) == len(b) and (apart <= tolerance).all():
+        rows = np.arange(both)
+        return rows, rows, np.tile(_TURNS[:1], (both, 1)), apart
+    if not both:
+        none = np.empty(0, np.int64)
+        return none, none, np.empty((0, 3), np.int64), np.empty(0)
+    i, j = candidates(a, b, float(tolerance.max()), more)
+    found: list[tuple[I64, I64, I64, F64]] = []
+    for first in range(0, max(len(i), 1), _BLOCK):
+        x, y = i[first : first + _BLOCK], j[first : first + _BLOCK]
+        apart = np.stack([np.linalg.norm(a[x] - b[y][:, turn], axis=2).max(axis=1) for turn in _TURNS])
+        turn = apart.argmin(axis=0)
+        apart = apart.min(axis=0)
+        near = apart <= tolerance[x]
+        found.append((x[near], y[near], _TURNS[turn[near]], apart[near]))
+    mine, theirs, turns, distances = zip(*found, strict=True)
+    return np.concatenate(mine), np.concatenate(theirs), np.concatenate(turns), np.concatenate(distances)
+
+
+def candidates(a: F64, b: F64, tolerance: float, more: Callable[[], tuple[F64, F64]] | None = None) -> tuple[I64, I64]:
+    """Return pairs of triangles that may be within a tolerance: their middles are in one cube of one of eight grids.
+
+    Arguments as of :func:`pairs`. Of a crowd in a cube, those that are next to each other along a line
+    through all that is compared: what is alike in everything is near there.
+    """
+    edge = max(4 * tolerance, 1e-12)
+    x, y = a.mean(axis=1), b.mean(axis=1)
+    low = np.minimum(x.min(axis=0), y.min(axis=0))
+    keys: list[tuple[F64, F64]] = []
+    out = []
+    for shift in product((0.0, 0.5), repeat=3):
+        cubes = np.floor((np.concatenate([x, y]) - low) / edge + shift) + 0.0
+        ids = row_ids(cubes.view(np.uint64))
+        mine, theirs = ids[: len(a)], ids[len(a) :]
+        order = np.argsort(theirs, kind="stable")
+        ranked = theirs[order]
+        first = np.searchsorted(ranked, mine, "left")
+        count = np.searchsorted(ranked, mine, "right") - first
+        crowd = np.flatnonzero(count > _CROWD)
+        if len(crowd):
+            keys = keys or _on_lines(a, b, max(tolerance, 1e-12), more)
+            for ours, others in keys:
+                sorted_by = np.lexsort((others, theirs))
+                i, j = _next_to(
+                    mine[crowd], ours[crowd], theirs[sorted_by], others[sorted_by], first[crowd], count[crowd]
+                )
+                out.append(crowd[i] * len(b) + sorted_by[j])
+            count[crowd] = 0
+        i, j = np.repeat(np.arange(len(a)), count), order[ranges(first, count)]
+        out.append(i * len(b) + j)
+    merged = np.unique(np.concatenate(out))
+    return merged // len(b), merged % len(b)
+
+
+def _on_lines(a: F64, b: F64, tolerance: float, more: Callable[[], tuple[F64, F64]] | None) -> list[tuple[F64, F64]]:
+    """Where triangles are along two lines, through their corners and through all else; each turned in three ways."""
+    x, y = a / tolerance, b / tolerance
+    lines = [(x, y)]
+    if more is not None:
+        mine, theirs = more()
+        lines.append((np.concatenate([x, mine], axis=2), np.concatenate([y, theirs], axis=2)))
+    out = []
+    for ours, others in lines:
+        along = np.random.default_rng(0).uniform(0.5, 1.5, ours.shape[1:])
+        out += [
+            (np.einsum("tci,ci->t", ours[:, turn], along), np.einsum("tci,ci->t", others, along)) for turn in _TURNS
+        ]
+    return out
+
+
+def _next_to(ids: I64, keys: F64, sorted_ids: I64, sorted_keys: F64, first: I64, count: I64) -> tuple[I64, I64]:
+    """Pair rows with the few that are next to them among those of their cube, which ``first`` and ``count`` tell."""
+    every = np.lexsort((np.concatenate([keys, sorted_keys]), np.concatenate([ids, sorted_ids])))
+    is_other = every >= len(keys)
+    at = np.empty(len(keys), np.int64)
+    at[every[~is_other]] = np.cumsum(is_other)[~is_other]
+    start = np.clip(at - _ALIKE // 2, first, first + count - _ALIKE)
+    return np.repeat(np.arange(len(keys)), _ALIKE), (start[:, None] + np.arange(_ALIKE)).reshape(-1)
+
+
+def nearest(mine: Sequence[Thing], theirs: Sequence[Thing]) -> Iterator[tuple[int, int]]:
+    """Pair things by where they stand in the first frame: the two that are nearest first, and so on.
+
+    Of several in the same place, those with the same facts and name. Takes memory for each thing,
+    and not for each pair of them.
+
+    Returns:
+        Rows of the first and of the second, each at most once.
+    """
+    ids: dict[str, int] = {}
+    (a, said), (b, stated) = (
+        (
+            np.array([thing.world[0, :3, 3] for thing in side]).reshape(-1, 3),
+            np.array(
+                [[ids.setdefault(str(one), len(ids)) for one in ([*t.facts.values()], t.name)] for t in side]
+            ).reshape(-1, 2),
+        )
+        for side in (mine, theirs)
+    )
+    left, free = dict.fromkeys(range(len(mine))), np.ones(len(theirs), np.bool_)
+    for count in (2, 1, 0):
+        places: dict[bytes, list[int]] = {}
+        for k in np.flatnonzero(free)[::-1].tolist():
+            places.setdefault(_place(b[k], stated[k, :count]), []).append(k)
+        for i in [*left]:
+            if there := places.get(_place(a[i], said[i, :count])):
+                yield i, (k := there.pop())
+                free[k] = False
+                del left[i]
+
+    def next_of(i: int) -> tuple[float, int, int]:
+        rows = np.flatnonzero(free)
+        apart = np.linalg.norm(b[rows] - a[i], axis=1) + (stated[rows] != said[i]) @ _OTHER
+        at = int(np.argmin(np.nan_to_num(apart, nan=np.inf)))
+        return float(apart[at]), i, int(rows[at])
+
+    waiting = [next_of(i) for i in left] if free.any() else []
+    heapify(waiting)
+    while waiting and free.any():
+        _, i, k = heappop(waiting)
+        if free[k]:
+            yield i, k
+            free[k] = False
+        else:
+            heappush(waiting, next_of(i))
+
+
+def _place(point: F64, stated: I64) -> bytes:
+    return (np.round(point, _SAME_PLACE) + 0.0).tobytes() + stated.tobytes()

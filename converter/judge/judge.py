@@ -21,9 +21,8 @@ from ..scene.decode import decode, is_point, name_of, points_in
 from ..scene.dialect import Dialect
 from ..scene.scene import GeneratedLevel, ImportedNode, ImportedScene, Scene, nodes_above
 from .compare import Comparison
-from .difference import Difference, still_elsewhere, tell
+from .difference import Difference, nearest, steps, still_elsewhere, tell
 from .looks import WrittenLooks, looks_of_file
-from .match import nearest, steps
 from .models import FileOfModel, frames_of, shown_by_scene
 from .shown import Names, Shown, Thing, Triangles, shown_at_once, ways, world_poses
 

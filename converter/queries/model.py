@@ -16,8 +16,7 @@ from ..errors import ConversionError
 from ..formats.model import TABLES, MshModel, StreamType
 from ..formats.tables import GROUP_COUNT, LOD_COUNT
 from ..numeric.arrays import F64, I64, NONE16, U32, Bools, Records
-from ..numeric.pose import compose, rotation, rotation_matrix
-from ..numeric.sampler import sample
+from ..numeric.pose import compose, rotation, rotation_matrix, sample
 from ..numeric.surfaces import passes
 from ..scene import dialect as dialects
 from ..scene.dialect import Dialect

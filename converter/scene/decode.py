@@ -15,9 +15,8 @@ from ..formats.control_points import POINTS_SIZE, ControlPoint, ControlPoints, m
 from ..formats.model import NODE_COCKPIT, MshModel, largest_indices
 from ..formats.names import without_number
 from ..numeric.arrays import F32, F64, I64, NONE16, F, cross_products, fill_non_finite
-from ..numeric.pose import compose, rotate, rotation
+from ..numeric.pose import Tracks, compose, rotate, rotation, sample
 from ..numeric.quantize import decode_lightmap_uv, decode_normals, decode_uv, normalise
-from ..numeric.sampler import Tracks, sample
 from . import dialect as dialects
 from .dialect import Dialect, Readings, part_name
 from .scene import (

@@ -21,8 +21,7 @@ from ..formats.model import NO_LIGHTMAP, NODE_COCKPIT, MshModel
 from ..formats.names import decode_text
 from ..formats.tables import KEY_DTYPE, count_identities, decode_keys
 from ..numeric.arrays import F32, F64, I64, NONE16, U8, U16, ranges
-from ..numeric.pose import compose, rotation, rotation_matrix
-from ..numeric.sampler import Tracks, keys_at_rest, sample
+from ..numeric.pose import Tracks, compose, keys_at_rest, rotation, rotation_matrix, sample
 
 
 class Dialect(StrEnum):

@@ -20,7 +20,7 @@ from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.judge.difference import JUDGED
 from msh_gltf.converter.kinds.dispatch import import_gltf
-from msh_gltf.converter.numeric.sampler import sample
+from msh_gltf.converter.numeric.pose import sample
 from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect, tracks

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.judge.compare import Comparison
-from msh_gltf.converter.judge.match import candidates, nearest, pairs
+from msh_gltf.converter.judge.difference import candidates, nearest, pairs
 from msh_gltf.converter.judge.shown import Shown, Thing, Triangles
 
 

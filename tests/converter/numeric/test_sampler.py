@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.kinds.open_files import read_msh
-from msh_gltf.converter.numeric import sampler
+from msh_gltf.converter.numeric import pose as sampler
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.scene.dialect import Dialect, tracks
 from tests.support import scalar_sampler as scalar

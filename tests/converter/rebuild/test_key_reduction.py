@@ -6,8 +6,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.numeric.arrays import NONE16
+from msh_gltf.converter.numeric.pose import Tracks, interpolate, sample
 from msh_gltf.converter.numeric.quantize import decode_unit, encode_unit, normalise
-from msh_gltf.converter.numeric.sampler import Tracks, interpolate, sample
 from msh_gltf.converter.rebuild.nodes import Run, frame_map, make_run
 
 TOLERANCE = 1e-4

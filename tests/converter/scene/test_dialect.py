@@ -7,7 +7,7 @@ import pytest
 
 from msh_gltf.converter.formats.model import MshModel, StreamType
 from msh_gltf.converter.kinds.open_files import read_msh
-from msh_gltf.converter.numeric import sampler
+from msh_gltf.converter.numeric import pose as sampler
 from msh_gltf.converter.numeric.pose import rotation
 from msh_gltf.converter.scene import dialect as d
 from msh_gltf.converter.scene.dialect import Dialect, decide
