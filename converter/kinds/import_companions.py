@@ -11,7 +11,6 @@ import numpy as np
 
 from ..edits.controller import (
     NamedController,
-    above,
     by_row,
     carried_nodes,
     changed_frames,
@@ -49,7 +48,7 @@ from ..options import ImportOptions
 from ..queries.model import owner_slot
 from ..scene.decode import decode, is_point, points_in, shown_points
 from ..scene.dialect import decide
-from ..scene.scene import Scene
+from ..scene.scene import Scene, nodes_above
 from .controllers import controller_in
 from .import_result import NUMBERED, Companion, ImportResult
 from .open_files import file_beside, points_of
@@ -164,14 +163,18 @@ def _unseen_controllers(own: str, gltf: Path, options: ImportOptions) -> tuple[l
 
 
 def import_clip(
-    out: ImportResult, controllers: Sequence[NamedController], stored: Scene, edited: Scene, frames: set[float]
+    out: ImportResult,
+    controllers: Sequence[NamedController],
+    stored: Scene,
+    edited: Scene,
+    rows: Mapping[int, int],
+    frames: set[float],
 ) -> None:
     """Say what an edit of the clip changes of what controllers play. ``frames``: at which a node stands otherwise."""
     shorter = edited.tracks and edited.frame_count < stored.frame_count
-    if frames or shorter:
+    for named in controllers if frames or shorter else ():
         changed = np.array(sorted(frames), np.float64)
-        for named in controllers:
-            out.warnings.extend(clip_warnings(named, stored, edited, changed))
+        out.warnings.extend(clip_warnings(named, stored, by_row(edited, rows), changed))
 
 
 def import_nodes(
@@ -297,8 +300,8 @@ def _take(out: ImportResult, ending: str, kind: int, data: bytes, before: bytes,
 def rows_now(identified: Identified, rows: Mapping[int, int], stored: Scene) -> dict[int, int]:
     """Return the row of every stored node now; of a deleted one that of the nearest above it that is left."""
     row_of = {k: rows[i] for i, k in identified.stored_of.items()}
-    parents: Sequence[int] = [node.parent for node in stored.nodes]
-    return {node: above(node, parents, row_of) for node in range(len(parents))}
+    lines = {node: (node, *nodes_above(stored.nodes, node)) for node in range(len(stored.nodes))}
+    return {node: next((row_of[k] for k in line if k in row_of), 0) for node, line in lines.items()}
 
 
 # ------------------------------------------------------------------ materials

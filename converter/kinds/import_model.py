@@ -13,7 +13,6 @@ from ..checks.model import require_valid
 from ..checks.model_tables import batch_window, triangle_mutual
 from ..checks.recover import checked_model, leave_out, put_back, refuse_edit
 from ..edits.clips import choose_clip
-from ..edits.controller import by_row
 from ..edits.looks import UNRECORDED, SurfaceEdits, compare_surfaces, own_materials, own_name
 from ..edits.material_rows import WearEdit, settle_materials
 from ..edits.materials import (
@@ -150,7 +149,7 @@ def import_edited(
     if edited:
         built = _rebuild(out, plan, stored, options)
         rows = built.rows
-    import_clip(out, controllers, scene, by_row(identified.scene, rows), poses.frames)
+    import_clip(out, controllers, scene, identified.scene, rows, poses.frames)
     import_nodes(out, controllers, identified, numbered, scene, rows)
     gone = plan.deleted_parts or plan.replaced_parts
     if edited and (gone or not all(part.unchanged for part in plan.parts)):

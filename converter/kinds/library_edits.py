@@ -186,10 +186,11 @@ def files_beside(target: Path, result: ImportResult, game: NewEntries | None = N
     """Make the files of edited and new entries beside a model.
 
     Args:
-        game: the game's libraries; ``None``: not at hand, and materials that may be the game's get
-            no file.
+        game: the game's libraries; ``None``: not at hand, and materials that may be the game's get no file.
     """
     out = FilesBeside()
+    if not (result.library or result.new_materials):
+        return out
     made = game or NewEntries()
     for edit in result.library:
         named, texture = made.with_picture(edit)

@@ -389,7 +389,7 @@ def channels_of(tracks: Iterable[Track]) -> list[Channel]:
     return [c for track in tracks for c in (track.rotation, track.translation) if c is not None]
 
 
-def nodes_above(nodes: Sequence[ImportedNode], i: int) -> Iterator[int]:
+def nodes_above(nodes: Sequence[ImportedNode] | Sequence[Node], i: int) -> Iterator[int]:
     """Yield the nodes that a node is below, the nearest first."""
     while (i := nodes[i].parent) >= 0:
         yield i
