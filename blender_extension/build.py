@@ -76,14 +76,11 @@ def main() -> int:
 
 
 def build(folder: Path, cache: Path = WHEELS) -> Path:
-    """Make ``msh_gltf-VERSION.zip`` in a folder; returns its path.
+    """Make ``msh_gltf-VERSION.zip`` in a folder; returns its path. Raises BuildError: a wheel cannot be had.
 
     Args:
         folder: made where it is missing.
         cache: where wheels are kept.
-
-    Raises:
-        BuildError: a wheel cannot be had.
     """
     needed = wheels()
     fetch(needed, cache)

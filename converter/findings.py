@@ -224,14 +224,11 @@ def more(problem: str, count: int, what: str = "rows") -> str:
 def without_errors(
     findings: list[Finding], file: str, entry: str | None = None, mode: Mode = "default"
 ) -> list[Finding]:
-    """Return the findings, none of them one that is refused.
+    """Return the findings, none of them one that is refused. Raises ConversionError: the first finding that is refused.
 
     Args:
         file, entry: what the message calls it.
         mode: what is refused (:meth:`Rule.fails`).
-
-    Raises:
-        ConversionError: the first finding that is refused.
     """
     for finding in findings:
         if finding.rule.fails(mode):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def trimesh_scene(
     scene: Scene, poses: tuple[F64, F64], document: Json, buffer: memoryview, *, lod: int = 0, group: int = 0
 ) -> trimesh.Scene:
-    """Return a scene as trimesh's, in glTF axes (Y up).
+    """Return a scene as trimesh's, in glTF axes (Y up). Raises MissingPackage: trimesh is not installed.
 
     Args:
         scene: node-local vertices, game axes.
@@ -32,9 +32,6 @@ def trimesh_scene(
         document: the same scene as glTF: its materials.
         buffer: that document's buffer: its pictures.
         lod, group: the cell to show; cockpit nodes are left out, as in a glTF's scene 0.
-
-    Raises:
-        MissingPackage: trimesh is not installed.
     """
     with needed_for("a trimesh.Scene", "trimesh"):
         import trimesh

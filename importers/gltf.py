@@ -363,14 +363,11 @@ _PATHS = ("translation", "rotation", "scale")
 
 
 def read_clips(file: GltfFile, index_of: dict[int, int], placed: set[int]) -> list[Clip]:
-    """Return every animation of a document; times are seconds.
+    """Return every animation of a document; times are seconds. Raises ConversionError: curves that are broken.
 
     Args:
         index_of: node -> item.
         placed: nodes that are in a scene; no other can be missed.
-
-    Raises:
-        ConversionError: curves that are broken.
     """
     return [_clip(file, animation, index_of, placed) for animation in file.animations]
 

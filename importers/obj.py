@@ -273,13 +273,10 @@ def _faces(lines: _Lines, state: I64, report: Report) -> list[tuple[_Shape, str]
 
 
 def _corners(lines: _Lines) -> tuple[I64, I64, Bools]:
-    """The corners of all faces.
+    """The corners of all faces. Raises ConversionError: a face that cannot be read, an index out of range.
 
     Returns:
         The face of each, (K,); its numbers of v, vt and vn from 1, (K, 3); which of them are given.
-
-    Raises:
-        ConversionError: a face that cannot be read, an index out of range.
     """
     text = np.frombuffer(b"\n".join(compress(lines.lines, lines.is_face)), np.uint8).copy()
     newline = text == ord("\n")

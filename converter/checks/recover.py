@@ -64,13 +64,10 @@ _OVERLAP = 8
 
 
 def checked_model(model: MshModel, mode: Mode) -> tuple[MshModel, list[Finding]]:
-    """A model that can be decoded, and what was found.
+    """A model that can be decoded, and what was found. Raises ConversionError: the first finding that is refused.
 
     Args:
         mode: ``tolerant``: a view without what is broken locally; else the model itself.
-
-    Raises:
-        ConversionError: the first finding that is refused.
     """
     if mode == "tolerant":
         return leave_out(model)

@@ -184,14 +184,11 @@ _MOST = 0.5
 
 
 def place_parts(identified: Identified, stored: Scene | None, moved: set[int]) -> None:
-    """Fill in the matrices of parts that are objects of their own.
+    """Fill in the matrices of parts that are objects of their own. Raises ConversionError: a part is scaled to nothing.
 
     Args:
         identified: the file's scene, its clip in place; its parts are changed.
         moved: nodes whose poses changed; those of the others stay as they are stored.
-
-    Raises:
-        ConversionError: a part is scaled to nothing.
     """
     if not identified.part_of and not moved and not identified.baked:
         return

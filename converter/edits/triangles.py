@@ -165,14 +165,11 @@ class Match:
 
 
 def triangle_list(scene: Scene, part: Part, *, lightmap: bool) -> TriangleList:
-    """Return the triangles of a part in its node's frame.
+    """Return the triangles of a part in its node's frame. Raises ConversionError: a vertex that is not finite.
 
     Args:
         part: its matrix is applied; a mirror turns the winding round.
         lightmap: whether Res18 holds lightmap coordinates, else colours.
-
-    Raises:
-        ConversionError: a vertex that is not finite.
     """
     streams = scene.streams
     primitives = scene.meshes[part.mesh].primitives

@@ -150,13 +150,10 @@ class NewKeys:
     """
 
     def __init__(self, game: Path, files: Sequence[Path], tag: str | None, brought: Brought) -> None:
-        """Open the registry, if it is needed.
+        """Open the registry, if it is needed. Raises ConversionError: a tag is given, and there is no registry.
 
         Args:
             tag: what new models are, a key of ``TAGS``; ``None``: they get no keys.
-
-        Raises:
-            ConversionError: a tag is given, and there is no registry.
         """
         self._tag = tag
         self.path = next((path for path in files if text_of(path).lower() == REGISTRY), None)

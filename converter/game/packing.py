@@ -207,14 +207,11 @@ def encode_in_place(before: bytes, after: bytes) -> bytes:
 
 
 def decode_delta(delta: memoryview | bytes, before: bytes, size: int) -> bytes:
-    """Return what :func:`encode_delta` was given as ``after``.
+    """Return what :func:`encode_delta` was given as ``after``. Raises ConversionError: the delta cannot be true.
 
     Args:
         delta: its result.
         size: length of the result, bytes; who calls has bounded it.
-
-    Raises:
-        ConversionError: the delta cannot be true.
     """
     view = memoryview(delta)
     count = int.from_bytes(view[:4], "little")

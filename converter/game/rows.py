@@ -70,14 +70,11 @@ class RowChange:
         return mask.tobytes(), value.tobytes()
 
     def written(self, table: Table, which: Bools, only: Bools | None = None) -> bytes:
-        """Return a table with the new values of some rows.
+        """Return a table with the new values of some rows. Raises ConversionError: the table has other rows.
 
         Args:
             which: (n,) which of the changed rows.
             only: (stride,) write no other bytes.
-
-        Raises:
-            ConversionError: the table has other rows.
         """
         if table.stride != self.stride:
             raise damaged("has rows of another size")
@@ -140,13 +137,10 @@ class LineChange:
         return int(self.becomes[at]), int(self.sizes[at])
 
     def line(self, at: int, lines: Sequence[bytes]) -> bytes:
-        """Return what a row becomes.
+        """Return what a row becomes. Raises ConversionError: the table has other rows.
 
         Args:
             lines: the rows before.
-
-        Raises:
-            ConversionError: the table has other rows.
         """
         like, end = int(self.like[at]), int(self.lengths[: at + 1].sum())
         if like >= len(lines):

@@ -51,16 +51,13 @@ def _try_out() -> Outcome:
 
 
 def draw_png(glb: bytes, digest: str) -> bytes | None:
-    """A picture of a ``.glb``'s default scene at rest.
+    """A picture of a ``.glb``'s default scene at rest. Raises ConversionError: VTK could not draw it.
 
     Args:
         digest: of what it was made from; kept as text in the PNG, for the gallery to compare.
 
     Returns:
         A PNG with transparency of size :data:`SIZE`; ``None`` where the scene shows nothing.
-
-    Raises:
-        ConversionError: VTK could not draw it.
     """
     from PIL import Image
     from PIL.PngImagePlugin import PngInfo
@@ -77,14 +74,11 @@ def draw_png(glb: bytes, digest: str) -> bytes | None:
 
 
 def draw(glb: bytes) -> U8 | None:
-    """The default scene of a ``.glb`` as VTK draws it.
+    """The default scene of a ``.glb`` as VTK draws it. Raises ConversionError: VTK could not draw it.
 
     Returns:
         (height, width, 4) uint8 RGBA, colours premultiplied by alpha, first row on top,
         :data:`SIZE` times the oversampling; ``None`` where the scene shows nothing.
-
-    Raises:
-        ConversionError: VTK could not draw it.
     """
     from vtkmodules.util.numpy_support import vtk_to_numpy
     from vtkmodules.vtkIOCore import vtkMemoryResourceStream

@@ -230,13 +230,10 @@ class Vault:
             write_outputs([(readme, _README.encode())], force=False)
 
     def keep_original(self, data: bytes, source: Path | None = None) -> str:
-        """Keep a state of a file; return its digest.
+        """Keep a state of a file; return its digest. Raises ConversionError: it cannot be kept.
 
         Args:
             source: the file, where the disk may share its blocks.
-
-        Raises:
-            ConversionError: it cannot be kept.
         """
         digest = sha256(data)
         if not self.has_original(digest):

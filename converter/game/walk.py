@@ -165,13 +165,10 @@ class Files:
 
 
 def files_below(inputs: Sequence[Path], leave_out: Path | None = None) -> Files:
-    """Every file that is named, or below a directory that is.
+    """Every file that is named, or below a directory that is. Raises ConversionError: an input is not there.
 
     Args:
         leave_out: a directory that is not looked into: the output's.
-
-    Raises:
-        ConversionError: an input is not there.
     """
     for path in inputs:
         if not path.exists():
@@ -203,7 +200,7 @@ def files_below(inputs: Sequence[Path], leave_out: Path | None = None) -> Files:
 def walk(
     inputs: Sequence[Path], leave_out: Path | None = None, *, in_game: bool = False, longer: bool = False
 ) -> tuple[Path, Found]:
-    """Look through files, archives and directories.
+    """Look through files, archives and directories. Raises ConversionError: an input is not there.
 
     Args:
         leave_out: a directory that is not looked into: the output's.
@@ -212,9 +209,6 @@ def walk(
 
     Returns:
         The root that sources are named from, and what was found.
-
-    Raises:
-        ConversionError: an input is not there.
     """
     below = files_below(inputs, leave_out)
     targets = _Targets()

@@ -99,7 +99,7 @@ Json = dict[str, Any]
 
 
 def controller_at(path: Path, entry: str | None) -> tuple[Controller, str, Archive | None, int | None] | None:
-    """Read the controller that a user means; ``None``: it is something else.
+    """Read the controller that a user means; ``None``: it is something else. Raises ConversionError: it cannot be read.
 
     Args:
         path: a ``.ctl``, or an archive.
@@ -107,9 +107,6 @@ def controller_at(path: Path, entry: str | None) -> tuple[Controller, str, Archi
 
     Returns:
         The controller, its name, and its archive and directory index where it is in one.
-
-    Raises:
-        ConversionError: it cannot be read.
     """
     if entry is None:
         if path.suffix.lower() != CONTROLLER_ENDING or is_nres(data := read_file(path)):

@@ -35,14 +35,11 @@ if TYPE_CHECKING:
 
 
 def load_file(path: Path, entry: str | None, options: ExportOptions) -> Loaded:
-    """Load what a file is, or an entry of it.
+    """Load what a file is, or an entry of it. Raises ConversionError: unreadable, no such entry, or an error finding.
 
     Args:
         path: a model, a terrain, an areal map, an archive, a unit or a mission, or its directory.
         entry: the archive's entry, by name or directory index, where there are several.
-
-    Raises:
-        ConversionError: unreadable, no such entry, or an error finding.
     """
     if (mission := mission_in(path) if path.is_dir() else None) is not None:
         path = mission

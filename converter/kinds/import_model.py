@@ -83,13 +83,10 @@ class StoredModel:
 
 
 def stored_model(kept: Sidecar, path: Path, *, of_obj: bool = False) -> StoredModel:
-    """Read and decode the model of a sidecar.
+    """Read and decode the model of a sidecar. Raises ConversionError: its source cannot be read.
 
     Args:
         of_obj: an OBJ is imported: what materials of a glTF showed does not count, nor vice versa.
-
-    Raises:
-        ConversionError: its source cannot be read.
     """
     about = kept.description
     if about.shown_in_obj != of_obj:
@@ -106,13 +103,10 @@ def stored_model(kept: Sidecar, path: Path, *, of_obj: bool = False) -> StoredMo
 def import_edited(
     gltf: Path, imported: ImportedScene, stored: StoredModel, options: ImportOptions, *, only_shown: bool = False
 ) -> ImportResult:
-    """Apply what a file changed to the model of its sidecar.
+    """Apply what a file changed to the model of its sidecar. Raises ConversionError: the edit cannot be kept.
 
     Args:
         only_shown: the file never had more than what the default scene shows.
-
-    Raises:
-        ConversionError: the edit cannot be kept.
     """
     about, model, scene, dialect = stored.about, stored.model, stored.scene, stored.dialect
     shown = imported.info.get("lod", about.lod), imported.info.get("group", about.group)

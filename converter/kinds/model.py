@@ -181,7 +181,7 @@ def decode_model(
     *,
     fallback: Callable[[], Decision | None] | None = None,
 ) -> LoadedModel:
-    """Decode a core model that was read.
+    """Decode a core model that was read. Raises ConversionError: an error finding.
 
     Args:
         text: its WEAR; empty where there is none.
@@ -189,9 +189,6 @@ def decode_model(
         numbered: what names its parts by number, as of ``controllers.files_that_name``.
         path, options: as of ``LoadedModel.load``.
         fallback: what to take where the file has no evidence of a dialect.
-
-    Raises:
-        ConversionError: an error finding.
     """
     model, findings = checked_model(model, options.mode)
     keys = read_keys(model)

@@ -312,13 +312,10 @@ class NewEntries:
 
 
 def entries_of_game(folder: Path | None, like: str = "") -> NewEntries:
-    """Open the libraries of a game's folder.
+    """Open the libraries of a game's folder. Raises ConversionError: a library is broken, or has no material ``like``.
 
     Args:
         folder: where they are, packed or not; ``None``: no game is at hand.
-
-    Raises:
-        ConversionError: a library is broken, or has no material ``like``.
     """
     return NewEntries(_library(folder, MATERIALS), _library(folder, TEXTURES), like)
 

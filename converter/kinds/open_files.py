@@ -346,7 +346,7 @@ def points_of(archive: Archive, path: Path, index: int | None) -> memoryview | b
 
 
 def find_library(folder: Path, name: str) -> Path | None:
-    """Find a library in a folder, packed or not, in any case.
+    """Find a library in a folder, packed or not, in any case. Raises OSError: the folder cannot be listed.
 
     Args:
         name: ``Material.lib``, ``Textures.lib`` or ``lightmap.lib``.
@@ -354,9 +354,6 @@ def find_library(folder: Path, name: str) -> Path | None:
     Returns:
         A file or a folder of that name; else a folder of that name without its ending that holds
         such entries; ``None`` where there is neither.
-
-    Raises:
-        OSError: the folder cannot be listed.
     """
     return find_libraries(folder, [name]).get(name)
 

@@ -80,13 +80,10 @@ class LoadedAssembly(LoadedScene):
     def assembled(
         self, options: ExportOptions, extras: SceneExtras, *, clips: bool, more: Sequence[Sidecar] = ()
     ) -> Exported:
-        """Return what goes into its glTF.
+        """Return what goes into its glTF. Raises ConversionError: a coordinate that the import would refuse.
 
         Args:
             more: what is attached to its sidecar besides its models.
-
-        Raises:
-            ConversionError: a coordinate that the import would refuse.
         """
         require_places_in_range(self.assembly, self.name)
         about = Description.without_dialect(

@@ -133,14 +133,11 @@ def _rsli_texture(data: memoryview, path: Path, entry: str) -> LoadedTexture:
 
 
 def texm_of(picture: Path, format: int | None = None, levels: int | None = None) -> Texm:
-    """A texture of a PNG.
+    """A texture of a PNG. Raises ConversionError: unreadable, or not to be made a texture of.
 
     Args:
         format: as of :func:`~converter.formats.texture.new_texm`; ``None``: one that loses nothing.
         levels: as there.
-
-    Raises:
-        ConversionError: unreadable, or not to be made a texture of.
     """
     from ...importers.materials import read_picture  # an export needs no reader of pictures
 
