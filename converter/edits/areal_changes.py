@@ -1,7 +1,7 @@
 """Find out what an edited file changes of an areal map, and refuse what does not fit.
 
 Without ``_MSH_AREAL`` (docs/reference/gltf.md) nobody knows which areal a triangle belongs to:
-``kinds.areal_map`` refuses such a file in one line.
+``kinds.landscape`` refuses such a file in one line.
 """
 
 from __future__ import annotations

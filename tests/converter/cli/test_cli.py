@@ -371,7 +371,7 @@ def test_conversion_imports_nothing_it_does_not_need(tmp_path: Path) -> None:
         "except SystemExit: pass\n"
         "heavy = {'scipy', 'trimesh', 'pygltflib', 'rich'}\n"
         "own = 'msh_gltf.converter.'\n"
-        "others = {own + name for name in ('edits', 'queries', 'kinds.terrain')}\n"
+        "others = {own + name for name in ('edits', 'queries', 'kinds.landscape')}\n"
         "found = (heavy | others) & set(sys.modules)\n"
         "assert not found, found"
     )
