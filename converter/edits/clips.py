@@ -124,7 +124,7 @@ def _read(identified: Identified, stored: Scene | None, options: ImportOptions) 
     if chosen is None:
         return None
     left: list[Clip] = []
-    if stored is not None and options.clip is None and _is_broadcast(clips):
+    if stored is not None and options.clip is None and _is_broadcast(clips, stored):
         tracks = _of_broadcast(identified, clips, stored, options)
     else:
         whole = "part" if stored is not None else "whole"
@@ -296,13 +296,14 @@ def _report(imported: ImportedScene, clips: list[Clip]) -> None:
 # ------------------------------------------------------------------ how Blender exports
 
 
-def _is_broadcast(clips: list[Clip]) -> bool:
-    """Whether each clip moves one node, and each of several nodes has several clips."""
+def _is_broadcast(clips: list[Clip], stored: Scene) -> bool:
+    """Whether each clip moves one node, and each of several nodes has several clips; or one has those of all."""
     nodes = [{track.node for track in clip.tracks} for clip in clips if clip.tracks]
     if any(len(moved) != 1 for moved in nodes):
         return False
     counts = Counter(node for moved in nodes for node in moved)
-    return len(counts) > 1 and min(counts.values()) > 1
+    several = len(counts) > 1 or len(clips) == len(stored.tracks) > 1
+    return several and min(counts.values(), default=0) > 1
 
 
 def _of_broadcast(identified: Identified, clips: list[Clip], stored: Scene, options: ImportOptions) -> list[Track]:

@@ -30,6 +30,8 @@ _TIME_NOISE, _SPACING_NOISE = 1e-5, 2e-4
 _FEW_KEYS = 5
 #: A key this near to a whole frame is on it.
 _FRAME_NOISE = 1e-3
+#: Frames over which the speed of a curve is taken.
+_MOMENT = 0.01
 #: With more frames from key to key a file has not all of them.
 _SPARSE = 1.5
 #: A curve that varies by more, rotations or relative to its size, is never taken for constant.
@@ -242,7 +244,8 @@ class FrameRate:
         away = abs(self._frame(self.last, timing) - end)
         step = self.step * timing.fps
         uneven = step and abs(1 / step - round(1 / step)) > _SPACING_NOISE
-        return away <= 2 * _FRAME_NOISE or bool(uneven and away < step - _FRAME_NOISE)
+        cut = step + _FRAME_NOISE if step < 1 else step - _FRAME_NOISE  # a last sample may be lost to rounding
+        return away <= 2 * _FRAME_NOISE or bool(uneven and away < cut)
 
     def _length(self, timing: Timing) -> int:
         return max(1, int(np.floor(self._frame(self.last, timing) + 1e-4)) + 1)
@@ -397,17 +400,21 @@ def _agreement(pair: _Pair, frames: F64, own_keys: bool) -> Mask:
     """At which frames a channel shows the stored curve. (T,) bool."""
     got = evaluate(pair.channel, frames)
     old = _stored_values(pair, frames)
-    noise = 2 * pair.noise if own_keys else max(pair.noise, collapsed(pair.channel, old))
+    noise: float | F64 = max(pair.noise, collapsed(pair.channel, old))
+    if own_keys and pair.stored is not None:  # times are float32, and a fast node moves as far in their noise
+        loose = 2 * np.spacing(frames.astype(np.float32)).astype(np.float64)
+        before, after = (_stored_values(pair, frames + side * _MOMENT) for side in (-1, 1))
+        noise = 2 * pair.noise + loose * np.abs(after - before).max(axis=1) / (2 * _MOMENT)
     same = _near(got, old, noise)
     if own_keys and not same.all():
         same |= _near(got, _stored_values(pair, frames, by_component=True), noise)
     return same
 
 
-def _near(a: F64, b: F64, noise: float) -> Mask:
+def _near(a: F64, b: F64, noise: float | F64) -> Mask:
     if a.shape[1] == 4:
         return same_rotations(a, b, noise)
-    return np.asarray((np.abs(a - b) <= noise).all(axis=1))
+    return np.asarray(np.abs(a - b).max(axis=1) <= noise)
 
 
 def _between(keys: F64, same: Mask, frames: F64) -> Mask:

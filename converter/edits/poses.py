@@ -161,8 +161,8 @@ def poses_at(track: Track | None, node: Node | ImportedNode, frames: F64) -> tup
     return translations, rotations
 
 
-def same_rotations(a: F64, b: F64, noise: float = ROTATION_NOISE) -> Bools:
-    """Return whether rotations are equal up to sign and noise. (..., 4) each -> (...)."""
+def same_rotations(a: F64, b: F64, noise: float | F64 = ROTATION_NOISE) -> Bools:
+    """Return whether rotations are equal up to sign and noise, (...) or a number. (..., 4) each -> (...)."""
     near = np.minimum(np.abs(a - b).max(-1), np.abs(a + b).max(-1))
     return np.asarray(near <= noise)
 

@@ -235,14 +235,16 @@ class FileOfModel:
     def frame_count(self) -> int:
         """Length of the clip in frames; 1 where nothing moves.
 
-        Of a clip that was sampled between frames, what is cut off at the end is less than a sample.
+        Of a clip that was sampled between frames, what is cut off at the end is less than a sample, or a short one.
         """
         if not moves(self.tracks):
             return 1
         ends = max((c.frames[-1] for c in channels_of(self.tracks)), default=0)
         count = max(self.held, int(np.floor(ends + _ON_FRAME)) + 1)
         kept = 0 if self.stored is None else frames_of(self.stored)
-        return kept if count < kept < ends + self._sample() - _ON_FRAME + 1 else count
+        step = self._sample()
+        cut = step + (_ON_FRAME if step < 1 else -_ON_FRAME)
+        return kept if count < kept < ends + cut + 1 else count
 
     def _sample(self) -> float:
         """Frames from sample to sample of a clip that an editor sampled between frames; 0: it did not."""

@@ -374,3 +374,23 @@ def test_frames_between_the_keys_of_a_slower_scene_are_kept_and_named(tmp_path: 
     back = imported(document, tmp_path)
     assert (back.kept_all, back.not_applied) == (True, [])
     assert any("has 12 keys of the clip per second" in text for text in back.warnings)
+
+
+@pytest.mark.parametrize("rate", [25, 50, 60])
+def test_fast_turns_and_a_lost_last_sample_are_no_edits(tmp_path: Path, rate: int) -> None:
+    """Times are float32, which moves a fast node a little; Blender may lose the last sample to rounding."""
+    document = opened(WALKING, tmp_path)
+    values = np.float32([[0, 0, 0, 1], [0.97, 0.1, 0.2, 0.1]] * 13)[:FRAMES]
+    for path, sampler in samplers(document):
+        if path == "rotation":
+            sampler["output"] = document.add(values / np.linalg.norm(values, axis=1)[:, None])
+    (tmp_path / "fast.msh").write_bytes(imported(document, tmp_path).data)
+    (tmp_path / "fast").mkdir()
+    document = opened(Sample("fast", tmp_path / "fast.msh", None, WALKER), tmp_path / "fast")
+    resample(document, rate)
+    for _, sampler in samplers(document):
+        times = document.arrays[sampler["input"]]
+        sampler["input"] = document.add(np.nextafter(times, np.float32(9))[: -1 if rate > 24 * 2 else None])
+        sampler["output"] = document.add(document.arrays[sampler["output"]][: -1 if rate > 24 * 2 else None])
+    back = imported(document, tmp_path / "fast")
+    assert (back.changes, back.not_applied) == ([], [])
