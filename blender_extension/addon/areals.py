@@ -162,11 +162,9 @@ class MSH_OT_set_areal(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context):
-        """Faces of an areal map are edited."""
         return context.mode == "EDIT_MESH" and _is_map(context)
 
     def invoke(self, context, event):
-        """Ask, beginning with what the faces are."""
         seen = _Faces(context.object.data)
         if not seen.faces:
             say(self, "ERROR", "no face is selected")
@@ -176,7 +174,6 @@ class MSH_OT_set_areal(bpy.types.Operator):
         return context.window_manager.invoke_props_dialog(self)
 
     def execute(self, context):
-        """Set all of the selected faces."""
         return guarded(self, lambda: self._set(context.object.data))
 
     def _set(self, mesh: bpy.types.Mesh) -> None:
@@ -202,11 +199,9 @@ class MSH_PT_areals(bpy.types.Panel):
 
     @classmethod
     def poll(cls, context):
-        """An areal map is active."""
         return _is_map(context)
 
     def draw(self, context):
-        """Three lines, and the button."""
         column = self.layout.column(align=True)
         if context.mode != "EDIT_MESH":
             column.label(text="Tab, and select faces", icon="INFO")

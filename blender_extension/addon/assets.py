@@ -329,12 +329,10 @@ class MSH_OT_assets(bpy.types.Operator, ExportHelper):
     )
 
     def invoke(self, context, event):
-        """The file browser."""
         self.filepath = "parkan_assets.blend"
         return ExportHelper.invoke(self, context, event)
 
     def execute(self, context):
-        """Write the library."""
         return run(
             self, [partial(_write, context=context, target=Path(bpy.path.abspath(self.filepath)), game=self.game)]
         )

@@ -229,7 +229,6 @@ class MSH_OT_export(bpy.types.Operator, ExportHelper):
     rebuild: REBUILD
 
     def invoke(self, context, event):
-        """The file browser, with the model's own name."""
         source = context.scene.msh_gltf.source
         self.filename_ext = _ending(context.scene)
         self.filepath = f"{stem(file_stem(source or context.scene.name))}{self.filename_ext}"
@@ -300,7 +299,6 @@ class MSH_OT_put_back(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context):
-        """Only what was imported has a place."""
         return bool(context.scene.msh_gltf.source)
 
     def invoke(self, context, event):
@@ -314,7 +312,6 @@ class MSH_OT_put_back(bpy.types.Operator):
         return context.window_manager.invoke_confirm(self, event, message=shown(question))
 
     def execute(self, context):
-        """Replace the entries that changed and nothing else."""
         return run(self, [partial(_put_back, context=context, game=self.game)])
 
 
@@ -386,18 +383,15 @@ class MSH_OT_put_new(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context):
-        """What was imported has a place already."""
         return not context.scene.msh_gltf.source
 
     def invoke(self, context, event):
-        """Ask where to; as the last time."""
         state = context.scene.msh_gltf
         self.archive, self.tag = state.archive, state.tag or _NO_KEY
         self.model = state.model or context.scene.name
         return context.window_manager.invoke_props_dialog(self)
 
     def execute(self, context):
-        """Write the model's entry, what goes with it, and its key."""
         asked = {name: getattr(self, name) for name in ("archive", "model", "tag", "dialect", "game")}
         return run(self, [partial(_put_new, context=context, asked=SimpleNamespace(**asked))])
 

@@ -157,7 +157,6 @@ class MSH_OT_undo(bpy.types.Operator):
     number: IntProperty(name="Change", description="Which one; 0: the last one", options={"SKIP_SAVE", "HIDDEN"})
 
     def invoke(self, context, event):
-        """Ask first, naming the change."""
 
         def work() -> None:
             with GameEdits(_root(context), "Blender: undo", "blender", dry_run=True) as door:
@@ -200,11 +199,9 @@ class MSH_OT_find_game(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context):
-        """Only what was imported has a place."""
         return bool(context.scene.msh_gltf.source)
 
     def invoke(self, context, event):
-        """The file browser, with folders."""
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
 
@@ -234,11 +231,9 @@ class MSH_PT_game(bpy.types.Panel):
 
     @classmethod
     def poll(cls, context):
-        """The scene has a game."""
         return bool(_place(context))
 
     def draw(self, context):
-        """What *Status* found, and the two buttons."""
         column = self.layout.column(align=True)
         state = context.scene.msh_gltf
         if state.source and not Path(state.path).is_file():

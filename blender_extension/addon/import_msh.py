@@ -253,7 +253,6 @@ class MSH_OT_import(bpy.types.Operator, ImportHelper):
         return ImportHelper.invoke(self, context, event)
 
     def execute(self, context):
-        """One scene per file."""
         names = [file.name for file in self.files if file.name]
         paths = [Path(self.directory, name) for name in names] or [Path(self.filepath)]
         return _import(self, context, paths, self.entry or None)
@@ -284,12 +283,10 @@ class MSH_OT_import_entry(bpy.types.Operator):
     textures: TEXTURES
 
     def invoke(self, context, event):
-        """A list to search in."""
         context.window_manager.invoke_search_popup(self)
         return {"RUNNING_MODAL"}
 
     def execute(self, context):
-        """Import the entry by its number."""
         return _import(self, context, [Path(self.filepath)], self.entry)
 
 
@@ -324,7 +321,6 @@ class MSH_FH_import(bpy.types.FileHandler):
 
     @classmethod
     def poll_drop(cls, context):
-        """Where models may be dropped."""
         return context.area is not None and context.area.type in {"VIEW_3D", "OUTLINER"}
 
 

@@ -103,7 +103,6 @@ class MSH_OT_work(bpy.types.Operator):
     bl_options = {"INTERNAL"}
 
     def invoke(self, context, event):
-        """Begin what waits."""
         if not _waiting:
             return {"CANCELLED"}
         self.title, self.undo, self.works = _waiting.pop()

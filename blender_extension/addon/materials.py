@@ -406,11 +406,9 @@ class MSH_OT_bake(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context):
-        """The active material is one of the game."""
         return context.mode == "OBJECT" and node_of(_active(context)) is not None
 
     def execute(self, context):
-        """Bake the picture of the active material."""
         return guarded(self, lambda: bake(context, _active(context)) and None)
 
 
@@ -425,11 +423,9 @@ class MSH_PT_material(bpy.types.Panel):
 
     @classmethod
     def poll(cls, context):
-        """It is made of the game's group."""
         return node_of(_active(context)) is not None
 
     def draw(self, context):
-        """Its colours, its pictures, and the nodes that the game has not."""
         material = _active(context)
         seen, node, column = read(material), node_of(material), self.layout.column()
         column.label(text=material.name, icon="MATERIAL", translate=False)

@@ -123,11 +123,9 @@ class MSH_OT_levels(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context):
-        """The scene is a model, imported or made here."""
         return context.mode == "OBJECT" and context.scene.msh_gltf.kind in ("", "model") and bool(context.scene.objects)
 
     def execute(self, context):
-        """Make them, show the first one, and report how far each is from its part."""
         return guarded(self, lambda: self._make(context))
 
     def _make(self, context: bpy.types.Context) -> None:
@@ -156,7 +154,6 @@ class MSH_UL_rows(bpy.types.UIList):
     """Nodes and parts with what became of them."""
 
     def draw_item(self, context, layout, data, item, icon, active_data, active_property, index=0):
-        """One of them; the reason of the chosen one is shown below the list."""
         layout.label(text=shown(f"{item.what} {item.name}".strip()), icon=_ICONS.get(item.status, "DOT"))
         layout.label(text=shown(item.status))
 
@@ -171,7 +168,6 @@ class MSH_PT_model(bpy.types.Panel):
     bl_category = "MSH"
 
     def draw(self, context):
-        """Where it came from, and the two ways back."""
         layout, state = self.layout, context.scene.msh_gltf
         column = layout.column(align=True)
         if not state.source:
@@ -225,12 +221,10 @@ class MSH_PT_report(bpy.types.Panel):
 
     @classmethod
     def poll(cls, context):
-        """There is one."""
         state = context.scene.msh_gltf
         return bool(state.outcome or state.warnings)
 
     def draw(self, context):
-        """A line, the counts, the list, the warnings."""
         layout, state = self.layout, context.scene.msh_gltf
         if state.outcome:
             layout.label(text=shown(state.outcome))
@@ -363,11 +357,9 @@ class MSH_PT_fields(bpy.types.Panel):
 
     @classmethod
     def poll(cls, context):
-        """It says something of itself."""
         return bool(fields_of(context.object))
 
     def draw(self, context):
-        """The table."""
         self.layout.use_property_split = True
         column = self.layout.column()
         for field in fields_of(context.object):

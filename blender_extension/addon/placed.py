@@ -205,11 +205,9 @@ class MSH_OT_edit_placed(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context):
-        """Something placed is selected, and shows something."""
         return is_thing(context.object) and not is_open(context.object)
 
     def execute(self, context):
-        """Open it; what is open already of the same is closed."""
 
         def work() -> None:
             one = context.object
@@ -236,11 +234,9 @@ class MSH_OT_done_placed(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context):
-        """Something is open."""
         return bool(open_of(context.scene))
 
     def execute(self, context):
-        """Close all that is open."""
 
         def work() -> None:
             if context.mode != "OBJECT":

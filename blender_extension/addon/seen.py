@@ -327,12 +327,10 @@ class MSH_OT_check(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context):
-        """A mesh with faces is active."""
         one = context.object
         return one is not None and one.type == "MESH" and context.mode in ("OBJECT", "EDIT_MESH")
 
     def execute(self, context):
-        """Select them in edit mode, and say how many there are."""
         return guarded(self, lambda: self._check(context))
 
     def _check(self, context) -> None:

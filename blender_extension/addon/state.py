@@ -145,7 +145,6 @@ class MshPreferences(bpy.types.AddonPreferences):
     )
 
     def draw(self, context: bpy.types.Context) -> None:
-        """The one setting."""
         self.layout.prop(self, "game")
 
 
