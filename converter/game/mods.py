@@ -28,7 +28,7 @@ from ..formats.nres import is_nres, read_nres
 from ..formats.sidecar import sha256
 from ..formats.texture import TEXM_MAGIC, read_texm
 from ..kinds.check import finding_of, findings_in
-from ..kinds.missions import check_mission_file, check_unit_file
+from ..kinds.check_assembly import check_mission_file, check_unit_file
 from ..storage import not_there
 from .differences import WHOLE, conflict, digests, overlap, touched
 from .edits import GameEdits

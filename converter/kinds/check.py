@@ -56,8 +56,8 @@ from ..formats.unit import UNIT_ENDING, is_unit
 from ..formats.wear import read_wear
 from ..scene.dialect import decide
 from .appearance import Libraries
+from .check_assembly import check_mission_file, check_registry_file, check_unit_file
 from .controllers import facts_of_model
-from .missions import check_mission_file, check_registry_file, check_unit_file
 from .open_files import wear_of, wears_of_level
 from .registry import Game, game_of
 

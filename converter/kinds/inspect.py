@@ -20,7 +20,7 @@ from ..formats.unit import CLASSES, Unit
 from ..language import in_language
 from ..scene.dialect import Dialect
 from .check import check_file
-from .missions import path_problem
+from .check_assembly import path_problem
 from .open_files import read_assembly
 from .registry import Game, describe_registry, game_of
 
