@@ -282,8 +282,7 @@ class _Work:
             bare = replace(plan.edited.triangles, uv0=None, extra=None, normals=None)
             corners[missing] = find_vertices(self.vertices, usable, bare, fresh)[missing]
         if (corners < 0).any():
-            at = int(np.argmax(corners < 0))
-            place = plan.edited.triangles.positions[fresh[at // 3], at % 3].tolist()
+            place = plan.edited.triangles.positions[fresh].reshape(-1, 3)[np.argmax(corners < 0)].tolist()
             raise ConversionError(
                 "the coarse level has a vertex that the fine level does not have",
                 value=f"({place[0]:g}, {place[1]:g}, {place[2]:g})",

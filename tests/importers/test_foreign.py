@@ -254,11 +254,18 @@ def test_interpolations(kind: str, values: list, expected: list, tmp_path: Path)
     b = Builder()
     node = b.node(mesh=b.mesh())
     b.clip(node, "translation", [0, 4 / 24], values, kind)
+    turns = kind != "CUBICSPLINE"
+    if turns:  # by 160 degrees, at an even speed
+        half = np.radians(80)
+        b.clip(node, "rotation", [0, 4 / 24], [[0, 0, 0, 1], [0, np.sin(half), 0, np.cos(half)]], kind)
     back = import_gltf(b.save(tmp_path), None, ImportOptions())
     scene = decode(read_model(read_nres(back.data, "x"), "x"), Dialect.SPEC, "x")
     track = scene.tracks[0]
     assert track.translation is not None
     np.testing.assert_allclose(track.translation.values[:, 0], expected, atol=1e-4)
+    if turns:
+        assert track.rotation is not None
+        np.testing.assert_allclose(track.rotation.values[:, 0], np.cos(np.radians(20 * np.array(expected))), atol=1e-4)
 
 
 def test_frame_rates(tmp_path: Path) -> None:

@@ -176,9 +176,9 @@ def test_a_clip_that_starts_and_stops_at_every_frame_is_named(tmp_path: Path) ->
     assert back.changes == []
 
 
-@pytest.mark.parametrize("left_out", [0, 1, -1])
+@pytest.mark.parametrize("left_out", [0, 1, -2, -1])
 def test_broadcast_keeps_the_stored_clip(left_out: int, tmp_path: Path) -> None:
-    """Every action on every object, on some, or on one: of each node the stored curve is found, or kept."""
+    """Every action on every object, on some, on two or on one: of each node the stored curve is found, or kept."""
     document = opened(WALKING, tmp_path)
     split(document)
     clips = document.json["animations"]
