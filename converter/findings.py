@@ -7,6 +7,7 @@ them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
@@ -239,6 +240,25 @@ def without_errors(
                 error.hint = f"msh2gltf --tolerant leaves out {finding.rule.drops}"
             raise error
     return findings
+
+
+def without_new_errors(found: Iterable[Finding], before: Iterable[Finding], file: str) -> None:
+    """Refuse in what was written what its reader refuses, but for what it was made of had it already.
+
+    Args:
+        found, before: all about the written file, and about the stored one.
+        file: what messages call it.
+
+    Raises:
+        ConversionError: the first error of a rule that more places break than before.
+    """
+    known = Counter[str]()
+    for finding in before:
+        known[finding.code] += finding.count
+    for finding in found:
+        known[finding.code] -= finding.count
+        if finding.severity == "error" and known[finding.code] < 0:
+            raise finding.to_error().at(file=file)
 
 
 def messages(findings: list[Finding]) -> list[str]:

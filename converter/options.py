@@ -108,7 +108,7 @@ def lod_ratios(text: str) -> tuple[float, ...]:
     """Return the ratios of ``--generate-lods``.
 
     Raises:
-        Malformed: none, too many, or one that is not between 0 and 1.
+        Malformed: none, too many, one that is not between 0 and 1, or one that is larger than the one before.
     """
     try:
         ratios = tuple(float(part) for part in text.split(","))
@@ -116,6 +116,8 @@ def lod_ratios(text: str) -> tuple[float, ...]:
         ratios = ()
     if not 1 <= len(ratios) <= 3 or not all(0 < ratio < 1 for ratio in ratios):
         raise Malformed("--generate-lods takes one to three ratios between 0 and 1")
+    if sorted(ratios, reverse=True) != list(ratios):
+        raise Malformed("--generate-lods takes the largest ratio first: a further level has fewer triangles")
     return ratios
 
 

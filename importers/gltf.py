@@ -249,7 +249,7 @@ def _placed(
     moved = vector([0, 0, 0] if translation is None else translation, 3)
     turned = vector([0, 0, 0, 1] if rotation is None else rotation, 4)
     scaled = vector([1, 1, 1] if scale is None else scale, 3)
-    spun = rotation_to_game(normalise(turned, (0, 0, 0, 1)))
+    spun = _rotation(turned, file.report, name)
     linear = None
     if not np.abs(scaled - 1).max() <= _SCALE_NOISE:
         linear = rotation_matrix(spun) @ _to_game(np.diag(scaled))
@@ -257,6 +257,13 @@ def _placed(
     out = ImportedNode(name, parent, translation=place, rotation=spun, linear=linear, mesh=-1, extras=NodeExtras())
     _require_finite(file, out, turned)
     return out
+
+
+def _rotation(turned: F64, report: Report, name: str) -> F64:
+    """Unit quaternions in the game's axes, (..., 4); one of length 0 is no rotation, and a warning says so."""
+    if zero := int(np.count_nonzero(~np.any(turned, axis=-1))):
+        report.warnings.append(f"{plural(zero, 'rotation')} of node {called(name)} of length 0: read as no rotation")
+    return rotation_to_game(normalise(turned, (0, 0, 0, 1)))
 
 
 def _to_game(linear: F64) -> F64:
@@ -427,9 +434,8 @@ def _clip(file: GltfFile, animation: GltfAnimation, index_of: dict[int, int], pl
         if path == "translation":
             track.translation = Channel(seconds, gltf_to_game(values), kind)
         else:
-            if kind != "CUBICSPLINE":
-                values = normalise(values, (0, 0, 0, 1))
-            track.rotation = Channel(seconds, rotation_to_game(values), kind)
+            turned = _rotation(values, clip.report, name) if kind != "CUBICSPLINE" else rotation_to_game(values)
+            track.rotation = Channel(seconds, turned, kind)
     clip.tracks = list(tracks.values())
     for names, what, why, instead in (
         (outside, "moves {}, not in the model", _ONLY_NODES, "export them with the scene, if they belong to it"),

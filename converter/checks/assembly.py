@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import ConversionError, in_words, printable
+from ..errors import ConversionError, called, in_words, printable
 from ..findings import Bad, Finding, more
 from ..formats.mission import BUILDING, CLANS, LODES, NO_ID, OBJECT_KINDS, OBJECTS, ROUTES, Mission
 from ..formats.registry import ROWS, Member, Resolved
 from ..formats.unit import CLASSES, COMPONENTS, Unit
 from ..numeric.arrays import F64, Bools, Records
+from ..scene.assembly import object_label
 from ..scene.scene import MAX_COORDINATE, in_range
 from . import Rules, why
 
@@ -145,7 +146,7 @@ def check_mission(mission: Mission) -> Iterator[Finding]:
     """Yield what is wrong with a mission by itself."""
     records = records_of(mission)
     yield from mission_kind(records)
-    yield from mission_place(records)
+    yield from mission_place(mission, records)
     yield from mission_clan(mission, records)
     yield from mission_id(records)
     yield from mission_property(mission)
@@ -162,10 +163,12 @@ def mission_kind(records: Records) -> Iterator[Bad]:
 
 @rule("mission-place", "error", "Position, turns and scale are finite numbers of at most 1e6.", drops="the object")
 @why("The object is nowhere; glTF cannot hold infinity or NaN.", fix="Give the object a place.")
-def mission_place(records: Records) -> Iterator[Bad]:
+def mission_place(mission: Mission, records: Records) -> Iterator[Bad]:
     for name in ("position", "turns", "scale"):
         bad = ~(np.abs(records[name]) <= MAX_PLACE).all(axis=1)  # nor is NaN
-        yield Bad(f"{name} is not a place", OBJECTS, bad, records[name], f"at most {MAX_PLACE:g}")
+        if bad.any():
+            label = called(object_label(mission.objects[int(bad.argmax())]))
+            yield Bad(f"object {label} has no valid {name}", OBJECTS, bad, records[name], f"at most {MAX_PLACE:g}")
 
 
 @rule("mission-clan", "warning", "The clan of a building or unit is a row of the clans.")

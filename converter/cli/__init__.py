@@ -123,6 +123,15 @@ _TO_DO = {
 }
 
 
+def _to_do(name: str, error: ConversionError) -> str:
+    """Return what to do about an error of a command that does not say so itself."""
+    if error.problem.startswith("--"):
+        return f"{name} --help shows what it takes"
+    if (error.file or "").endswith(".msh-sidecar"):
+        return "convert the original again with msh2gltf, or give another sidecar with --sidecar"
+    return _TO_DO[name.partition(" ")[0]]
+
+
 def _guarded(command: click.Command, arguments: Sequence[str], *, patterns: bool) -> None:
     """Run a command; ``patterns``: let click fill in ``*.msh``, which no shell of Windows does."""
     name = command.name or ""
@@ -144,7 +153,7 @@ def _guarded(command: click.Command, arguments: Sequence[str], *, patterns: bool
             raise
         if error.hint == CHECK_PATH:
             error.hint = as_typed(arguments, command) or error.hint
-        error.hint = error.hint or _TO_DO[name.partition(" ")[0]]
+        error.hint = error.hint or _to_do(name, error)
         _say(f"{name}: error: {error}")
         sys.exit(EXIT_USAGE)
     except MACHINE as error:

@@ -109,8 +109,8 @@ def clip_warnings(named: NamedController, stored: Scene, edited: Scene, changed:
         ]
         of = f" (range{'s' if len(shown) > 1 else ''} {', '.join(shown)})" if shown else ""
         first, end = changed.min(), changed.max()
-        what = f"frame {first:g} was" if first == end else f"frames {first:g}..{end:g} were"
-        yield f"{named.name}: {what} changed: {text}{of} show what the clip has there now"
+        what = f"frame {first:g}" if first == end else f"frames {first:g}..{end:g}"
+        yield f"{named.name}: {what} changed, played by {text}{of}"
     yield from _stride_warnings(named, ranges, stored, edited)
 
 
@@ -127,7 +127,7 @@ def _late_warnings(named: NamedController, last: int, before: int | None) -> Ite
         late = [now & ~_ends_after(f, before) for now, f in zip(late, _frames_of(named.controller), strict=True)]
     if text := _both(late):
         was = "" if before is None else f", it ended at {before}"
-        yield (f"{named.name}: clip ends at frame {last}{was}: {text} name later frames and freeze on the last pose")
+        yield f"{named.name}: clip ends at frame {last}{was}: later frames of {text} show the last pose"
 
 
 def _ends_after(frames: F64, last: int) -> Bools:

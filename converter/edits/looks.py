@@ -117,8 +117,8 @@ def compare_surfaces(
         out.report.skipped(
             "pictures",
             "are not in the file",
-            "Images is set to None in Blender's glTF exporter, so that what these materials show cannot be compared",
-            "set Images to Automatic, and export again",
+            "what these materials show cannot be compared without them",
+            "export it with its pictures (in Blender: Images > Automatic)",
         )
     edited, problem = without_loss(edited, shown, old)
     out.report.not_applied += problem

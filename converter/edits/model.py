@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError, called, few, in_words, plural
 from ..findings import Report
+from ..formats.names import decode_text
 from ..options import ImportOptions
 from ..scene.dialect import cell_title, part_key
 from ..scene.scene import Node, Part, Scene
@@ -445,7 +446,8 @@ def _node_changes(plan: Plan, i: int, node: Node, stored: Scene) -> None:
 
 def _name_changes(plan: Plan, i: int, node: Node, old: Node) -> None:
     if node.name != old.name:
-        plan.report.changed(f"node {called(old.name)}", f"renamed to {in_words(node.name)}")
+        name = node.name if (raw := plan.identified.fitted.get(i)) is None else decode_text(raw)
+        plan.report.changed(f"node {called(old.name)}", f"renamed to {in_words(name)}")
         plan.names.add(i)
 
 

@@ -16,7 +16,8 @@ import numpy as np
 from ..errors import ConversionError, called, few, printable
 from ..findings import Kind, Report
 from ..formats.model import NODE_COCKPIT
-from ..formats.names import known_name, without_number
+from ..formats.names import decode_text, encode_name, known_name, without_number
+from ..formats.tables import NAME_DTYPE
 from ..numeric.arrays import F64
 from ..numeric.pose import multiply, parents_first, rotate, rotation_matrix
 from ..scene.decode import rest_pose
@@ -30,6 +31,8 @@ POSE_NOISE = 2e-6
 ROTATION_NOISE = 1e-6
 #: The same of nodes below others that are turned: matrices round more.
 PLACED_TURN_NOISE = 1e-5
+#: Bytes of a name in Res9, without its NUL.
+NAME_ROOM = NAME_DTYPE.itemsize - 1
 #: Rows of the node table: their numbers are 16 bits, 0xFFFF being none.
 MOST_NODES = 0xFFFF
 
@@ -82,10 +85,28 @@ class Identified:
         """Index in the sidecar's scene -> node; deleted ones are not in it."""
         return {stored: node for node, stored in self.stored_of.items()}
 
+    @cached_property
+    def fitted(self) -> dict[int, bytes]:
+        """Node -> the bytes of its name in the game, where the game cannot hold the name of the file."""
+        raw = {i: encode_name(node.name) for i, node in enumerate(self.scene.nodes)}
+        bad = {i for i in raw if len(raw[i]) > NAME_ROOM or decode_text(raw[i]) != self.scene.nodes[i].name}
+        taken = {raw[i] for i in raw if i not in bad}
+        return {i: _fitting(raw[i], taken) for i in sorted(bad)}
+
     @property
     def report(self) -> Report:
         """What the import says."""
         return self.imported.report
+
+
+def _fitting(name: bytes, taken: set[bytes]) -> bytes:
+    """Return the beginning of a name that no other node has, and take it."""
+    out, number = name[:NAME_ROOM], 1
+    while out in taken:
+        number += 1
+        out = name[: NAME_ROOM - len(f"~{number}")] + f"~{number}".encode()
+    taken.add(out)
+    return out
 
 
 def identify(
@@ -222,8 +243,22 @@ class _Builder:
                 cell = (-1 if role is None or role.stored is None else role.stored, *out.shown)
                 flags = self._flags(i, cell)
                 out.scene.parts.append(Part(node_of[i], *out.shown, items[i].mesh, matrix, flags))
+        self._report_nameless(chosen)
         out.baked = {node_of[i]: shape for i, shape in bake.items() if shape is not None}
         return frames
+
+    def _report_nameless(self, chosen: list[int]) -> None:
+        """Name stored nodes that lost their names in the file."""
+        nodes, out = self.out.scene.nodes, self.out
+        lost = [nodes[n].name for n, i in enumerate(chosen) if n in out.stored_of and not self.imported.nodes[i].name]
+        if lost := [name for name in lost if name]:
+            self.imported.report.skipped(
+                few([f"node {called(name)}" for name in lost]),
+                "has no name in the file" if len(lost) == 1 else "have no name in the file",
+                "a node without a name keeps the one that it had",
+                "give it the name that it is to have",
+                "name",
+            )
 
     def _node(self, i: int) -> Node:
         """The node of an item, not placed yet."""

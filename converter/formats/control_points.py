@@ -100,7 +100,7 @@ def misplaced(points: ControlPoints, nodes: int | None) -> dict[int, Finding]:
         node = int(record["node"])
         value: object = node
         if node < 0 or (nodes is not None and node >= nodes):
-            problem = f"no node {node} in the model"
+            problem = "the model has no such node"
             expected = "0 or more" if nodes is None else f"0..{nodes - 1}"
         elif not (np.abs(numbers) <= MAX_PLACE).all():  # nor is NaN
             problem = "numbers that no place has"

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConversionError, called, printable
+from ..errors import ConversionError, called, few, printable
 from ..files import inflate, read_file
 from ..findings import NotApplied
 from ..formats.kinds import is_rsli
@@ -135,10 +135,6 @@ def _damaged(folder: Path) -> ConversionError:
     return ConversionError("is damaged", file=str(folder / OWN_INDEX), hint="unpack the archive again")
 
 
-def _plain(row: int, entry: Entry) -> str:
-    return escape(entry.name)
-
-
 def _number_first(row: int, entry: Entry) -> str:
     return f"{row}_{_with_ending(entry)}"
 
@@ -159,8 +155,8 @@ def _in_entries(row: int, entry: Entry) -> str:
 
 #: What each layout calls the file of an entry.
 LAYOUTS: Mapping[str, Callable[[int, Entry], str]] = {
-    "names": _plain,
-    "fparkan": _plain,
+    "names": lambda _, entry: escape(entry.name),
+    "fparkan": lambda _, entry: escape(entry.name),
     "fparkan-validator": _in_entries,
     "playground": _number_first,
     "playground-packer": _number_and_type,
@@ -288,15 +284,18 @@ def pack_folder(folder: Path, archive: Path, now: bytes | None, *, force: bool =
     """
     rows = rows_of(folder)
     files = list(_files(folder, rows))
-    if not files:
+    kept = library_of(folder)
+    if not files and rows is None and kept is None:
         hint = "name the folder that msh2gltf --unpack wrote"
+        if (folder / ENTRIES).is_dir():
+            hint = f"put {MANIFEST_INDEX} back into it, which names the files in {ENTRIES}"
         raise ConversionError("holds no files of an archive", file=str(folder), hint=hint)
-    library = now if now is not None else library_of(folder)
+    library = now if now is not None else kept
     if library is not None and is_rsli(library):
         return _put_into_library(folder, library, str(archive), as_new=now is None or force)
     if now is not None:
         known = read_nres(now, str(archive))
-        if not force and len(known.entries) and not any(known.namesakes(one.name) for one in files) and rows:
+        if files and not force and len(known.entries) and not any(known.namesakes(one.name) for one in files) and rows:
             hint = "name the archive that it was unpacked from; --force adds all of them"
             raise ConversionError("no file of it is an entry of the archive", file=str(folder), hint=hint)
         return _put(known, files, rows or [], force)
@@ -379,7 +378,7 @@ def _filled(frame: bytes, files: list[_File]) -> bytes:
 def _put(archive: Archive, files: list[_File], rows: list[Row], force: bool) -> Packed:
     """Put what differs into an archive."""
     out, edits = Packed(b""), ArchiveEdits(archive)
-    seen: dict[bytes, int] = {}
+    seen, covered = dict[bytes, int](), set[int]()
     by_unknown_tool = not rows and all(
         not archive.namesakes(one.name) and _numbered_entry(archive, one.name) is not None for one in files
     )
@@ -392,6 +391,7 @@ def _put(archive: Archive, files: list[_File], rows: list[Row], force: bool) -> 
             continue
         if number < len(same):
             index = same[number]
+            covered.add(index)
             entry = archive.entries[index]
             if entry.payload == data:
                 continue
@@ -402,26 +402,26 @@ def _put(archive: Archive, files: list[_File], rows: list[Row], force: bool) -> 
             edits.replace(index, data, attr1=width, attr2=height)
             out.changed.append(entry.name)
             continue
+        where = f"file {called(one.path.name)}"
         if by_unknown_tool and (meant := _numbered_entry(archive, one.name)) is not None:
             entry_name = printable(decode_text(meant))
             why = f"it looks like entry {called(entry_name)} with the number and type of an unpacker that is not known"
-            where, instead = f"file {called(one.path.name)}", f"call it {entry_name}"
-            out.not_applied.append(NotApplied(where=where, what="is new", why=why, instead=instead))
+            out.not_applied.append(NotApplied(where=where, what="is new", why=why, instead=f"call it {entry_name}"))
             continue
         kind = one.row or _row_like(archive, one)
         if kind is None:
             why, instead = "no entry of the archive has its ending, so its type is not known", "give it such an ending"
-            out.not_applied.append(
-                NotApplied(where=f"file {called(one.path.name)}", what="is new", why=why, instead=instead)
-            )
+            out.not_applied.append(NotApplied(where=where, what="is new", why=why, instead=instead))
             continue
         edits.add(one.name, kind.type_id, data, kind.attributes)
         out.added.append(decode_text(one.name))
+    left = [called(entry.name) for i, entry in enumerate(archive.entries) if i not in covered]
+    if left and not rows and not out.not_applied:
+        out.warnings.append(f"kept in the archive, without a file in the folder: {few(left)}")
     names = {one.name for one in files}
     for row in rows:
         if row.name not in names:
-            where = f"entry {called(decode_text(row.name))}"
-            why = "packing deletes nothing"
+            where, why = f"entry {called(decode_text(row.name))}", "packing deletes nothing"
             out.not_applied.append(NotApplied(where=where, what="has no file any more", why=why, instead="it stays"))
     out.data = write_nres(edits.archive())
     return out

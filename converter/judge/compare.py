@@ -91,8 +91,13 @@ class Comparison:
         self.found.append(Difference(where, kind, text, _folded(thing.named_by(kind)), amount, moving, cell, reason))
 
     def _add_part(self, thing: Thing, cell: tuple[int, int], kind: Kind, text: str, amount: float) -> None:
-        title = cell_title(*cell, self.result.dialect)
-        self._add(thing, f"{title}, part", kind, text, amount, title)
+        title, what = self._titles(cell)
+        self._add(thing, what, kind, text, amount, title)
+
+    def _titles(self, cell: tuple[int, int]) -> tuple[str, str]:
+        """Return what a cell is called, and what a part of it is."""
+        title = "" if self.result.dialect is None else cell_title(*cell, self.result.dialect)
+        return title, f"{title}, part" if title else "part"
 
     def _clip(self) -> None:
         mine, theirs = self.file.frame_count, self.result.frame_count
@@ -374,11 +379,11 @@ class Comparison:
             for owner in np.unique(a.owner[rows]).tolist():
                 own = rows[a.owner[rows] == owner]
                 text = f"has other {_WORDS.get(kind, kind)} on {plural(len(own), 'triangle')} in the game"
-                thing, title = self.file.things[owner], cell_title(*cell, self.result.dialect)
+                thing, (title, what) = self.file.things[owner], self._titles(cell)
                 names = {*thing.named_by(kind)}
                 if kind in ("materials", "flags of materials"):
                     names |= {n for m in np.unique(a.material[own]).tolist() if m >= 0 for n in self.file.materials[m]}
-                where = f"{title}, part {called(thing.name)}"
+                where = f"{what} {called(thing.name)}"
                 why = self._why(kind, a, own)
                 self.found.append(Difference(where, kind, text, _folded(names), len(own), cell=title, reason=why))
 

@@ -150,7 +150,7 @@ class Shown:
         frames: (T,) the frames of :attr:`Thing.world`.
         frame_count: length of the clip; 1 without one.
         clip: its names.
-        dialect: of the result, for the names of cells.
+        dialect: of the result, for the names of cells; ``None``: these have no names.
         lacks: kinds of differences that a result has no table for.
     """
 
@@ -165,7 +165,7 @@ class Shown:
     frames: F64 = field(default_factory=lambda: np.zeros(1))
     frame_count: int = 1
     clip: tuple[str, ...] = ()
-    dialect: Dialect = Dialect.SPEC
+    dialect: Dialect | None = None
     lacks: set[str] = field(default_factory=set)
 
     @cached_property

@@ -131,7 +131,9 @@ def import_unseen(
     if states and not found:
         late = late_states(states, scene.frame_count - 1)
         frozen = (
-            f"; {numbered('state', late)} name frames after the clip's last, {scene.frame_count - 1}" if late else ""
+            f"; frames after the clip's last, {scene.frame_count - 1}, are named by {numbered('state', late)}"
+            if late
+            else ""
         )
         out.warnings.append(
             f"a controller of {plural(states.count(chr(10)) + 1, 'state')} plays this model, and no "

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..checks.assembly import check_mission
 from ..edits.looks import UNRECORDED, compare_surfaces
 from ..edits.materials import names_of_rows, same_stored
 from ..edits.mission import edit_mission
@@ -19,7 +20,7 @@ from ..edits.placements import Placements
 from ..edits.transforms import refuse_draco, refuse_turned
 from ..edits.unit import edit_unit
 from ..errors import ConversionError, called
-from ..findings import Report
+from ..findings import Report, without_new_errors
 from ..formats.mission import (
     BUILDING,
     NO_ID,
@@ -128,8 +129,11 @@ def import_mission(kept: Sidecar, imported: ImportedScene, options: ImportOption
     if not changed:
         return out
     out.data = write_mission(edit.mission)
-    if write_mission(read_mission(out.data, about.source)) != out.data:
+    again = read_mission(out.data, about.source)
+    if write_mission(again) != out.data:
         raise ConversionError("the written mission does not read back", value=about.source)
+    if options.verify:
+        without_new_errors(check_mission(again), check_mission(mission), about.source)
     return out
 
 

@@ -20,7 +20,7 @@ from ..errors import called, few, plural, printable
 from ..findings import Report
 from ..numeric.arrays import F64, I64, Bools, cross_products, surface_distance
 from ..numeric.quantize import normalise
-from ..scene.dialect import Dialect, part_name
+from ..scene.dialect import VIEW, Dialect, part_name
 from ..scene.scene import GeneratedLevel, Mesh, Part, Scene, Streams
 
 #: A collapse may turn a triangle by this much at most: cosine.
@@ -264,22 +264,30 @@ def generate_lods(
         What is stated of each.
     """
     out: list[GeneratedLevel] = []
-    have = taken | {(part.node, part.lod, part.group) for part in scene.parts}
+    shown = {(part.node, part.lod, part.group): scene.triangle_count(part.mesh) for part in scene.parts}
     pieces = [scene.streams]
     vertex_end, index_end = len(scene.streams.positions), len(scene.streams.indices)
-    short: dict[int, list[Part]] = {}
+    short, there, finer = (dict[int, list[Part]]() for _ in range(3))
     for part in [p for p in scene.parts if level_of(p, dialect) == 0]:
         whole = _triangles(scene, part)
         levels = _Levels(scene.streams, part, whole, limit)
         for level, ratio in enumerate(ratios, start=1):
             lod, group = (part.lod, level) if dialect is Dialect.RETAIL else (level, part.group)
-            if (part.node, lod, group) in have or not len(whole.corners):
+            if not len(whole.corners):
+                continue
+            if (cell := (part.node, lod, group)) in taken or cell in shown:
+                there.setdefault(level, []).append(part)
                 continue
             name = part_name(scene.nodes[part.node].name, lod, group, dialect)
             if len(whole.corners) > _SLOW:
                 _LOG.info("making level %s of %s triangles", printable(name), f"{len(whole.corners):,}")
-            wanted = max(_FEWEST, int(len(whole.corners) * ratio))
+            nearer, further = _between(shown, part, level, dialect)
+            wanted = max(_FEWEST, int(len(whole.corners) * ratio), further)
             made = levels.make(wanted)
+            if len(made.corners) > nearer:
+                finer.setdefault(level, []).append(part)
+                continue
+            shown[cell] = len(made.corners)
             if len(made.corners) > wanted:
                 short.setdefault(level, []).append(part)
             report.changed(f"part {called(name)}", _stated(made, whole, levels.diagonal))
@@ -301,8 +309,27 @@ def generate_lods(
             scene.meshes.append(Mesh(name, primitives))
             scene.parts.append(part._replace(lod=lod, group=group, mesh=len(scene.meshes) - 1))
     scene.streams = _joined(pieces)
-    report.warnings += [_warning(scene, level, short[level], limit, dialect) for level in sorted(short)]
+    keeps = (
+        f"keeps more triangles than asked for: fewer would be more than {100 * limit:g} % of the part's diagonal away "
+        "(--lod-error), or would move an open edge or a border between materials"
+    )
+    for found, what in (
+        (there, "is there already and stays"),
+        (finer, "is not made: it would have more triangles than the nearer one that is there"),
+        (short, keeps),
+    ):
+        report.warnings += [_warning(scene, level, found[level], what, dialect) for level in sorted(found)]
     return out
+
+
+def _between(shown: dict[tuple[int, int, int], int], part: Part, level: int, dialect: Dialect) -> tuple[int, int]:
+    """Return the fewest triangles of a part's nearer levels, and the most of its further ones."""
+    of = {}
+    for (node, lod, group), count in shown.items():
+        own, other = (lod, group) if dialect is Dialect.RETAIL else (group, lod)
+        if node == part.node and own == (part.lod if dialect is Dialect.RETAIL else part.group) and other < VIEW:
+            of[other] = count
+    return min(n for at, n in of.items() if at < level), max((n for at, n in of.items() if at > level), default=0)
 
 
 def level_of(part: Part, dialect: Dialect) -> int:
@@ -324,14 +351,10 @@ def _rounded_up(value: float) -> float:
     return math.ceil(value / step) * step
 
 
-def _warning(scene: Scene, level: int, parts: list[Part], limit: float, dialect: Dialect) -> str:
-    """Say which parts of a generated level are not reduced as asked for."""
+def _warning(scene: Scene, level: int, parts: list[Part], what: str, dialect: Dialect) -> str:
+    """Say what became of a level of some parts."""
     names = [printable(part_name(scene.nodes[part.node].name, part.lod, part.group, dialect)) for part in parts]
-    return (
-        f"--generate-lods: level {level} of {plural(len(names), 'part')} keeps more triangles than "
-        f"asked for: fewer would be more than {100 * limit:g} % of the part's diagonal away (--lod-error), "
-        f"or would move an open edge or a border between materials: {few(names)}"
-    )
+    return f"--generate-lods: level {level} of {plural(len(names), 'part')} {what}: {few(names)}"
 
 
 def _triangles(scene: Scene, part: Part) -> _Level:
@@ -366,12 +389,13 @@ class _Levels:
         self.wedge, self.wedges = wedge.reshape(-1), wedge.reshape(-1)[corner].reshape(-1, 3)
         self._room, self._left = limit * self.diagonal, TRIES
         self._found = self._start()
+        self._best = whole
 
     def _start(self) -> Simplifier:
         return Simplifier(self.places, self.faces, self.whole.primitive, self._room, self.wedges)
 
     def make(self, wanted: int) -> _Level:
-        """Return the part with fewer triangles, as near to it as the bound demands."""
+        """Return the part with fewer triangles, as near to it as the bound demands; never more than before."""
         before, materials = self.places[self.faces], self.whole.primitive
         while self._left:
             self._found.reduce(wanted)
@@ -379,11 +403,13 @@ class _Levels:
             after = self.places[self._found.faces[alive]]
             error = max(surface_distance(before[materials == i], after[materials[alive] == i]) for i in set(materials))
             if error <= self.limit * self.diagonal:
-                own = _vertices(self.streams, self.vertices, self.wedge, self._found, self.whole.corners)
-                return _Level(own, materials[alive], error)
+                if np.count_nonzero(alive) < len(self._best.corners):
+                    own = _vertices(self.streams, self.vertices, self.wedge, self._found, self.whole.corners)
+                    self._best = _Level(own, materials[alive], error)
+                break
             self._room, self._left = self._room / 2, self._left - 1
             self._found = self._start()
-        return self.whole
+        return self._best
 
 
 def _vertices(streams: Streams, vertices: I64, wedge: I64, found: Simplifier, before: I64) -> I64:

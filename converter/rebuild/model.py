@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from ..edits.model import PartPlan, Plan
-from ..edits.nodes import Identified
+from ..edits.nodes import NAME_ROOM, Identified
 from ..edits.poses import clip_length_changed
 from ..edits.triangles import triangle_list
-from ..errors import ConversionError, called, few, in_words, plural, printable
+from ..errors import MOST_NAMED, ConversionError, called, few, in_words, plural, printable
 from ..formats.model import (
     BATCH_PORTAL,
     GRAPH_LINK_DTYPE,
@@ -191,12 +191,6 @@ def _set_attr2(model: MshModel, stream: StreamType, value: int) -> None:
 # ------------------------------------------------------------------ names, and what names nodes
 
 
-#: How many are named; the others are counted.
-_NAMED = 5
-#: Bytes of a name in Res9, without its NUL.
-NAME_ROOM = NAME_DTYPE.itemsize - 1
-
-
 def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
     """Write Res9 always, and Res10 by dialect (docs/reference/model.md, What the writer does)."""
     plan, model, dialect, scene = job.plan, job.model, job.dialect, job.scene
@@ -206,18 +200,11 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
     old9 = model.streams.get(StreamType.NAMES)
     res9 = np.zeros(len(order), NAME_DTYPE) if old9 is not None or job.stored is None else None
     records = []
-    taken, cut = {encode_name(scene.nodes[i].name) for i in order}, dict[str, str]()
+    fitted = {i: raw for i, raw in plan.identified.fitted.items() if edits[i].old is None or i in plan.names}
     for row, i in enumerate(order):
         old, node = edits[i].old, scene.nodes[i]
-        raw = encode_name(node.name)
+        raw = fitted.get(i) or encode_name(node.name)
         fresh = old is None or i in plan.names
-        if fresh and decode_text(raw) != node.name:
-            job.report.warnings.append(f"name of node {called(node.name)} has letters that CP1251 lacks")
-            job.report.concerns([node.name], "name")
-        if fresh and len(raw) > NAME_ROOM:
-            raw = _shortened(raw, taken)
-            cut[node.name] = decode_text(raw)
-        taken.add(raw)
         if res9 is not None and old9 is not None and not fresh and old is not None and old < len(old9):
             res9[row] = old9[old]
         elif res9 is not None:
@@ -232,23 +219,20 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
             records.append(model.strings.records[old])
         else:
             records.append(text + b"\0" if text else b"")
-    if cut:
-        shown = few([f"{in_words(name)} is {in_words(now)}" for name, now in cut.items()], _NAMED)
-        job.report.warnings.append(f"names of nodes are cut to {NAME_ROOM} bytes: {shown}")
-        job.report.concerns(cut, "name")
+    if fitted and (res9 is not None or (model.strings is not None and dialect is Dialect.SPEC)):
+        names, written = [scene.nodes[i].name for i in fitted], [in_words(decode_text(raw)) for raw in fitted.values()]
+        job.report.skipped(
+            few([f"node {called(name)}" for name in names]),
+            f"is called {written[0]} in the game" if len(names) == 1 else f"are called {few(written)} in the game",
+            f"names of nodes have at most {NAME_ROOM} bytes of CP1251",
+            "choose another name",
+            "name",
+        )
+        job.report.concerns(names[MOST_NAMED:], "name")
     if res9 is not None:
         model.streams[StreamType.NAMES] = res9
     if model.strings is not None:
         model.strings = StringTable(records, model.strings.tail)
-
-
-def _shortened(name: bytes, taken: set[bytes]) -> bytes:
-    """Return the beginning of a name that no other node has."""
-    out, number = name[:NAME_ROOM], 1
-    while out in taken:
-        number += 1
-        out = name[: NAME_ROOM - len(f"~{number}")] + f"~{number}".encode()
-    return out
 
 
 def renumber(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
@@ -262,6 +246,8 @@ def renumber(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
     new_of = {old: row for row, old in reversed([*enumerate(before)]) if old is not None}
     moved = any(old != row for old, row in new_of.items())
     if not moved and not job.plan.deleted_nodes and (job.stored is not None or not new_of):
+        if job.stored is None:
+            _warn_of_portals(job, [job.scene.nodes[i].name for i in order])
         return
     known = np.array(list(new_of), np.int64)
     if job.dialect is Dialect.RETAIL:
@@ -282,6 +268,19 @@ def renumber(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
             report.warnings.append("path links have words that may be node numbers; they were kept")
     if moved and job.stored is not None:
         report.warnings.append("nodes were renumbered: check the units (.dat) that have parts on this model")
+
+
+def _warn_of_portals(job: Rebuild, names: list[str]) -> None:
+    """Name the portals of a file that states their nodes by number, and of no node which number it had."""
+    batches = job.model.batches
+    portal = (batches["word0"] & BATCH_PORTAL).astype(bool) & (batches["word6"] != NONE16)
+    rows = batches["word6"][portal].tolist() if job.dialect is Dialect.RETAIL else []
+    if rows:
+        behind = [called(names[row]) if row < len(names) else "no node" for row in dict.fromkeys(rows)]
+        job.report.warnings.append(
+            f"{plural(len(rows), 'portal')} by the numbers of their nodes (w6): {few(behind)}; the file does not "
+            "say which node had which number (extras.msh.node): check them, or keep the sidecar beside it"
+        )
 
 
 def _stated_row(job: Rebuild, node: int) -> int | None:

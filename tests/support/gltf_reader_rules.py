@@ -260,6 +260,12 @@ def _(b: Builder) -> None:
     plain(b, rotation=[0, 0, 1.2, 1.6])
 
 
+@row("rotation of length 0, of a node or a key", "1 rotation of node 'n' of length 0: read as no rotation")
+def _(b: Builder) -> None:
+    plain(b, rotation=[0, 0, 0, 0])
+    b.clip(0, "rotation", [0, 1], [[0, 0, 0, 0], [0, 0, 0, 1]])
+
+
 @row("scale of 0, `matrix` that flattens", "node 'n' is flattened: 1.41 x 1 x 1.41")
 def _(b: Builder) -> None:
     plain(b, matrix=[1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1])

@@ -84,11 +84,12 @@ def test_options_are_read_into_their_fields() -> None:
 
 
 def test_what_cannot_be_read_is_a_usage_error() -> None:
-    for text in ("x", "0.5,2", "0.5,0.4,0.3,0.2"):
-        with pytest.raises(ValueError, match="one to three ratios"):
+    several, order = "one to three ratios", "the largest ratio first"
+    for text, said in (("x", several), ("0.5,2", several), ("0.5,0.4,0.3,0.2", several), ("0.1,0.5", order)):
+        with pytest.raises(ValueError, match=said):
             lod_ratios(text)
         done = CliRunner().invoke(to_msh.command, ["a.glb", "--generate-lods", text])
-        assert (done.exit_code, "one to three ratios" in done.output) == (2, True)
+        assert (done.exit_code, said in done.output) == (2, True)
 
 
 @pytest.mark.parametrize("option", ["--weld", "--vertex-ids"])

@@ -161,6 +161,6 @@ def test_faces_of_a_terrain_without_a_material_keep_the_stored_one(every: bool, 
         del edit.document.json["materials"]
     back = edit.back()
     (line,) = lines(back)
-    said = "materials: are not in the file" if every else "lod 0 group 0, part 'terrain': has "
+    said = "materials: are not in the file" if every else "part 'terrain': has "
     assert line.startswith(f"not applied: {said}")
     assert back.data == edit.source

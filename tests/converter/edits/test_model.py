@@ -239,6 +239,25 @@ def test_names_alone_tell_edits(tmp_path: Path) -> None:
     assert [str(change) for change in changes] == ["node 'foot_m3o2': renamed to 'нога'"]
 
 
+@pytest.mark.parametrize(
+    ("name", "change", "named"),
+    [
+        ("日本", "renamed to '??'", "is called '??' in the game"),
+        ("Ж" * 60, f"renamed to '{'Ж' * 31}'", f"is called '{'Ж' * 31}' in the game"),
+        ("", "", "has no name in the file"),
+        (None, "", "has no name in the file"),
+    ],
+)
+def test_a_name_that_does_not_arrive_is_not_applied(name: str | None, change: str, named: str, tmp_path: Path) -> None:
+    """So that --require-all refuses it; a change says what is written."""
+    document = Editable(to_gltf(sample_called(ANIMATED), tmp_path / "m.glb"))
+    node = next(one for one in document.json["nodes"] if one["name"] == "foot_m3o2")
+    node.pop("name") if name is None else node.update(name=name)
+    back = import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    assert [one.what for one in back.changes] == [change] * bool(change)
+    assert [one.what for one in back.not_applied] == [named]
+
+
 def test_blenders_hex_text(tmp_path: Path) -> None:
     """Integers beyond int32 are written as text, and read back."""
     from msh_gltf.importers.gltf import read_gltf

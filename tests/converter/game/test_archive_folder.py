@@ -50,7 +50,12 @@ def sounds(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_archive_comes_back(tmp_path: Path, layout: str, sounds: Path) -> None:
-    archives = [sounds, *(example_game() / f"{name}" for name in ("turrets.rlb", "Textures.lib", "static.rlb"))]
+    (tmp_path / "empty.lib").write_bytes(write_nres(new_archive([], "empty.lib")))
+    archives = [
+        sounds,
+        tmp_path / "empty.lib",
+        *(example_game() / f"{name}" for name in ("turrets.rlb", "Textures.lib", "static.rlb")),
+    ]
     for path in archives:
         folder = tmp_path / "files" / path.name
         assert call(cli.msh2gltf, path, "--unpack", folder, "--layout", layout, "-q") == 0
@@ -157,6 +162,25 @@ def test_what_has_no_place_is_named(
     spoil(folder)
     call(cli.gltf2msh, folder, "--pack", sounds)
     assert said in capsys.readouterr().err
+    assert sounds.read_bytes() == before
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_without_an_index_what_has_no_file_is_named(
+    layout: str, sounds: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, folder = sounds.read_bytes(), tmp_path / "files"
+    assert call(cli.msh2gltf, sounds, "--unpack", folder, "--layout", layout, "-q") == 0
+    files = sorted(folder.rglob("*Exp_anl_06*"))
+    for path in [*folder.glob("*.json"), *files]:
+        path.unlink()
+    capsys.readouterr()
+    done = call(cli.gltf2msh, folder, "--pack", sounds)
+    told = capsys.readouterr().err
+    if layout == "fparkan-validator":  # escaped names do not say what they were
+        assert (done, "put manifest.json back into it" in told) == (2, True)
+    else:
+        assert (done, "kept in the archive, without a file in the folder: 'Exp_anl_06.wav'\n" in told) == (0, True)
     assert sounds.read_bytes() == before
 
 

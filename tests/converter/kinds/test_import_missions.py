@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter import cli
+from msh_gltf.converter.checks.assembly import check_mission
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.mission import Mission, read_mission
 from msh_gltf.converter.kinds.dispatch import import_gltf
@@ -435,10 +436,22 @@ def test_an_index_that_is_none_makes_a_new_object(edited: Edited, index: object)
     assert now.objects[3].logical_id == 103
 
 
-def test_a_place_out_of_range_is_refused(edited: Edited) -> None:
-    edited.object(2)["translation"] = [1e30, 0.0, 0.0]
-    with pytest.raises(ConversionError, match="too large"):
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"translation": [1e30, 0.0, 0.0]}, "too large"),
+        ({"translation": [1e9, 0.0, 0.0]}, "row 3: object 'S_ROCK' has no valid position.*at most 1e.06"),
+        ({"scale": [2e6, 2e6, 2e6]}, "row 3: object 'S_ROCK' has no valid scale"),
+    ],
+)
+def test_what_the_export_refuses_is_not_written(edited: Edited, change: Node, said: str) -> None:
+    """By the same rules; --no-verify writes it all the same."""
+    edited.object(3).update(change)
+    with pytest.raises(ConversionError, match=said):
         edited.back()
+    if "row" in said:
+        now = edited.back(verify=False)[2]
+        assert [one.code for one in check_mission(now) if one.severity == "error"] == ["mission-place"]
 
 
 def test_a_mission_is_written_to_a_file_of_its_ending(edited: Edited, tmp_path: Path) -> None:

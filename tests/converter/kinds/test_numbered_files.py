@@ -134,8 +134,7 @@ def test_a_shorter_clip_names_states_and_channels_that_freeze(robot: Path) -> No
     result = edited(robot, document)
     (line,) = [one for one in result.warnings if "clip ends" in one]
     assert line == (
-        "robot.ctl: clip ends at frame 10, it ended at 25: states 2-5, channel 0 name later frames and freeze on the "
-        "last pose"
+        "robot.ctl: clip ends at frame 10, it ended at 25: later frames of states 2-5, channel 0 show the last pose"
     )
     assert not [one for one in result.warnings if "changed" in one]
 
@@ -147,7 +146,7 @@ def test_frames_that_change_name_the_ranges_that_play_them(robot: Path) -> None:
     values[7] = [0.5, 0.5, 0.5, 0.5]
     result = edited(robot, document)
     (line,) = [one for one in result.warnings if "robot.ctl" in one]
-    assert line == "robot.ctl: frame 7 was changed: state 1, channel 0 (range 5-13) show what the clip has there now"
+    assert line == "robot.ctl: frame 7 changed, played by state 1, channel 0 (range 5-13)"
 
 
 def test_a_root_that_moves_otherwise_states_the_stride_before_and_after(robot: Path) -> None:
@@ -247,13 +246,13 @@ def test_without_a_sidecar_what_a_controller_names_is_compared_or_said_to_be_unk
     if where == "nowhere":
         assert lines == [
             "a controller of 6 states plays this model, and no robot.ctl was found: what it names of nodes, control "
-            "points and frames was not compared (put it beside the file, or name the game with --game); states 2-5 "
-            "name frames after the clip's last, 10"
+            "points and frames was not compared (put it beside the file, or name the game with --game); frames after "
+            "the clip's last, 10, are named by states 2-5"
         ]
         return
     late, gone, moved, points, root_moves = lines if where == "beside" else [lines[i] for i in (-3, 0, 1, 2, -1)]
     assert late.endswith(
-        "clip ends at frame 10, it ended at 25: states 2-5, channel 0 name later frames and freeze on the last pose"
+        "clip ends at frame 10, it ended at 25: later frames of states 2-5, channel 0 show the last pose"
     )
     assert gone == "robot.ctl names what the model has not: node 6 (channel 1, component 1, group 1 action 0)"
     assert moved.endswith("node 7 is now 6 (channel 0, component 0, group 0 action 0)")
@@ -271,7 +270,7 @@ def test_without_a_sidecar_a_changed_frame_is_seen_by_the_games_own_model(robot:
     (sampler,) = channels(own, 0, "rotation")
     own.arrays[sampler["output"]][7] = [0.5, 0.5, 0.5, 0.5]
     (line,) = [x for x in import_gltf(own.save(robot.with_name("f.glb")), None, options).warnings if ".ctl" in x]
-    assert "frame 7 was changed: state 1, channel 0 (range 5-13)" in line
+    assert "frame 7 changed, played by state 1, channel 0 (range 5-13)" in line
 
 
 def test_a_controller_of_another_name_is_not_changed(robot: Path) -> None:

@@ -1,6 +1,7 @@
 """Edits rebuilt: they touch only what they must, and what refers to it follows."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -232,6 +233,25 @@ def test_nodes_keep_their_numbers_without_a_sidecar(tmp_path: Path) -> None:
     old = parse(sample.source)
     assert new.node_names == old.node_names
     assert new.parents == old.parents
+
+
+def test_portals_of_nodes_without_numbers_are_named(tmp_path: Path) -> None:
+    """Where they lead is said by number; without extras of the nodes nobody knows whether it is the same node."""
+    from tests.support.gltf_edit import reverse_nodes
+
+    sample = sample_called("retail__static__i_room_006")
+    for numbered in (True, False):
+        document = Editable(to_gltf(sample, tmp_path / "m.glb"))
+        reverse_nodes(document)
+        for node in document.json["nodes"] if not numbered else ():
+            node.pop("extras", None)
+        back = import_gltf(document.save(tmp_path / "e.glb"), None, replace(ALONE, dialect="retail"))
+        named = [line for line in back.warnings if "by the numbers of their nodes" in line]
+        new, old = parse(back.data), parse(sample.source)
+        leads = [{m.node_names[k] for k in m.batches["word6"] if k != NONE16} for m in (new, old)]
+        assert bool(named) == (not numbered)
+        assert (leads[0] == leads[1]) == numbered
+        assert all(f"'{name.decode()}'" in named[0] for name in sorted(leads[0])[:1] if named)
 
 
 def test_a_lost_sidecar_is_mentioned(tmp_path: Path) -> None:

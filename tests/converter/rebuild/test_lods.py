@@ -1,5 +1,6 @@
 """Generated levels of detail stay inside the parts that they are made of."""
 
+import itertools
 import re
 from importlib.util import find_spec
 from pathlib import Path
@@ -201,7 +202,10 @@ def test_the_stated_error_is_what_is_measured_and_bounded() -> None:
 
 @every_sample
 def test_levels_of_retail_are_columns_of_their_stage(sample: Sample, tmp_path: Path) -> None:
-    """Words 1 and 2 of rows whose word 0 is used are filled where they were empty, and nothing else."""
+    """Words 1 and 2 of rows whose word 0 is used are filled where they were empty, and nothing else.
+
+    But for those that would be finer than a nearer one, which are named.
+    """
     if sample.truth["dialect"] != "retail" or sample.truth["legacy"]:
         return
     gltf = to_gltf(sample, tmp_path / "m.glb")
@@ -210,7 +214,9 @@ def test_levels_of_retail_are_columns_of_their_stage(sample: Sample, tmp_path: P
     made = (before == NONE16) & (after != NONE16)
     wanted = (before[..., :1] != NONE16) & (before == NONE16)
     wanted[..., 0], wanted[..., 3:] = False, False
-    assert (made == wanted).all()
+    finer = [re.search(r"of (\d+) parts? is not made: it would have more", line) for line in result.warnings]
+    assert not (made & ~wanted).any()
+    assert (wanted & ~made).sum() == sum(int(found[1]) for found in finer if found)
     assert (after == before)[~made].all()
     assert made.any() or not wanted.any()
     old, new = read_nres(sample.source, "old").entries, read_nres(result.data, "new").entries
@@ -223,6 +229,35 @@ def test_levels_of_retail_are_columns_of_their_stage(sample: Sample, tmp_path: P
         nodes["slot_index"] = 0
     assert rest[0].tobytes() == rest[1].tobytes()
     assert result.not_applied == []
+
+
+def test_a_further_level_is_never_finer_than_a_nearer_one() -> None:
+    """Neither than one that was made, nor than one that is there; levels that are there are named."""
+    for kept in (None, 1, 2):
+        for seed, limit in itertools.product((6, 19, 51), (LIMIT, 0.1)):
+            scene, report = wheel(seed), Report()
+            if kept is not None:  # with 15 of 32 triangles, as an author drew it
+                first = scene.meshes[0].primitives[0]
+                scene.meshes.append(Mesh("drawn", [first._replace(index_count=45)]))
+                scene.parts.append(Part(0, 0, kept, 1))
+            generate_lods(scene, (0.9, 0.5, 0.1), set(), report, Dialect.RETAIL, limit)
+            counts = [scene.triangle_count(part.mesh) for part in sorted(scene.parts, key=lambda part: part.group)]
+            assert counts == sorted(counts, reverse=True), (kept, seed, limit)
+            made = {part.group for part in scene.parts} - {0, kept}
+            named = [line for line in report.warnings if "is not made: it would have more" in line]
+            assert len(made) + len(named) == (3 if kept is None else 2)
+            assert len([line for line in report.warnings if "is there already and stays" in line]) == (kept is not None)
+
+
+def wheel(seed: int) -> Scene:
+    """An uneven, closed shape of 32 triangles: some collapses that are possible lead too far."""
+    mesh = trimesh.creation.capsule(1, 0.5, count=[4, 4])
+    corners = mesh.vertices * (1 + np.random.default_rng(seed).uniform(-0.2, 0.2, mesh.vertices.shape))
+    streams = Streams(corners.astype(np.float32), mesh.faces.reshape(-1).astype(np.uint32))
+    scene = Scene("m", streams, parts=[Part(0, 0, 0, 0)])
+    scene.meshes = [Mesh("body", [Primitive(0, 0, len(corners), 0, streams.indices.size)])]
+    scene.nodes = [Node("body", None, -1, np.array([1.0, 0, 0, 0]), np.zeros(3))]
+    return scene
 
 
 def test_levels_of_a_new_model_need_a_dialect(tmp_path: Path) -> None:

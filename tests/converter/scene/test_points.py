@@ -100,8 +100,8 @@ def test_a_node_that_is_called_like_a_point(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("points", "said"),
     [
-        ([("a", 99, (0, 0, 0), (0, 0, 1))], "control point 'a' has no place: no node 99 in the model"),
-        ([("a", -1, (0, 0, 0), (0, 0, 1))], "no node -1 in the model"),
+        ([("a", 99, (0, 0, 0), (0, 0, 1))], "control point 'a' has no place: the model has no such node: 99"),
+        ([("a", -1, (0, 0, 0), (0, 0, 1))], "the model has no such node: -1"),
         ([("a", 0, (float("nan"), 0, 0), (0, 0, 1))], "numbers that no place has: nan 0 0 0 0 1"),
         ([("a", 0, (0, float("inf"), 0), (0, 0, 1))], "numbers that no place has"),
         ([("a", 0, (0, 2e6, 0), (0, 0, 1))], "numbers that no place has"),
