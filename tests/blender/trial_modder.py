@@ -110,11 +110,6 @@ def parent_to_a_vertex():
     obj("gun").parent_type, obj("gun").parent_vertices = "VERTEX", (0, 0, 0)
 
 
-def _in_place(name, change):
-    pick(name)
-    change(obj(name))
-
-
 quick(
     M,
     "mirrored by ctrl m",

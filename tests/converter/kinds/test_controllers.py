@@ -16,6 +16,8 @@ from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import read_sidecar
 from msh_gltf.converter.kinds.controllers import facts_of_model
 from msh_gltf.converter.kinds.registry import game_of
+from msh_gltf.converter.scene.controller import spliced
+from msh_gltf.converter.scene.scene import Channel, evaluate
 from tests.support.assembly import mission, placed, registry, unit
 from tests.support.controller import State, controller, walker
 from tests.support.game import MESH, archive, entry, model
@@ -271,3 +273,11 @@ def test_a_broken_controller_does_not_stop_the_export(game: Path, tmp_path: Path
     assert call(msh2gltf, path, "-o", tmp_path / "m.glb") == 0
     assert "more actions than the file has bytes for" in capfd.readouterr().err
     assert "states" not in Editable(tmp_path / "m.glb").json["scenes"][0]["extras"]["msh"]
+
+
+def test_outside_a_range_a_curve_stays_on_whole_frames() -> None:
+    whole = Channel(np.array([0.0, 10.0]), np.array([[0.0], [10.0]]))
+    part = Channel(np.array([0.0, 1.0]), np.array([[50.0], [60.0]]))
+    found = spliced(whole, part, 2, 4, 10)
+    np.testing.assert_allclose(evaluate(found, [0, 1, 2, 3, 4, 5, 10]).ravel(), [0, 1, 50, 60, 60, 5, 10])
+    assert found.frames.tolist() == [0, 1, 2, 3, 4, 5, 10]

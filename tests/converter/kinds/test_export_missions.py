@@ -155,6 +155,19 @@ def test_routes_zones_and_lodes_have_scenes(view: GltfView) -> None:
     np.testing.assert_allclose(view.game_world(lode)[:3, 3], [20.0, 30.0, 5.0])
 
 
+def test_a_route_of_two_points_and_objects_without_names(tmp_path: Path) -> None:
+    """One side, not two; what has no name is called after its file."""
+    parts = GameParts(routes=[(7, [(1, 1, 0), (9, 1, 0)])])
+    for placed in parts.placed:
+        placed.pop("name", None)
+    view = view_of(parts, tmp_path)
+    (route,) = view["scenes"][1]["nodes"]
+    primitive = view["meshes"][view["nodes"][route]["mesh"]]["primitives"][0]
+    assert view.array(primitive["indices"]).ravel().tolist() == [0, 1]
+    stems = [path.rpartition("\\")[2].removesuffix(".dat") for path in (BASE, ROBOT.lower(), ROBOT)]
+    assert [view["nodes"][node]["name"].partition("#")[0] for node in objects(view).values()] == [*stems, "S_ROCK"]
+
+
 def shift(x: float, y: float, z: float) -> np.ndarray:
     out = np.zeros((4, 4))
     out[:3, 3] = x, y, z
