@@ -154,7 +154,7 @@ def identify(
 def _flag_primitives(imported: ImportedScene) -> None:
     """Give primitives the flags that their materials state for triangles."""
     flags = [-1 if value is None else value for value in imported.material_flags]
-    if any(value >= 0 for value in flags):
+    if flags:
         for mesh in imported.meshes:
             mesh.primitives[:] = [
                 p._replace(tri_flags=flags[p.material]) if p.material >= 0 else p for p in mesh.primitives
