@@ -20,7 +20,7 @@ LANGUAGES = ("en", "ru")
 #: Names the language where ``--lang`` does not; the system's language never does, scripts read the lines.
 VARIABLE = "MSH_GLTF_LANG"
 #: What parts of a line are separated by.
-_SEPARATOR = re.compile(r": |; |, |\.(?= )| \(|\)|\? |\t| {2,}|(?<=[?!.]) ")
+_SEPARATOR = re.compile(r": |; |, |\.(?= )| +\(|\)|\? |\t| {2,}|(?<=[?!.]) ")
 #: Where a message may end; one that ends with a list, and one that begins with a number.
 _END = rf"(?=[.:]?$|{_SEPARATOR.pattern}"
 _ENDS = {"names": r"(?=$|; | \(|\)|\? )", "n": rf"{_END}| and | or )", "": f"{_END})"}
@@ -29,7 +29,9 @@ _AND, _LIST = re.compile(r" (and|or) "), re.compile(r"[^\s,]+(?:, [^\s,]+)* (?:a
 _REST = re.compile(r" (and|or) (\d[\d,]*) (?:others?(?=$|[ :;,.)])|more(?=$|[:;,.)]))")
 _PLACE = re.compile(r"\{(([a-z]+)\d*)\}")
 #: What stands in a place: a number, what a message begins with, anything else.
-_NUMBER, _FIRST, _ANY = r"-?\d[\d,.]*", r"(?:(?!: |; |\? ).)+?", ".+?"
+_NUMBER, _FIRST, _ANY = r"(?:0x[\da-f]+|-?\d[\d,.]*(?:e[+-]?\d+)?)", r"(?:(?!: |; |\? | \().)+?", ".+?"
+#: A name: what follows its quotes is none of it, but for further names.
+_NAME = r"(?:(?!' (?!and |or )[a-z]|: |; |\? ).)+?'?"
 
 #: A message: singular and plural (or ``""``), the one of them that this form is, its longest text without places.
 _Form = tuple[str, str, str, str]
@@ -91,7 +93,7 @@ class Catalogue:
         """The translation of a message with what stands in its places."""
         text = self._gettext.gettext(message)
         if plural:
-            text = self._gettext.ngettext(message, plural, int(re.sub(r"\D", "", places["n"])))
+            text = self._gettext.ngettext(message, plural, int(re.sub(r"\D", "", places["n"]) or 0))
 
         def value(place: re.Match[str]) -> str:
             what = places[place[1]]
@@ -138,6 +140,7 @@ def _pattern(message: str) -> re.Pattern[str]:
             what = "[^']+"
         if kind == "text" and place.end() == len(message):  # the rest of the line is translated as such
             return re.compile(f"{out}{re.escape(message[at : place.start()])}(?P<{place[1]}>)")
+        what = _NAME if kind == "name" else what
         out += f"{re.escape(message[at : place.start()])}(?P<{place[1]}>{what})"
         at = place.end()
     end = "names" if kind == "names" and at == len(message) else "n" if message.startswith("{n}") else ""

@@ -187,11 +187,34 @@ def test_everything_that_may_be_shown_is_translated() -> None:
     assert left == [], "translate them in converter/ru.po"
 
 
+def recorded() -> Iterator[str]:
+    """Lines as the program composes them: of imports, checks and refusals that other tests recorded."""
+    for name in ("kinds/reports", "judge/reports", "checks/findings"):
+        for line in (Path(__file__).parent / f"{name}.txt").read_text("utf-8").splitlines():
+            for text in line.split(" | ")[1:]:
+                yield re.sub(r"^(?:\w+, \d+ x |[0-9a-f]{8}(?:; |$))", "", text)
+    yield from (line for _, line in ERRORS)
+
+
+def test_no_english_is_left_in_what_is_composed() -> None:
+    """No word of the messages but those that translations keep, and names outside of quotes in these lines."""
+    word = re.compile(r"(?<![\w./\\'\"<>*{}#:=-])[a-z]{2,}(?:'s)?(?![\w/\\'\"<>*{}=-]|\.\w|\()")
+    english = {one for key in RUSSIAN.rows for text in key for one in word.findall(PLACE.sub("", text))}
+    english -= {
+        one for row in RUSSIAN.rows.values() for text in row for one in re.findall("[a-z]+", PLACE.sub("", text))
+    }
+    english -= {"default", "inf", "many", "models", "nobody", "nothing", "three"}
+    left = {line: RUSSIAN.translated(line) for line in recorded()}
+    assert len(left) > 700
+    found = {line: sorted(english.intersection(word.findall(NAMES.sub("", now)))) for line, now in left.items()}
+    assert {line: words for line, words in found.items() if words} == {}
+
+
 def test_the_catalogue_is_of_messages_that_there_are() -> None:
     """Each text between places stands in the program, in a line that the pages show, in click, or in the system."""
     program = re.sub(r'"\s*\n\s*f?"', "", "\n".join(path.read_text("utf-8") for path in PROGRAM))
     foreign = FOREIGN + SYSTEM
-    program += "\n".join([*shown(), *(line for _, line in ERRORS)])
+    program += "\n".join([*shown(), *recorded()])
     texts = [
         (message, text)
         for message, plural in RUSSIAN.rows
