@@ -406,7 +406,9 @@ def unknown_material(plan: TerrainPlan, owner: int, material: int) -> Conversion
         f"object {called(plan.names[owner])} has a material that Land1.wea does not have",
         value=printable(name) if name else "none",
         expected="a name of Land1.wea, or two with a + between",
-        hint="use the materials that the terrain came with",
+        hint="use the materials that the terrain came with"
+        if plan.materials
+        else "set Materials to Export, and export again",
     )
 
 

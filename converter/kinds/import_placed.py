@@ -14,7 +14,7 @@ from ..edits.materials import merged_materials
 from ..edits.placed_scene import Copies, ShownModel
 from ..edits.placements import PLACES, Placements, Shown
 from ..errors import ConversionError, called, few, in_words, plural, printable
-from ..findings import Change, NotApplied
+from ..findings import Change
 from ..formats.control_points import POINTS_ENDING, read_points
 from ..formats.kinds import Kind
 from ..formats.mission import Mission
@@ -185,7 +185,7 @@ def _choose(
     """Take what placements of one model agree on; report the rest."""
     report, model = out.differences, edits[0].copies.model
     places = [place for edit in edits for place in edit.copies.places]
-    told: set[NotApplied] = set()
+    told = {*report.not_applied}  # what is of the whole file is told already
     for edit in edits:
         title = _title(model, edit, places, placements)
         if edit.result is None:

@@ -101,3 +101,15 @@ def test_the_material_of_one_placement_is_that_of_all(exported: Path, tmp_path: 
     result = import_gltf(folder / "mission.gltf", None, ImportOptions())
     assert (len(result.placed), result.not_applied) == (1, [])
     assert "of this file too" in " ".join(result.differences.warnings)
+
+
+def test_what_is_of_the_whole_file_is_reported_once(exported: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(exported, tmp_path / "edited")
+    document = json.loads((folder / "walker.gltf").read_text("utf-8"))
+    for material in document["materials"]:
+        material["name"] = material["name"].replace("joint", "RUST")
+        material.get("pbrMetallicRoughness", {}).pop("baseColorTexture", None)
+        material.pop("emissiveTexture", None)
+    (folder / "walker.gltf").write_text(json.dumps(document), "utf-8")
+    result = import_gltf(folder / "walker.gltf", None, ImportOptions())
+    assert [one.where for one in result.not_applied] == ["pictures"]
