@@ -98,6 +98,7 @@ class GltfFile:
     animations: list[GltfAnimation] = field(init=False)
     skins: list[GltfSkin] = field(init=False)
     draco_used: bool = False
+    has_coordinates: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self._room = UNPACKED_FLOOR + UNPACKED * (self.size + sum(map(len, self.buffers)))
@@ -105,6 +106,7 @@ class GltfFile:
         self.scenes = typed(GltfScene, self.root.get("scenes"))
         self.nodes = typed(GltfNode, self.root.get("nodes"))
         self.meshes = typed(GltfMesh, self.root.get("meshes"))
+        self.has_coordinates = any("TEXCOORD" in "".join(p["attributes"]) for m in self.meshes for p in m.primitives)
         self.materials = typed(GltfMaterial, self.root.get("materials"))
         self.animations = typed(GltfAnimation, self.root.get("animations"))
         self.skins = typed(GltfSkin, self.root.get("skins"))

@@ -26,6 +26,8 @@ from .gltf_types import GltfMaterial, GltfPrimitive, GltfSkin
 #: Meshes of lines that the exporters make, view-only.
 _OWN_LINES = ("paths", "borders")
 _LINES = (Mode.LINES, Mode.LINE_LOOP, Mode.LINE_STRIP)
+#: Where no mesh of a file has texture coordinates, one line says so.
+_UNWRAP = "unwrap it, or choose the UV map that it has"
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -310,12 +312,13 @@ def _choose_coordinates(
     packed = "KHR_draco_mesh_compression" in (data.get("extensions") or {})
     if name not in attributes and name in data["attributes"] and not packed:
         uv = file.array(data["attributes"][name])
-    if info and name not in data["attributes"]:
+    told = not file.has_coordinates and any(one.instead == _UNWRAP for one in file.report.not_applied)
+    if info and name not in data["attributes"] and not told:
         file.report.skipped(
             title,
             f"has no {name}, which the texture of material {called(material.name)} is laid by",
             "nothing in the file says where the texture lies",
-            "unwrap it, or choose the UV map that it has",
+            _UNWRAP,
         )
     if uv is None:
         return

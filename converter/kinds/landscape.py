@@ -448,6 +448,7 @@ def _import_areals(edited: EditedFile) -> ImportResult:
     if (refusal := _not_numbered(given)) is not None:
         given.report.not_applied.append(refusal)
         return out
+    refuse_turned(given, areals.vertices, None)
     plan = plan_areals(given, areals, edited.options)
     if about.tolerant:
         given.report.not_applied += map(_in_broken_map, given.report.changes)

@@ -15,10 +15,11 @@ from msh_gltf.converter.kinds.obj import import_obj
 from msh_gltf.converter.options import ImportOptions
 from tests.converter.rebuild.test_terrain import LEVEL
 from tests.converter.rebuild.test_terrain import Edit as TerrainEdit
+from tests.docs.materials import example_game
 from tests.support.corpus import SAMPLES, Sample, sample_called
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.maps import level_called
-from tests.support.runs import to_gltf
+from tests.support.runs import run, to_gltf
 
 MODELS = [sample for sample in SAMPLES if "MTCHECK" not in sample.id]
 
@@ -73,6 +74,17 @@ def test_z_up_of_a_terrain_is_refused(tmp_path: Path) -> None:
     edit.document.arrays[accessor] = np.stack([x, -z, y], axis=1)
     with pytest.raises(ConversionError, match="turned by 90 degrees about X"):
         edit.back()
+
+
+def test_z_up_of_an_areal_map_is_refused(tmp_path: Path) -> None:
+    source = example_game() / "DATA/MAPS/Tut_1/Land.map"
+    assert run("msh2gltf", source, "-o", tmp_path / "m.glb").returncode == 0
+    document = Editable(tmp_path / "m.glb")
+    for accessor in {p["attributes"]["POSITION"] for p in document.primitives()}:
+        x, y, z = document.arrays[accessor].T
+        document.arrays[accessor] = np.stack([x, -z, y], axis=1)
+    with pytest.raises(ConversionError, match="turned by 90 degrees about X"):
+        import_gltf(document.save(tmp_path / "m.glb"))
 
 
 def test_a_part_that_is_turned_on_purpose_is_an_edit(tmp_path: Path) -> None:
