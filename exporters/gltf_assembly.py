@@ -254,12 +254,7 @@ def used_windows(streams: Streams, primitives: Sequence[Primitive]) -> tuple[Str
 
 
 class _Packed:
-    """Windows, each once, one after the other.
-
-    Attributes:
-        starts: where each begins.
-        size: their sum.
-    """
+    """Windows, each once, one after the other. ``starts``: where each begins. ``size``: their sum."""
 
     def __init__(self, windows: Iterable[tuple[int, int]]) -> None:
         self.starts: dict[tuple[int, int], int] = {}

@@ -55,12 +55,7 @@ def edit_unit(imported: ImportedScene, stored: Unit, known: Mapping[str, str] | 
 
 
 class _Parts:
-    """The components of a file.
-
-    Attributes:
-        items: its nodes that are components.
-        row_items: node of each stored row.
-    """
+    """The components of a file. ``items``: its nodes that are components. ``row_items``: node of each stored row."""
 
     def __init__(self, imported: ImportedScene, stored: Unit, known: Mapping[str, str] | None) -> None:
         self.imported, self.stored, self.known = imported, stored, known

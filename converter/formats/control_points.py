@@ -65,12 +65,7 @@ class ControlPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class ControlPoints:
-    """The points of a model.
-
-    Attributes:
-        records: ``POINT_DTYPE``.
-        names: ``NAME_DTYPE``, as many.
-    """
+    """The points of a model. ``records``: ``POINT_DTYPE``. ``names``: ``NAME_DTYPE``, as many."""
 
     records: Records
     names: Records

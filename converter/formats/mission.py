@@ -115,12 +115,7 @@ def kind_of_unit(path: Iterable[str]) -> int:
 
 @dataclass
 class Route:
-    """The outline of a tactical area.
-
-    Attributes:
-        id: its number in the mission.
-        points: (n, 3) float32, world.
-    """
+    """The outline of a tactical area. ``id``: its number in the mission. ``points``: (n, 3) float32, world."""
 
     id: int
     points: F32

@@ -58,12 +58,7 @@ class ArchiveEdits:
         return self._added.get(self._fold(name)) if found is None and self._added else found
 
     def put(self, index: int, entry: Entry) -> None:
-        """Replace an entry's payload and attributes.
-
-        Args:
-            index: in ``entries``.
-            entry: one of the same name.
-        """
+        """Replace an entry's payload and attributes. ``index``: in ``entries``. ``entry``: one of the same name."""
         self._journal.append((index, self.entries[index]))
         self.entries[index] = entry
         self.type_ids.add(entry.type_id)

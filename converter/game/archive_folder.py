@@ -238,12 +238,7 @@ def _manifest(archive: Archive, files: list[str]) -> dict[str, object]:
 
 @dataclass
 class Packed:
-    """What packing a folder comes to.
-
-    Attributes:
-        changed, added: names of entries.
-        not_applied: what has no place.
-    """
+    """What packing a folder comes to. ``changed``, ``added``: names of entries. ``not_applied``: what has no place."""
 
     data: bytes
     changed: list[str] = field(default_factory=list)

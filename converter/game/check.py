@@ -18,12 +18,7 @@ from .workers import Engine
 
 @dataclass(frozen=True)
 class CheckTask:
-    """One file.
-
-    Attributes:
-        folders: where the game's libraries are looked for.
-        known: the user named it.
-    """
+    """One file. ``folders``: where the game's libraries are looked for. ``known``: the user named it."""
 
     path: str
     source: str

@@ -137,11 +137,7 @@ class LineChange:
         return int(self.becomes[at]), int(self.sizes[at])
 
     def line(self, at: int, lines: Sequence[bytes]) -> bytes:
-        """Return what a row becomes. Raises ConversionError: the table has other rows.
-
-        Args:
-            lines: the rows before.
-        """
+        """Return what a row becomes. Raises ConversionError: the table has other rows. ``lines``: the rows before."""
         like, end = int(self.like[at]), int(self.lengths[: at + 1].sum())
         if like >= len(lines):
             raise damaged("names a row that is not there")

@@ -329,12 +329,7 @@ _LONGEST = REGISTRY_ROW_DTYPE["member"].itemsize - 1
 
 @dataclass(frozen=True)
 class ObjectKey:
-    """A key for a new model.
-
-    Attributes:
-        tag: what it is, a key of ``TAGS``.
-        members: its files, the model first.
-    """
+    """A key for a new model. ``tag``: what it is, a key of ``TAGS``. ``members``: its files, the model first."""
 
     name: bytes
     tag: str
