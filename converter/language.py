@@ -30,6 +30,8 @@ _REST = re.compile(r" (and|or) (\d[\d,]*) (?:others?(?=$|[ :;,.)])|more(?=$|[:;,
 _PLACE = re.compile(r"\{(([a-z]+)\d*)\}")
 #: What stands in a place: a number, what a message begins with, anything else.
 _NUMBER, _FIRST, _ANY = r"(?:0x[\da-f]+|-?\d[\d,.]*(?:e[+-]?\d+)?)", r"(?:(?!: |; |\? | \().)+?", ".+?"
+#: What a message begins with that may begin with anything: others are tried first.
+_ANYTHING = ("{name", "{text", "{path", "{value", "{file", "{other")
 #: A name: what follows its quotes is none of it, but for further names.
 _NAME = r"(?:(?!' (?!and |or )[a-z]|: |; |\? ).)+?'?"
 
@@ -57,7 +59,7 @@ class Catalogue:
             for message, plural in self.rows
             for form in filter(None, (message, plural))
         ]
-        return sorted(forms, key=lambda form: -len(_PLACE.sub("", form[0])))
+        return sorted(forms, key=lambda form: (form[2].startswith(_ANYTHING), -len(_PLACE.sub("", form[0]))))
 
     def translated(self, text: str) -> str:
         """Return a line with every part translated that the catalogue has."""
