@@ -1,10 +1,17 @@
 """What tests found when it was recorded: text files of lines ``NAME | TEXT``, for you to read what changes."""
 
+import hashlib
+import io
+import json
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+from PIL import Image
+
 from msh_gltf.converter.kinds.import_result import ImportResult
+from tests.support.gltf_edit import Editable
 
 
 class Recorded:
@@ -18,7 +25,8 @@ class Recorded:
     def require(self, name: str, text: str) -> None:
         """Fail where something else was recorded under the name."""
         again = ".".join(self.module.relative_to(Path(__file__).parents[2]).with_suffix("").parts)
-        assert text == self.known.get(name), f"where that is right: python -m {again}"
+        known = self.known.get(name)
+        assert text == known, f"{name}\n  was {known}\n  is  {text}\nwhere that is right: python -m {again}"
 
     def write(self, rows: Iterable[tuple[str, str]]) -> None:
         self.path.write_text("".join(f"{name} | {text}\n" for name, text in rows), "utf-8")
@@ -33,3 +41,29 @@ def summary(back: ImportResult) -> str:
     said = [*map(str, back.changes), *map(str, back.warnings), *map(str, back.not_applied)]
     said += [f"{one.result.name}: {one.result.verdict}" for one in back.placed]
     return "; ".join([f"{found:08x}", *said]).replace("\n", " ")
+
+
+def digest(data: object) -> str:
+    return hashlib.md5(data if isinstance(data, bytes) else repr(data).encode()).hexdigest()[:8]
+
+
+def picture(data: bytes) -> str:
+    with Image.open(io.BytesIO(data)) as image:
+        return digest(image.convert("RGBA").tobytes())
+
+
+def shown(path: Path) -> str:
+    """What a file shows: of a glTF how many of each thing, and digests of the document and its numbers."""
+    if path.suffix == ".glb":
+        document = Editable(path)
+        own = {key: document.json[key] for key in document.json if key not in ("asset", "buffers", "bufferViews")}
+        own["images"] = [{**one, "bufferView": 0} for one in own.get("images", [])]
+        own["accessors"] = [{**one, "bufferView": 0, "byteOffset": 0} for one in own.get("accessors", [])]
+        counts = [f"{len(own[key])} {key}" for key in ("nodes", "meshes", "materials", "animations") if own.get(key)]
+        arrays = digest(b"".join(np.ascontiguousarray(array).tobytes() for array in document.arrays))
+        pictures = digest([picture(one) for one in document.pictures.values()])
+        return ", ".join([*counts, digest(json.dumps(own, sort_keys=True).encode()), arrays, pictures])
+    if path.suffix == ".png":
+        return picture(path.read_bytes())
+    lines = [line for line in path.read_bytes().splitlines() if b"msh-gltf" not in line]
+    return digest(b"\n".join(lines))

@@ -3,23 +3,18 @@
 ``python -m tests.converter.kinds.test_every_export`` writes it again, for you to read what became different.
 """
 
-import hashlib
-import io
 import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
 
-import numpy as np
 import pytest
-from PIL import Image
 
 from tests.converter.judge.worlds import WORLDS
 from tests.converter.kinds.test_every_difference import MODELS
 from tests.support.corpus import DATA, LIBS
-from tests.support.gltf_edit import Editable
-from tests.support.recorded import Recorded
+from tests.support.recorded import Recorded, digest, shown
 from tests.support.runs import run
 
 EXPORTS = Recorded(__file__, "exports.txt")
@@ -37,32 +32,6 @@ OPTIONS = [
     ["-o", "m.glb", "--clips", "all", "--dialect", "retail", "--tolerant"],
     ["-o", "m.glb", "--dialect", "spec"],
 ]
-
-
-def digest(data: object) -> str:
-    return hashlib.md5(data if isinstance(data, bytes) else repr(data).encode()).hexdigest()[:8]
-
-
-def picture(data: bytes) -> str:
-    with Image.open(io.BytesIO(data)) as image:
-        return digest(image.convert("RGBA").tobytes())
-
-
-def shown(path: Path) -> str:
-    """What a file shows: of a glTF how many of each thing, and digests of the document and its numbers."""
-    if path.suffix == ".glb":
-        document = Editable(path)
-        own = {key: document.json[key] for key in document.json if key not in ("asset", "buffers", "bufferViews")}
-        own["images"] = [{**one, "bufferView": 0} for one in own.get("images", [])]
-        own["accessors"] = [{**one, "bufferView": 0, "byteOffset": 0} for one in own.get("accessors", [])]
-        counts = [f"{len(own[key])} {key}" for key in ("nodes", "meshes", "materials", "animations") if own.get(key)]
-        arrays = digest(b"".join(np.ascontiguousarray(array).tobytes() for array in document.arrays))
-        pictures = digest([picture(one) for one in document.pictures.values()])
-        return ", ".join([*counts, digest(json.dumps(own, sort_keys=True).encode()), arrays, pictures])
-    if path.suffix == ".png":
-        return picture(path.read_bytes())
-    lines = [line for line in path.read_bytes().splitlines() if b"msh-gltf" not in line]
-    return digest(b"\n".join(lines))
 
 
 def exports(source: object, folder: Path) -> Iterator[tuple[str, str]]:
