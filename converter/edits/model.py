@@ -406,6 +406,12 @@ def compare_model(
         else:
             plan.report.changed(f"node {called(node.name)}", "is new")
             plan.poses.add(i)
+    below = [i for i, k in stored_of.items() if stored.nodes[k].parent >= 0]
+    if len(below) > 1 and all(scene.nodes[i].parent < 0 for i in below):
+        plan.report.warnings.append(
+            "every node is at the root: so Blender exports with Data > Scene Graph > Flatten Object Hierarchy; "
+            "clear it, and export again, unless you meant that"
+        )
     present = set(stored_of.values())
     plan.deleted_nodes = [k for k in range(len(stored.nodes)) if k not in present]
     if not options.allow_delete and 2 * len(plan.deleted_nodes) > len(stored.nodes):

@@ -23,7 +23,7 @@ from ..formats.unit import Unit
 from ..numeric.arrays import F64
 from ..numeric.pose import parents_first, rotation_matrix
 from ..scene.assembly import Pose, object_key, root_pose
-from ..scene.scene import ImportedNode, ImportedScene, Scene, nodes_above
+from ..scene.scene import ImportedNode, ImportedScene, Scene, Track, nodes_above
 from .compare import Comparison
 from .difference import Difference, still_elsewhere
 from .looks import WrittenLooks, looks_of_file
@@ -232,8 +232,30 @@ class Placed:
     def _stands(self, i: int) -> None:
         """Whether a node stands where the result puts it; what is scaled is compared by its triangles."""
         (mine,), (there,) = self._places([i])
-        if any(places_apart(mine, there)) and not self._rests(i):
+        if any(places_apart(mine, there)) and not (self._rests(i) or self._is_taken(i)):
             self.tell_place(i, mine, there)
+
+    def _is_taken(self, i: int) -> bool:
+        """Whether a node of a file without clips, and all above it, stand as in a frame of their model's clip."""
+        around = [k for k in (i, *nodes_above(self.given.nodes, i)) if self.given.nodes[k].parent in self.expected]
+        if self.given.clips or not any(map(self._track, around)):
+            return False
+        return all(map(self._is_in_a_frame, around))
+
+    def _is_in_a_frame(self, i: int) -> bool:
+        """Whether a node stands below the one above it as its model has it, or its model's clip in any frame."""
+        above, track = self.given.nodes[i].parent, self._track(i)
+        if track is None:
+            if min(abs(np.linalg.det(at[above])) for at in (self.world, self.expected)) <= _NOTHING:
+                return False
+            return not any(places_apart(*(np.linalg.inv(at[above]) @ at[i] for at in (self.world, self.expected))))
+        size = float(np.abs(self.world[i, :3, 3]).max()) + model_size(self.models[self.holder[i][1]].exported)
+        return not placed_elsewhere(track, self.given.nodes[i], None, (2 * POSE_NOISE * size, 4 * PLACED_TURN_NOISE))
+
+    def _track(self, i: int) -> Track | None:
+        """How its model's clip moves a node."""
+        model, row = self.models.get(self.holder.get(i, (0, ""))[1]), self.given.nodes[i].extras.get("node")
+        return None if model is None else next((one for one in model.scene.tracks if one.node == row), None)
 
     def _rests(self, i: int) -> bool:
         """Whether a node that moves stands by itself where neither a clip nor its model puts it, which is told.
@@ -245,7 +267,7 @@ class Placed:
         if model is None or not 0 <= row < len((exported := model.exported).nodes):
             return False
         size = max(model_size(exported), float(np.abs(self.world[i, :3, 3]).max()))
-        track = next((one for one in model.scene.tracks if one.node == row), None)
+        track = self._track(i)
         if i in self.animated:
             track = in_frames(self.animated[i], _EDITORS)
         noises = 2 * POSE_NOISE * size, 4 * PLACED_TURN_NOISE

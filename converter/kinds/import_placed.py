@@ -14,7 +14,7 @@ from ..edits.materials import merged_materials
 from ..edits.placed_scene import Copies, ShownModel
 from ..edits.placements import PLACES, Placements, Shown
 from ..errors import ConversionError, called, few, in_words, plural, printable
-from ..findings import Change
+from ..findings import Change, NotApplied
 from ..formats.control_points import POINTS_ENDING, read_points
 from ..formats.kinds import Kind
 from ..formats.mission import Mission
@@ -185,14 +185,14 @@ def _choose(
     """Take what placements of one model agree on; report the rest."""
     report, model = out.differences, edits[0].copies.model
     places = [place for edit in edits for place in edit.copies.places]
-    told = {*report.not_applied}  # what is of the whole file is told already
+    of_file, told = {(one.where, one.why) for one in report.not_applied}, set[NotApplied]()
     for edit in edits:
         title = _title(model, edit, places, placements)
         if edit.result is None:
             report.skipped(title, edit.problem, "the model cannot hold it", "undo it, or edit the model's own file")
             continue
         for one in edit.result.not_applied:
-            if one not in told:
+            if one not in told and (one.where, one.why) not in of_file:
                 report.not_applied.append(replace(one, where=f"{title}, {one.where}"))
                 told.add(one)
     edited = [edit for edit in edits if edit.is_edit]

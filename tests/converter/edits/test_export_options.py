@@ -76,6 +76,15 @@ def test_z_up_of_a_terrain_is_refused(tmp_path: Path) -> None:
         edit.back()
 
 
+def test_a_flattened_hierarchy_is_named_as_what_it_is(tmp_path: Path) -> None:
+    path = to_gltf(sample_called("retail__system__R_H_002"), tmp_path / "m.glb")
+    document = Editable(path)
+    for node in document.json["nodes"]:
+        node.pop("children", None)
+    document.json["scenes"][0]["nodes"] = [*range(len(document.json["nodes"]))]
+    assert "Flatten Object Hierarchy" in str(import_gltf(document.save(path)).warnings)
+
+
 def test_z_up_of_an_areal_map_is_refused(tmp_path: Path) -> None:
     source = example_game() / "DATA/MAPS/Tut_1/Land.map"
     assert run("msh2gltf", source, "-o", tmp_path / "m.glb").returncode == 0

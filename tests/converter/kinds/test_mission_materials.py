@@ -1,11 +1,15 @@
 """Materials edited in a mission or a unit: they belong to the game's libraries, and go there."""
 
+import io
 import json
 import shutil
+from base64 import b64encode
 from collections import Counter
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
+from PIL import Image
 
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import import_gltf
@@ -103,13 +107,31 @@ def test_the_material_of_one_placement_is_that_of_all(exported: Path, tmp_path: 
     assert "of this file too" in " ".join(result.differences.warnings)
 
 
-def test_what_is_of_the_whole_file_is_reported_once(exported: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("jpeg", [False, True])
+def test_what_is_of_the_whole_file_is_reported_once(exported: Path, tmp_path: Path, jpeg: bool) -> None:
     folder = shutil.copytree(exported, tmp_path / "edited")
     document = json.loads((folder / "walker.gltf").read_text("utf-8"))
     for material in document["materials"]:
         material["name"] = material["name"].replace("joint", "RUST")
-        material.get("pbrMetallicRoughness", {}).pop("baseColorTexture", None)
-        material.pop("emissiveTexture", None)
+        if not jpeg:
+            material.get("pbrMetallicRoughness", {}).pop("baseColorTexture", None)
+            material.pop("emissiveTexture", None)
+    for image in document["images"] if jpeg else ():
+        data = io.BytesIO()
+        Image.open(folder / unquote(image["uri"])).convert("RGB").save(data, "JPEG")
+        image |= {"uri": f"data:image/jpeg;base64,{b64encode(data.getvalue()).decode()}", "mimeType": "image/jpeg"}
     (folder / "walker.gltf").write_text(json.dumps(document), "utf-8")
     result = import_gltf(folder / "walker.gltf", None, ImportOptions())
     assert [one.where for one in result.not_applied] == ["pictures"]
+
+
+def test_a_unit_that_shows_another_frame_and_no_clip_is_as_it_was(exported: Path, tmp_path: Path) -> None:
+    """As Blender exports it with *Use Current Frame*, and without *Animation*."""
+    folder = shutil.copytree(exported, tmp_path / "edited")
+    file = Editable(folder / "walker.gltf")
+    for clip in file.json.pop("animations"):
+        for channel in clip["channels"]:
+            values = file.arrays[clip["samplers"][channel["sampler"]]["output"]]
+            file.json["nodes"][channel["target"]["node"]][channel["target"]["path"]] = values[3].tolist()
+    result = import_gltf(file.save(folder / "walker.gltf"), None, ImportOptions())
+    assert (result.changes, result.not_applied) == ([], [])
