@@ -5,17 +5,21 @@ python docs/make_checks.py
 
 from __future__ import annotations
 
+from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
 
 from link_translations import linked
 
 from msh_gltf.converter.checks import all_rules
+from msh_gltf.converter.language import Catalogue
 
 PAGE = Path(__file__).with_name("checks.md")
 RUSSIAN = PAGE.with_suffix(".ru.md")
 START = "<!-- made by docs/make_checks.py -->\n"
-#: What of the tables is translated; the rules stay as the command prints them.
+#: Russian messages, the rules among them.
+CATALOGUE = Catalogue(files("msh_gltf.converter").joinpath("ru.po").read_text("utf-8"))
+#: What else of the tables is translated.
 WORDS = {
     "| code | severity | rule | tolerant | source |": "| код | серьёзность | правило | tolerant | источник |",
     "### core model": "### модель",
@@ -58,7 +62,10 @@ def russian(text: str) -> str:
     text = updated(text)
     for english, translated in WORDS.items():
         text = text.replace(english, translated)
-    return linked(text, RUSSIAN)
+    head, mark, made = text.partition(START)
+    for rule in all_rules().values():
+        made = made.replace(f"| {rule.rule} |", f"| {CATALOGUE.rows[rule.rule, ''][0]} |")
+    return linked(head + mark + made, RUSSIAN)
 
 
 if __name__ == "__main__":
