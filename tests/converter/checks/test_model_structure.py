@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.checks.model import check_model, require_valid
+from msh_gltf.converter.checks.recover import leave_out
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import TABLES, MshModel, StreamType, largest_indices
 from msh_gltf.converter.kinds.open_files import read_msh
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.queries.model import node_string, slot_for
 from tests.support.corpus import every_sample, sample_called
+from tests.support.tolerant import box_of, model_of
 
 
 @every_sample
@@ -138,3 +140,20 @@ def test_node_strings() -> None:
     assert node_string(retail, 0) is None  # length 0
     retail.strings = None
     assert node_string(retail, 0) is None
+
+
+@pytest.mark.parametrize("edge", range(3))
+def test_a_link_to_nothing_becomes_no_neighbour(edge: int) -> None:
+    """Its word is 65535 and its two bits of the selectors are both set; the rest of the row stays."""
+    box = box_of("retail__static__i_room_006")
+    was = model_of(box).triangles
+    box.table(7).set(0, 2 + 2 * edge, "H", 0xFFFE)
+    now = leave_out(model_of(box))[0].triangles
+    assert was is not None
+    assert now is not None
+    links = was["link"].copy()
+    links[0, edge] = 0xFFFF
+    np.testing.assert_array_equal(now["link"], links)
+    selectors = was["selectors"].copy()
+    selectors[0] |= 0b11 << 2 * edge
+    np.testing.assert_array_equal(now["selectors"], selectors)
