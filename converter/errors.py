@@ -18,10 +18,10 @@ def plural(count: int, noun: str) -> str:
 
 
 #: How many objects a line names; the others are counted.
-MOST_NAMED = 5
+_MOST_NAMED = 5
 
 
-def few(texts: Sequence[str], most: int = MOST_NAMED) -> str:
+def few(texts: Sequence[str], most: int = _MOST_NAMED) -> str:
     """Return the first of some texts, and how many others there are: ``a, b and 3 others``."""
     left = len(texts) - most
     return ", ".join(texts[:most]) + (f" and {plural(left, 'other')}" if left > 0 else "")

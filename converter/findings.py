@@ -8,15 +8,15 @@ them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import ConversionError, in_a_line
+from .errors import ConversionError, called, few, in_a_line
 
 Severity = Literal["error", "warning", "note"]
 #: How a file is read (docs/checks.md#converting-a-broken-file).
@@ -314,19 +314,53 @@ Kind = Literal[
 ]
 
 
-@dataclass(frozen=True)
-class Explains:
-    """What a line of a report explains of the object that it is about.
+class Subject(str):
+    """What a line of a report is about: text for the user; its parts are what the judge pairs lines by.
 
     Attributes:
-        kinds: kinds of difference; ``None``: those that the first word of the line is about.
+        noun: what it is, as ``node``.
+        names: what it is called; of several, all names.
+        cell: that of a part, as ``lod 1 group 0``.
+    """
+
+    noun: str
+    names: tuple[str, ...]
+    cell: str
+
+    def __new__(cls, noun: str, *names: str | None, cell: str = "", text: str = "") -> Subject:
+        """Return the subject of one thing, as ``part 'gun' lod 1 group 0``; ``text``: what else it is called."""
+        out = super().__new__(cls, text or f"{noun} {called(names[0])}{f' {cell}' if cell else ''}")
+        out.noun, out.names, out.cell = noun, tuple(filter(None, names)), cell
+        return out
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str, ...], dict[str, str]]:
+        return (self.noun, *self.names), {"cell": self.cell, "text": str(self)}
+
+    @classmethod
+    def of(cls, several: Sequence[Subject], most: int = 5) -> Subject:
+        """Return one for several things, of which the text lists so many and counts the others."""
+        names, cell = (name for one in several for name in one.names), several[0].cell if len(several) == 1 else ""
+        return cls(several[0].noun, *names, cell=cell, text=few(several, most))
+
+
+@dataclass(frozen=True)
+class Explains:
+    """What a line of a report explains, and of which objects.
+
+    Attributes:
+        kinds: kinds of difference; ``None``: those that lines about such an object are about.
         most: the largest amount of each: a distance, or a number of triangles.
-        name: the object, where the line counts it only (*and 3 others*) or is a warning.
+        fact: what the objects state, where the line is about one fact.
+        names: any of them is what one of the objects is called.
+        noun, cell: as of :class:`Subject`.
     """
 
     kinds: tuple[Kind, ...] | None = None
     most: float = float("inf")
-    name: str = ""
+    fact: str = ""
+    names: tuple[str, ...] = ()
+    noun: str = ""
+    cell: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -334,7 +368,7 @@ class NotApplied:
     """One difference that is not applied; the first four fields are text for the user.
 
     Attributes:
-        where: the object, as ``node 'gun'`` or ``material 'steel'``.
+        where: the object, as ``node 'gun'`` or ``material 'steel'``; a :class:`Subject` says so to the judge, too.
         what: the difference, as ``is missing``.
         why: the reason that it cannot be applied, or was not.
         instead: what to do.
@@ -346,6 +380,17 @@ class NotApplied:
     why: str
     instead: str
     explains: Explains = Explains()
+
+    def __post_init__(self) -> None:
+        one, where = self.explains, self.where
+        if isinstance(where, Subject):
+            about = replace(one, names=(*where.names, *one.names), noun=where.noun, cell=where.cell)
+        elif not one.noun:
+            about = replace(one, names=(where, *one.names), noun=where)
+        else:
+            return
+        object.__setattr__(self, "explains", about)
+        object.__setattr__(self, "where", str(where))
 
     def facts(self) -> dict[str, str]:
         """Return its texts as plain JSON values."""
@@ -379,7 +424,7 @@ class Report:
 
     Attributes:
         not_applied: what differs and is not applied.
-        concerned: what warnings explain, and lines of objects that they only count (*and 3 others*).
+        concerned: what warnings explain.
         judged: what the judge compared with it; ``None``: no judge did.
     """
 
@@ -393,14 +438,24 @@ class Report:
         """Add differences of one object that are applied."""
         self.changes += [Change(where, text) for text in what]
 
-    def skipped(self, where: str, what: str, why: str, instead: str, *kinds: Kind, most: float = float("inf")) -> None:
+    def skipped(
+        self,
+        where: str,
+        what: str,
+        why: str,
+        instead: str,
+        *kinds: Kind,
+        most: float = float("inf"),
+        fact: str = "",
+        names: Sequence[str] = (),
+    ) -> None:
         """Add a difference that is not applied; the words are those of :class:`NotApplied` and :class:`Explains`."""
-        explains = Explains(kinds or None, most)
+        explains = Explains(kinds or None, most, fact, tuple(names))
         self.not_applied.append(NotApplied(where=where, what=what, why=why, instead=instead, explains=explains))
 
     def concerns(self, names: Iterable[str], *kinds: Kind, most: float = float("inf")) -> None:
-        """State what a warning explains of objects, or a line of those that it only counts."""
-        self.concerned += [Explains(kinds, most, name) for name in names]
+        """State what a warning explains of objects."""
+        self.concerned += [Explains(kinds or None, most, names=(name,)) for name in names]
 
     def add(self, other: Report) -> None:
         """Add what was found earlier, and is told now."""

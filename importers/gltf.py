@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError, called, few, in_words, plural, printable
-from ..converter.findings import Report
+from ..converter.findings import Report, Subject
 from ..converter.numeric.arrays import F64, NONE16
 from ..converter.numeric.pose import (
     gltf_to_game,
@@ -47,6 +47,7 @@ from .gltf_types import (
     GltfSampler,
     GltfScene,
     hidden_nodes,
+    join_pieces,
     pointer_of,
     require_finite,
     vector,
@@ -83,6 +84,7 @@ def read_gltf(
             bind_skins(file, out, index_of, weights, rigid_skin)
             out.fps = _fps(out, file.label)
             add_clips(out, read_clips(file, index_of, _placed_nodes(file, parents)))
+            join_pieces(out)
             require_finite(out, file.label)
     except ConversionError as error:
         error.at(file=file.label)
@@ -103,15 +105,14 @@ def _read_scene(file: GltfFile, parents: list[int], chosen: list[int]) -> tuple[
     for node, i in index_of.items():
         item = out.nodes[i]
         item.hidden = node in hidden
-        where = f"node {called(item.name)}"
-        item.tri_flags = read_flags(file.nodes[node].extras, where, out.report)
+        item.tri_flags = read_flags(file.nodes[node].extras, Subject("node", item.name), out.report)
     report_idle(file, index_of, out.report)
     add_instances(file, out, index_of)
     out.materials = [read_material(material) for material in file.materials]
     out.surfaces = read_surfaces(file)
     out.material_extras = [read_extras(MaterialExtras, m.extras) for m in file.materials]
     for material in file.materials:
-        where = f"material {called(material.name)}"
+        where = Subject("material", material.name)
         flags = read_flags(material.extras, where, out.report)
         out.material_flags.append(flags.exported if flags.own is None else flags.own)
     out.meshes, out.streams, weights = read_meshes(file, {i.mesh for i in out.nodes if i.mesh >= 0})
@@ -384,7 +385,7 @@ def _clip(file: GltfFile, animation: GltfAnimation, index_of: dict[int, int], pl
     file.claim(OBJECT_SIZE * len(animation.samplers))
     samplers = typed(GltfSampler, animation.samplers)
     clip = Clip(animation.name or "")
-    where = f"animation {called(clip.name)}"
+    where = Subject("animation", clip.name)
     tracks: dict[int, Track] = {}
     read: dict[tuple[int, str], tuple[str, F64, F64]] = {}
     outside: list[str] = []
@@ -464,7 +465,7 @@ def _read_scale(clip: Clip, where: str, name: str, values: F64, own: list[float]
     elif not np.abs(values[0] - (own or [1, 1, 1])).max() <= _MAX_SCALE_CHANGE:
         shown = " ".join(f"{value:.6g}" for value in values[0].tolist())
         clip.report.skipped(
-            f"{where} of node {called(name)}",
+            Subject("animation", name, text=f"{where} of node {called(name)}"),
             f"its scale {shown} is not the node's",
             "scale is taken from the node, for its vertices",
             "give the node that scale, and remove the animation's",

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError, called, few, needed_for, plural, printable, reason_of
 from ..converter.files import read_file, read_json
-from ..converter.findings import Report
+from ..converter.findings import Report, Subject
 from ..converter.formats.gltf import DTYPES, WIDTHS, Json, Mode
 from ..converter.formats.names import is_device
 from ..converter.numeric.arrays import NONE16
@@ -146,14 +146,14 @@ class GltfFile:
         """Return what messages call a mesh: by its name, else by a node that has it."""
         name = self.meshes[number].name
         if name:
-            return f"mesh {called(name)}"
+            return Subject("mesh", name)
         users = [node.name for node in self.nodes if node.mesh == number and node.name]
-        return f"mesh {number}" + (f" of node {called(users[0])}" if users else "")
+        return Subject("mesh", *users, text=f"mesh {number}" + (f" of node {called(users[0])}" if users else ""))
 
     def node_title(self, number: int) -> str:
         """Return what messages call a node: by its name, else by its number."""
         name = self.nodes[number].name
-        return f"node {called(name)}" if name else f"node {number}"
+        return Subject("node", name) if name else f"node {number}"
 
     def view(self, index: int) -> memoryview:
         """Return the bytes of a buffer view."""

@@ -24,6 +24,7 @@ from ..converter.errors import (
     reason_of,
 )
 from ..converter.files import read_file
+from ..converter.findings import Subject
 from ..converter.formats.gltf import FilePicture, Json, Surface, pixel_digest, surface_of
 from ..converter.formats.names import stem
 from ..converter.numeric.arrays import F32, F64, I64, U8, cross_products
@@ -116,7 +117,7 @@ def read_scene(scene: trimesh.Scene, label: str, *, up: str | None = None) -> tu
         if geometry is None or faces is None or not len(faces):
             what = f"has {type(geometry).__name__} and no triangles"
             out.report.skipped(
-                f"node {called(str(node))}", what, "the game draws nothing but triangles", "make a mesh of it"
+                Subject("node", str(node)), what, "the game draws nothing but triangles", "make a mesh of it"
             )
             continue
         item = Mesh(str(node), [])

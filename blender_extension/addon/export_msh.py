@@ -17,6 +17,7 @@ from bpy_extras.io_utils import ExportHelper
 
 from .areals import numbered
 from .converter.errors import ConversionError, called
+from .converter.findings import Subject
 from .converter.formats.kinds import ASSEMBLY_KINDS, Kind
 from .converter.formats.names import entry_name, escape, file_stem, stem
 from .converter.formats.registry import TAGS
@@ -117,7 +118,7 @@ def _scene_of(context: bpy.types.Context, target: Path) -> ImportedScene:
     for one in unkeyed:
         why = "it has keys, and these count, as on every other frame"
         given.report.skipped(
-            f"object {called(one.name)}", "was moved without a key", why, "insert a key (I) where it was moved"
+            Subject("object", one.name), "was moved without a key", why, "insert a key (I) where it was moved"
         )
     return given
 

@@ -16,7 +16,7 @@ from mathutils import Euler, Matrix, Quaternion
 from numpy.typing import NDArray
 
 from .converter.errors import ConversionError, called
-from .converter.findings import Report
+from .converter.findings import Report, Subject
 from .converter.numeric.arrays import NONE16
 from .converter.scene.extras import FileInfo, MeshExtras, NodeExtras, read_extras, typed_extras
 from .converter.scene.scene import Channel, Clip, ImportedNode, ImportedScene, Mesh, Track
@@ -204,7 +204,7 @@ class _Reader:
         out.typed = typed_extras(extras)
         if out.extras.get("kind") != "point" and out.extras.get("flags", 0) > NONE16:
             raise ConversionError(f"node {called(one.name)} has flags beyond 16 bits", value=out.extras["flags"])
-        out.tri_flags = read_flags(extras, f"node {called(one.name)}", self.report)
+        out.tri_flags = read_flags(extras, Subject("node", one.name), self.report)
         out.mesh = self._mesh(one) if one.type == "MESH" else -1
         return out
 
@@ -234,7 +234,7 @@ class _Reader:
                 out.lines.append(edges)
             elif not one.name.startswith(("paths", "borders")):
                 self.report.skipped(
-                    f"mesh {called(mesh.name)}",
+                    Subject("mesh", mesh.name),
                     "has lines",
                     "the game draws nothing but triangles",
                     "delete them, or make faces of them",
@@ -304,7 +304,7 @@ class _Reader:
         for number, (one, _, place) in enumerate(self.items):
             curves = [curve for curve in curves_of(one) if curve.data_path in _PATHS and not curve.mute]
             if place is not None and (curves or any(map(curves_of, _above(one)))):
-                where, what = f"object {called(one.name)}", "moves, and stands still where a collection shows it"
+                where, what = Subject("object", one.name), "moves, and stands still where a collection shows it"
                 why = "what is shown without its parent, or with an offset, has no keys of its own"
                 self.report.skipped(where, what, why, "Object > Apply > Make Instances Real, and animate that")
             if not curves or place is not None:

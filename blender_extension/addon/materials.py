@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from . import game_material
 from .converter.errors import ConversionError, called
-from .converter.findings import Report
+from .converter.findings import Report, Subject
 from .converter.formats.gltf import TEXTURE_TRANSFORM, FilePicture, Surface, pixel_digest, surface_of
 from .converter.formats.names import without_number
 from .converter.numeric.quantize import to_linear
@@ -197,9 +197,7 @@ def _looks(used: Iterable[bpy.types.Material], report: Report) -> dict[bpy.types
             one.images[0] = new
             told.add(new)
     for image in {image for one in filter(None, seen.values()) for image in one.painted} - told:
-        report.skipped(
-            f"picture {called(image.name)}", "is repainted", "no material has it alone", "put one back first"
-        )
+        report.skipped(Subject("picture", image.name), "is repainted", "no material has it alone", "put one back first")
     return {material: None if one is None else _look(material, one) for material, one in seen.items()}
 
 
@@ -266,7 +264,7 @@ def fill_in(out: ImportedScene, shown: Sequence[Look], kinds: Iterable[tuple[int
     for row, number in kinds:
         look = shown[row]
         extras = look.batch(number)
-        stated = read_flags(extras, f"material {called(look.name)}", out.report)
+        stated = read_flags(extras, Subject("material", look.name), out.report)
         out.materials.append(read_material(GltfMaterial({"name": look.name, "extras": extras})))
         out.surfaces.append(look.surface)
         out.material_extras.append(read_extras(MaterialExtras, extras))

@@ -17,6 +17,7 @@ from mathutils import Matrix
 from numpy.typing import NDArray
 
 from .converter.errors import called, plural
+from .converter.findings import Subject
 from .converter.formats.mission import BUILDING, UNIT
 from .converter.formats.names import without_number
 from .converter.formats.terrain import MOST_VERTICES, Grid
@@ -123,13 +124,13 @@ def report_left_out(scene: bpy.types.Scene, given: ImportedScene) -> None:
         for path in dict.fromkeys(curve.data_path for curve in curves_of(one)):
             if not path.startswith((*_MOVES, "modifiers", '["', "pose.")):
                 why = "models of the game move, and nothing else of them changes"
-                given.report.skipped(f"object {called(one.name)}", f"has keys of {path}", why, "delete these keys")
+                given.report.skipped(Subject("object", one.name), f"has keys of {path}", why, "delete these keys")
     _report_flattened(scene, given)
 
 
 def _report_material(given: ImportedScene, material: bpy.types.Material) -> None:
     """Nodes that change the colour on its way to the shader, and animation."""
-    tree, where = material.node_tree, f"material {called(material.name)}"
+    tree, where = material.node_tree, Subject("material", material.name)
     if tree is None:
         return
     seen = read_material(material)
@@ -194,7 +195,7 @@ def report_unread(given: ImportedScene) -> None:
         what = f"shows {plural(shown[name], 'triangle')}, and {read[name]:,} are read"
         why = "Blender's glTF add-on leaves out instances of geometry nodes, metaballs and the like"
         given.report.skipped(
-            f"object {called(name)}", what, why, "make them real: Object > Convert > Mesh, or Realize Instances"
+            Subject("object", name), what, why, "make them real: Object > Convert > Mesh, or Realize Instances"
         )
 
 
@@ -237,12 +238,10 @@ def _report_flattened(scene: bpy.types.Scene, given: ImportedScene) -> None:
             if one.parent is not None and one.parent_type != "OBJECT":
                 what = "follows a part of its parent"
             why = f"only keys make motion, and other frames are up to {away[one]:.2g} away from the pose that was read"
-            given.report.skipped(f"object {called(one.name)}", what, why, "Object > Animation > Bake Action makes keys")
+            given.report.skipped(Subject("object", one.name), what, why, "Object > Animation > Bake Action makes keys")
     for one in changed:
         why = "shapes of models do not change, and that of the current frame was read"
-        given.report.skipped(
-            f"object {called(one.name)}", "changes its shape with time", why, "move nodes of their own"
-        )
+        given.report.skipped(Subject("object", one.name), "changes its shape with time", why, "move nodes of their own")
 
 
 def is_elsewhere(place: Matrix, other: Matrix) -> bool:

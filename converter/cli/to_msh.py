@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import called, plural, printable, quoted
+from ..errors import plural, printable, quoted
 from .common import (
     SETTINGS,
     STDOUT,
@@ -164,12 +164,12 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
         result.differences.not_applied += beside.not_applied
         result.differences.warnings += beside.messages
     else:
-        from ..findings import NotApplied
+        from ..findings import NotApplied, Subject
 
         result.differences.not_applied += refused(result.library) + refused_materials(result.new_materials)
         result.differences.not_applied += [
             NotApplied(
-                where=f"model {called(placed.result.name)}",
+                where=Subject("model", placed.result.name),
                 what="is edited",
                 why="only one file goes to the standard output",
                 instead="name a directory with -o",

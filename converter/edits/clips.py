@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import ConversionError, called, few, in_words, plural
-from ..findings import Kind, Report
+from ..findings import Kind, Report, Subject
 from ..options import ImportOptions
 from ..scene.scene import Channel, Clip, ImportedScene, Scene, Track, moves
 from .frame_rate import DEFAULT_FPS, FrameRate, TimedClip, Timing
@@ -74,7 +74,7 @@ def _animated_parts(identified: Identified) -> None:
     moved = {track.node for clip in imported.clips for track in clip.tracks}
     for i in sorted(moved & identified.part_items):
         imported.report.skipped(
-            f"part {called(imported.nodes[i].name)}",
+            Subject("part", imported.nodes[i].name),
             "is animated",
             "only nodes can move, and a part moves with its node",
             "animate the node",
@@ -224,9 +224,8 @@ def _merged(
                 _report_second(imported, clip, owner.get(node, chosen), node)
     if left and merge != "part":
         shown = few([called(clip.name) for clip in left])
-        imported.report.concerns([clip.name for clip in left], "clip")
         imported.report.skipped(
-            f"animation{'s' if len(left) > 1 else ''} {shown}",
+            Subject("animation", *(c.name for c in left), text=f"animation{'s' if len(left) > 1 else ''} {shown}"),
             "are not read" if len(left) > 1 else "is not read",
             f"a model has one clip, and {in_words(chosen.name)} is taken",
             "--clip NAME takes another",
@@ -242,7 +241,7 @@ def _merged(
 
 def _report_second(imported: ImportedScene, clip: Clip, taken: Clip, node: int) -> None:
     imported.report.skipped(
-        f"animation {called(clip.name)}",
+        Subject("animation", clip.name),
         f"moves node {called(imported.nodes[node].name)} too",
         f"a model has one clip, and {in_words(taken.name)} is taken",
         "--clip NAME takes another; delete the one that is not meant",
@@ -283,7 +282,7 @@ def _report(imported: ImportedScene, clips: list[Clip]) -> None:
         imported.report.add(clip.report)
         for name in clip.scaled:
             imported.report.skipped(
-                f"node {called(name)}",
+                Subject("node", name),
                 "has animated scale",
                 "nodes of a model have none",
                 "move its vertices with nodes of their own",
@@ -317,13 +316,17 @@ def _of_broadcast(identified: Identified, clips: list[Clip], stored: Scene, opti
             if track.node not in tracks and rate.shows_stored(Timing(fps)):
                 tracks[track.node] = track
     kept = _stored_tracks(identified, stored, set(identified.node_of) - set(tracks), fps)
+    names = [imported.nodes[track.node].name for track in kept]
     imported.report.skipped(
-        f"animation {called(stored.name)}",
+        Subject("animation", stored.name, *names, *(clip.name for clip in clips)),
         f"came as {plural(len(clips), 'animation')}, several of every node",
         "Blender's mode Broadcast exports so, and the stored clip is kept",
         _ACTIONS,
+        "clip",
+        "place",
+        "turn",
+        "triangles",
     )
-    imported.report.concerns([imported.nodes[track.node].name for track in kept], *_MOVES)
     return [*tracks.values(), *kept]
 
 
@@ -350,7 +353,7 @@ def _missing_clip(identified: Identified, stored: Scene, options: ImportOptions)
     imported.tracks = _stored_tracks(identified, stored, set(identified.node_of))
     if imported.tracks and not hidden:
         imported.report.skipped(
-            f"animation {called(stored.name)}",
+            Subject("animation", stored.name),
             "is missing",
             "the file has no animation (exported without Animation, or deleted), and the stored clip is kept",
             "export with Animation; --allow-delete deletes the clip",
@@ -360,7 +363,7 @@ def _missing_clip(identified: Identified, stored: Scene, options: ImportOptions)
 def _report_late(report: Report, clip: Clip, stored: Scene, timed: TimedClip) -> None:
     """Report a clip that does not begin at its first frame."""
     start = timed.timing.start * timed.timing.fps
-    where = f"animation {called(clip.name or stored.name)}"
+    where = Subject("animation", clip.name or stored.name)
     if start:
         report.skipped(
             where,

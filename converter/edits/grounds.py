@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..errors import called, few, in_words, printable
+from ..findings import Subject
 from ..formats.gltf import FilePicture, Surface
 from ..formats.library import MATERIALS, LibraryEntry, entry_key
 from ..formats.names import known_name
@@ -110,7 +111,7 @@ def settle_microtextures(
     for row, texts in sorted(stated.items()):
         new = sorted(texts.keys() - {before[row]})
         for text in new:
-            where, what = f"material {called(texts[text])}", f"microtexture {in_words(before[row])} became "
+            where, what = Subject("material", texts[text]), f"microtexture {in_words(before[row])} became "
             why = locked or ("" if is_material_name(text) else NO_NAME)
             if not why and len(texts) > 1:
                 others = ", ".join(called(other) for other in sorted(texts.keys() - {text}))

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..errors import ConversionError, called, in_words, printable
-from ..findings import Report
+from ..errors import ConversionError, in_words, printable
+from ..findings import Report, Subject
 from ..formats.gltf import FilePicture, ShownPicture, Surface, is_image, pixel_digest, same_picture
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, NewPicture, entry_key, first_phase
 from ..formats.material import MaterialKind
@@ -135,7 +135,7 @@ def compare_surfaces(
             or fresh.name.casefold() in several
             or (not fresh.stated and _differ(edited[i].picture, shown[old[i][0]].picture))
         ):
-            where = f"material {called(names[i])}"
+            where = Subject("material", names[i])
             out.new.append(new_material(fresh.name, where, edited[i], known.pictures))
             continue
         found = []
@@ -158,7 +158,7 @@ def compare_surfaces(
 
 def _copy(created: Created, shown: Sequence[Surface[ShownPicture]], known: _Known, rows: Sequence[str]) -> NewMaterial:
     """Return a material of which nothing is known but its name, and what it was."""
-    where = f"material {called(created.name)}"
+    where = Subject("material", created.name)
     if created.origin is None or created.origin >= len(rows):
         return NewMaterial(created.name, where)
     k = created.origin
@@ -239,7 +239,7 @@ class _Comparison:
         fresh: bool,
         has_name: bool,
     ) -> None:
-        self.where = f"material {called(name)}"
+        self.where = Subject("material", name)
         self.edits: list[LibraryEdit] = []
         self.values: dict[str, bytes] = {}
         self._created, self._fresh, self._what = created, fresh, list[str]()

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..errors import ConversionError, called, in_words
-from ..findings import Report
+from ..findings import Report, Subject
 from ..formats.names import known_name, without_number
 from ..formats.nres import NAME_SIZE
 from ..formats.terrain import NO_MATERIAL
@@ -214,7 +214,7 @@ class _ModelRows(_Settlement):
         else:
             what = "is not one of the model's"
             why += f": stored faces keep theirs, new ones have {row_title(0, self.wear)}"
-        where = f"material {called(self.names[i])}"
+        where = Subject("material", self.names[i])
         self.identified.report.skipped(where, what, why, f"use {listed(self.known)}")
 
     def _renamed(self, pending: list[int]) -> dict[int, list[int]]:
@@ -407,7 +407,7 @@ class _TerrainRows(_Settlement):
             )
         before = "+".join(map(self._name_of, one.rows))
         self.edited.report.skipped(
-            f"material {called(before)}",
+            Subject("material", before, one.name),
             f"was renamed to {in_words(one.name)}",
             why,
             f"assign another material: {listed(self.known)}",
@@ -448,7 +448,7 @@ class _TerrainRows(_Settlement):
         if new is not None:  # what the material shows otherwise is of the first that is new
             self.out.created[i] = Created(self.out.names[new], self.stored.get(one.rows), bool(one.rows))
         if second in self.out.names:
-            name, where, was = self.out.names[second], f"material {called(one.name)}", one.origin(1)
+            name, where, was = self.out.names[second], Subject("material", one.name), one.origin(1)
             made = NewMaterial(name, where, like="" if was is None else self._name_of(was))
             if new == second:
                 self.out.second_of[name] = made

@@ -10,8 +10,8 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from ..errors import ConversionError, called, in_words, needed_for, plural, printable
-from ..findings import NotApplied, Report
+from ..errors import ConversionError, in_words, needed_for, plural, printable
+from ..findings import NotApplied, Report, Subject
 from ..formats.gltf import FilePicture, ShownPicture, Surface, pixel_digest, same_picture
 from ..formats.library import TEXTURE_NAME_ROOM, LibraryEntry, NewPicture
 from ..formats.material import DEFAULT_MATERIAL, MaterialKind
@@ -341,7 +341,7 @@ def materials_of_model(given: ImportedScene, scene: Scene) -> list[NewMaterial]:
         surface = given.surfaces[i] if i < len(given.surfaces) else None
         if material.row >= 0 and surface is not None and not surface.definition:
             surface = None  # exported without a game, in the colour of its row
-        where = f"material {called(material.name)}"
+        where = Subject("material", material.name)
         new = out[name.casefold()] = new_material(name, where, surface)
         plain = surface is not None and surface.picture is not None and surface.light is None
         if plain and any(new.values["light"]) and "up" not in given.info:  # an OBJ has no picture of light
@@ -439,7 +439,7 @@ def report_one_name_two_looks(
         row = printable(without_number(materials[k].name))
         if _look(surfaces[k]) != _look(surfaces[i]):
             report.skipped(
-                f"material {called(material.name)}",
+                Subject("material", material.name),
                 f"has the name of {in_words(materials[k].name)}, and another look",
                 f"both are one row of the .wea, {in_words(row)}",
                 "give it a name of its own, as in Material.lib",

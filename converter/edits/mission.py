@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import called, in_words
+from ..findings import Subject
 from ..formats.mission import LODE_DTYPE, ZONE_DTYPE, Clan, Mission, Route
 from ..numeric.arrays import F32, F64, Records
 from ..options import ImportOptions
@@ -48,7 +49,7 @@ def _report_loose(edit: MissionEdit) -> None:
     for i in edit.of_kind("component"):
         if not any(nodes[k].extras.get("kind") in ("object", "unit") for k in nodes_above(nodes, i)):
             edit.report.skipped(
-                f"node {called(nodes[i].name)}",
+                Subject("node", nodes[i].name),
                 "is below no object",
                 "a mission places objects, not their components",
                 "delete it, or parent it to its object; copy the object's own node for one more",
@@ -106,7 +107,7 @@ def edit_markers(edit: MissionEdit) -> None:
         clan = edit.imported.nodes[i].extras.get("clan")
         if clan not in range(len(stored.clans)):
             edit.report.skipped(
-                f"zone {called(edit.imported.nodes[i].name)}",
+                Subject("zone", edit.imported.nodes[i].name),
                 "is of no clan",
                 "zones belong to clans",
                 "enter the row of a clan in its custom properties",
@@ -125,11 +126,11 @@ def _edit_routes(edit: MissionEdit, items: list[int]) -> None:
             edit.report.changed(where, "is deleted")
             continue
         item = item_of_row[row]
+        where = Subject("route", nodes[item].name, text=where)
         points = _outline(edit, item, where, route.points)
         number = edit.integer(where, nodes[item].extras, "route", route.id, "<u4")
         if number != route.id and number in ids:
             edit.report.skipped(where, f"number became {number}", "another has it", "enter another", "fact")
-            edit.report.concerns([nodes[item].name], "fact")
             number = route.id
         if number != route.id:
             edit.report.changed(where, f"number became {number}")
@@ -139,7 +140,7 @@ def _edit_routes(edit: MissionEdit, items: list[int]) -> None:
         routes.append(Route(number, route.points if points is None else points))
     for item in items:
         if item not in item_of_row.values():
-            points = _outline(edit, item, f"route {called(nodes[item].name)}", None)
+            points = _outline(edit, item, Subject("route", nodes[item].name), None)
             if points is None:
                 continue
             number = max(ids, default=0) + 1
@@ -258,6 +259,7 @@ def _kept_rows(
         if row not in item_of_row:
             edit.report.changed(where, "is deleted")
             continue
+        where = Subject(where.partition(" ")[0], edit.imported.nodes[item_of_row[row]].name, text=where)
         record = before.copy()
         what = set_record(edit, record, item_of_row[row], where)
         if what:
@@ -280,7 +282,7 @@ def _edit_zones(edit: MissionEdit, row: int, items: list[int]) -> None:
     for item in items:
         if item not in item_of_row.values():
             zone = np.zeros(1, ZONE_DTYPE)[0]
-            _set_zone(edit, zone, item, f"zone {called(nodes[item].name)}")
+            _set_zone(edit, zone, item, Subject("zone", nodes[item].name))
             edit.report.changed(f"zone {called(nodes[item].name)}", f"is new, of clan {called(title)}")
             zones.append(zone)
             counts.append(1)
@@ -320,7 +322,7 @@ def _edit_lodes(edit: MissionEdit, items: list[int]) -> None:
         lode = np.zeros(1, LODE_DTYPE)[0]
         lode["type"] = _LODE_TYPE
         lode = stored[row].copy() if row is not None and row < len(stored) else lode
-        _set_lode(edit, lode, item, f"lode {called(nodes[item].name)}")
+        _set_lode(edit, lode, item, Subject("lode", nodes[item].name))
         edit.report.changed(f"lode {len(lodes)}", "is new")
         lodes.append(lode)
     edit.mission.lodes = np.array([lode.tolist() for lode in lodes], LODE_DTYPE)

@@ -7,7 +7,8 @@ from copy import deepcopy
 
 import numpy as np
 
-from ..errors import ConversionError, called, in_words
+from ..errors import ConversionError, in_words
+from ..findings import Subject
 from ..formats.mission import FLOAT, NO_ID, PlacedObject, Property, new_object_record, word_of
 from ..formats.names import stem, without_number
 from ..numeric.arrays import F64
@@ -46,9 +47,10 @@ def edit_objects(edit: MissionEdit) -> None:
     _Objects(edit).run()
 
 
-def where_of(placed: PlacedObject) -> str:
-    """Return what messages call an object."""
-    return f"object {called(object_label(placed))}"
+def where_of(placed: PlacedObject, name: str = "") -> Subject:
+    """Return what messages call an object: as its node, unless that has another name now."""
+    label = object_label(placed)
+    return Subject("object", label if new_title(name, label) or not name else name, name, label)
 
 
 class _Objects:
@@ -134,7 +136,7 @@ class _Objects:
     def _edited(self, row: int, item: int) -> PlacedObject:
         """A stored object with what its node changes."""
         placed, node = deepcopy(self.stored[row]), self.nodes[item]
-        where = where_of(placed)
+        where = where_of(placed, node.name)
         before = placed.host
         self._set_path(placed, where, node.extras)
         if placed.path != self.stored[row].path:
@@ -174,9 +176,11 @@ class _Objects:
             if not self.edit.stored.has(name):
                 self._refuse_version(where, name)
             elif name == "clan" and value >= (most := len(self.edit.stored.clans)):
-                self._skip(where, f"clan became {value}", f"the mission has {most} clans", f"enter a row below {most}")
+                why, instead = f"the mission has {most} clans", f"enter a row below {most}"
+                self._skip(where, f"clan became {value}", why, instead, name)
             elif name == "logical_id" and self._is_taken(value, placed):
-                self._skip(where, f"logical_id became {value}", "another object has it", "enter an unused number")
+                what, instead = f"logical_id became {value}", "enter an unused number"
+                self._skip(where, what, "another object has it", instead, name)
             else:
                 self.report.changed(where, f"{name} {old} became {value}")
                 self._set_word(placed, name, value)
@@ -195,13 +199,17 @@ class _Objects:
         ids = [other.logical_id for other in self.stored if other.logical_id != placed.logical_id]
         return id in ids or id in [other.logical_id for other in self.now.values()]
 
-    def _skip(self, where: str, what: str, why: str, fix: str) -> None:
+    def _skip(self, where: str, what: str, why: str, fix: str, fact: str) -> None:
         """Say that something that an object states is not applied."""
-        self.report.skipped(where, what, why, fix, "fact")
+        self.report.skipped(where, what, why, fix, "fact", fact=fact)
 
     def _refuse_version(self, where: str, name: str) -> None:
         version = self.edit.stored.object_version
-        self._skip(where, f"{name} changed", f"records of version {version} do not have it", "leave it as it was")
+        why, instead = f"records of version {version} do not have it", "leave it as it was"
+        if name == "scale":
+            self.report.skipped(where, "is scaled", why, instead, "turn")
+        else:
+            self._skip(where, f"{name} changed", why, instead, name)
 
     def _set_properties(self, placed: PlacedObject, where: str, extras: NodeExtras) -> None:
         expected = property_values(placed.properties)
@@ -214,6 +222,7 @@ class _Objects:
                 f"property {in_words(label)} is new",
                 "it has no type and range there",
                 "edit one that the object has",
+                label,
             )
         # the object's own words have set those that follow them
         stored = property_values(self._before(placed, extras))
@@ -225,6 +234,7 @@ class _Objects:
                     f"property {in_words(label)} is missing",
                     "objects keep their properties",
                     "set it to the value that it should have",
+                    label,
                 )
             elif not _same_value(value, stored.get(label, value)):
                 self._set_property(each, where, label, value)
@@ -248,7 +258,7 @@ class _Objects:
             word = word_of(each.type, value)
         except (struct.error, OverflowError, ValueError):
             kind = "number" if each.type == FLOAT else "whole number"
-            self._skip(where, f"{what} became {in_words(value)[:40]}", f"it is a {kind}", f"enter a {kind}")
+            self._skip(where, f"{what} became {in_words(value)[:40]}", f"it is a {kind}", f"enter a {kind}", label)
             return
         if word != each.value:
             self.report.changed(where, f"{what} {each.number:g} became {value:g}")
@@ -260,7 +270,7 @@ class _Objects:
             return
         raw = encoded(title)
         if raw is None:
-            self._skip(where, f"is called {in_words(title)}", "names are CP1251", "choose another name")
+            self._skip(where, f"is called {in_words(title)}", "names are CP1251", "choose another name", "name")
         elif not self.edit.stored.has("name"):
             self._refuse_version(where, "name")
         else:
@@ -350,7 +360,7 @@ class _Objects:
     def _made(self, item: int) -> PlacedObject:
         """A new object of a node: a copy of a stored one, or of an asset."""
         node, extras = self.nodes[item], self.nodes[item].extras
-        where = f"object {called(node.name)}"
+        where = Subject("object", node.name)
         row = extras.get("index") if extras.get("kind") == "object" else None
         copied = isinstance(row, int) and 0 <= row < len(self.stored)
         if copied and isinstance(row, int):
@@ -389,6 +399,7 @@ class _Objects:
                     f"its custom property {name} is {in_words(node.typed[name])[:40]}",
                     "new objects get an unused number and no host",
                     "set it when the mission has the object",
+                    name,
                 )
         shown = stored_pose(made)
         self._set_place(made, where, self.edit.world[item], shown, new=True)
@@ -434,7 +445,8 @@ class _Objects:
             host = int(placed.record["host"])
             if host == NO_ID:
                 continue
-            where, before = where_of(placed), int(self.stored[row].record["host"])
+            item, before = self.row_items.get(row), int(self.stored[row].record["host"])
+            where = where_of(placed, "" if item is None else self.nodes[item].name)
             if host == before and renamed.get(host, host) != host:
                 placed.record["host"] = renamed[host]
                 self.report.changed(where, f"host {host} became {renamed[host]}")
@@ -447,9 +459,8 @@ class _Objects:
         """A guest whose building is gone stands where it is shown."""
         if host not in {other.logical_id for other in self.stored}:
             if host != int(self.stored[row].record["host"]):
-                self._skip(
-                    where, f"host became {host}", "no object has that logical id", "enter the logical id of a building"
-                )
+                what, instead = f"host became {host}", "enter the logical id of a building"
+                self._skip(where, what, "no object has that logical id", instead, "host")
                 for name in ("host", "vertex"):
                     placed.record[name] = self.stored[row].record[name]
             return

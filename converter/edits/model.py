@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, called, few, in_words, plural
-from ..findings import Report
+from ..findings import Report, Subject
 from ..formats.names import decode_text
 from ..options import ImportOptions
 from ..scene.dialect import cell_title, part_key
@@ -256,11 +256,11 @@ def _keep_exported_flags(part: PartPlan, stored: Scene) -> None:
         flags[(part.match.old_of >= 0) & (flags == value)] = -1
 
 
-def _where_in(plan: Plan, part: PartPlan) -> str:
+def _where_in(plan: Plan, part: PartPlan) -> Subject:
     """What messages call a part of the file."""
     scene = plan.identified.scene
     name = scene.nodes[part.part.node].name
-    return f"part {called(name)} {cell_title(part.part.lod, part.part.group, scene.dialect)}"
+    return Subject("part", name, cell=cell_title(part.part.lod, part.part.group, scene.dialect))
 
 
 def _describe(plan: Plan, part: PartPlan, stored: Scene) -> None:
@@ -344,20 +344,19 @@ def _left_behind(plan: Plan, stored: Scene, unseen: list[Cell]) -> None:
     cells = [cell for cell in unseen if cell[0] in shifted]
     if cells:
         keys = [part_key(stored.nodes[node].name, lod, group) for node, lod, group in cells]
-        plan.report.concerns(keys, "place", "turn", "triangles")
         plan.report.skipped(
-            few([_where(plan, stored, cell) for cell in cells], 1),
+            Subject("part", *keys, text=few([_where(plan, stored, cell) for cell in cells], 1)),
             "keeps its vertices, though its node was scaled or its origin was moved",
             "the file does not have it",
             "export every part, without --parts visible, and edit that file",
         )
 
 
-def _where(plan: Plan, stored: Scene, cell: Cell) -> str:
+def _where(plan: Plan, stored: Scene, cell: Cell) -> Subject:
     """What messages call a stored part: after its node, as the file calls that now."""
     now = plan.identified.now_of.get(cell[0])
     name = (stored.nodes[cell[0]] if now is None else plan.identified.scene.nodes[now]).name
-    return f"part {called(name)} {cell_title(*cell[1:], stored.dialect)}"
+    return Subject("part", name, cell=cell_title(*cell[1:], stored.dialect))
 
 
 def _replaced_parts(plan: Plan, stored: Scene) -> None:

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import called, printable
+from ..findings import Subject
 from ..formats.names import without_number
 from ..scene.decode import is_point
 from ..scene.dialect import Dialect, part_key, part_name, read_part_name
@@ -168,7 +169,7 @@ class NodeRoles:
         if named in was and stated not in was:
             return stated, stated
         if self.stored is None:
-            title, wins = f"part {called(item.name)}", "name" if was else "custom properties"
+            title, wins = Subject("part", item.name), "name" if was else "custom properties"
             self.imported.report.warnings.append(
                 f"{title} has custom properties of {exported}: it goes where its {wins} say{'s' if was else ''}"
             )
@@ -237,7 +238,7 @@ class NodeRoles:
     def _report(self, i: int, what: str, why: str) -> None:
         form = "NODE.lodL.groupG" if self.dialect is Dialect.SPEC else "NODE.stageN.levelN"
         self.imported.report.skipped(
-            f"part {called(self.items[i].name)}", what, why, f"name it {form} after the cell where it should be"
+            Subject("part", self.items[i].name), what, why, f"name it {form} after the cell where it should be"
         )
 
     def _by_name(self, i: int, name: str) -> bool:

@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ..errors import ConversionError, called, few, printable
-from ..findings import Kind, Report
+from ..errors import ConversionError, called, printable
+from ..findings import Kind, Report, Subject
 from ..formats.model import NODE_COCKPIT
 from ..formats.names import decode_text, encode_name, known_name, without_number
 from ..formats.tables import NAME_DTYPE
@@ -253,7 +253,7 @@ class _Builder:
         lost = [nodes[n].name for n, i in enumerate(chosen) if n in out.stored_of and not self.imported.nodes[i].name]
         if lost := [name for name in lost if name]:
             self.imported.report.skipped(
-                few([f"node {called(name)}" for name in lost]),
+                Subject.of([Subject("node", name) for name in lost]),
                 "has no name in the file" if len(lost) == 1 else "have no name in the file",
                 "a node without a name keeps the one that it had",
                 "give it the name that it is to have",
@@ -299,7 +299,7 @@ class _Builder:
         of_materials = {p.tri_flags for p in drawn if p.index_count}
         if flags not in (None, was) and of_materials and not of_materials & {-1, flags}:
             self.imported.report.skipped(
-                f"node {called(item.name)}",
+                Subject("node", item.name),
                 f"has tri_flags {flags}",
                 f"its materials state {', '.join(map(str, sorted(of_materials)))}, which counts",
                 "put them on the materials, or remove tri_flags there",
@@ -394,7 +394,7 @@ class _Builder:
         for item in self.imported.nodes:
             if item.tri_flags.own and (item.mesh < 0 or not self.imported.meshes[item.mesh].drawn):
                 self.imported.report.skipped(
-                    f"node {called(item.name)}",
+                    Subject("node", item.name),
                     "has tri_flags",
                     "it has no triangles",
                     "put them on the object that has the mesh",
@@ -402,7 +402,7 @@ class _Builder:
                 )
 
     def _report_part(self, i: int, what: str, why: str, instead: str) -> None:
-        where = f"part {called(self.imported.nodes[i].name)}"
+        where = Subject("part", self.imported.nodes[i].name)
         self.imported.report.skipped(where, what, why, instead)
 
     def _node_above(self, i: int) -> int | None:
@@ -451,8 +451,7 @@ def keep_nodes(imported: ImportedScene, kept: Collection[int]) -> None:
 
 def _report_hidden(imported: ImportedScene, rows: list[int], what: tuple[str, str], instead: str) -> None:
     kinds: tuple[Kind, ...] = ("node", "place", "turn", "triangles")
-    imported.report.concerns([imported.nodes[i].name for i in rows], *kinds)
-    where = few([f"node {called(imported.nodes[i].name)}" for i in rows], 1)
+    where = Subject.of([Subject("node", imported.nodes[i].name) for i in rows], 1)
     imported.report.skipped(where, what[len(rows) > 1], "the game has no hidden nodes", instead, *kinds)
 
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import called, in_words
-from ..findings import Report
+from ..errors import in_words
+from ..findings import Report, Subject
 from ..formats.mission import ROCK, VEGETATION, Mission, PlacedObject
 from ..formats.names import decode_text, encode_name, without_number
 from ..formats.unit import Unit
@@ -96,6 +96,7 @@ class MissionEdit:
             f"it is a whole number from {limits.min} to {limits.max}",
             "enter such a number",
             "fact",
+            fact=key,
         )
         return stored
 
@@ -107,7 +108,7 @@ class MissionEdit:
             return stored if same else float(value)
         if value is not stored:
             self.report.skipped(
-                where, f"{key} became {in_words(value)[:40]}", "it is a number", "enter a number", "fact"
+                where, f"{key} became {in_words(value)[:40]}", "it is a number", "enter a number", "fact", fact=key
             )
         return stored
 
@@ -133,9 +134,8 @@ def set_kind(edit: MissionEdit, placed: PlacedObject, where: str, extras: NodeEx
         edit.report.changed(where, f"object_kind {placed.kind} became {kind}")
         placed.record["kind"] = kind
     else:
-        edit.report.skipped(
-            where, f"object_kind became {kind}", "it follows from what the object places", "edit its path", "fact"
-        )
+        what, why = f"object_kind became {kind}", "it follows from what the object places"
+        edit.report.skipped(where, what, why, "edit its path", "fact", fact="object_kind")
 
 
 @dataclass(frozen=True)
@@ -301,7 +301,7 @@ def take_typed(
     """
     for node in imported.nodes:
         kind = node.extras.get("kind")
-        where = f"{kind or 'node'} {called(node.name)}"
+        where = Subject(kind or "node", node.name)
         if not node.typed:
             continue
         if kind in _EDITED:
@@ -315,6 +315,7 @@ def take_typed(
                         f"{name} in its property msh was edited, too: {in_words(inside)[:40]}",
                         "delete one of the two",
                         "fact",
+                        fact=name,
                     )
         elif node.extras:
             for name in (name for name in _EDITED[_NEW[new]] if name in node.typed):

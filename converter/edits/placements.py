@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..errors import called, few, in_words, plural
-from ..findings import Report
+from ..errors import few, in_words, plural
+from ..findings import Kind, Report, Subject
 from ..numeric.arrays import F32, F64
 from ..numeric.pose import parents_first, rotation_matrix
 from ..scene.assembly import CLIPS, Pose, component_text, object_key, root_pose
@@ -279,14 +279,15 @@ class Placements:
             same_linear(local[:3, :3], pose) and same_position(local[:3, 3], pose.translation, self.world[i])
             for pose in poses
         ):
+            kinds: tuple[Kind, ...] = ("place", "turn", "triangles") if _is_scaled(local) else ("place", "turn")
             if on_socket:
-                self.report.skipped(title, "is moved on its socket", *self._on_socket(above), "place", "turn")
+                what = "is scaled on its socket" if _is_scaled(local) else "is moved on its socket"
+                self.report.skipped(title, what, *self._on_socket(above), *kinds)
             else:
-                self.report.skipped(title, "is moved, turned or scaled", *self._no_place(above), "place", "turn")
-        elif on_socket:
-            linear = self._place_in(i, lambda one: one.get("kind") in PLACES)[1][:3, :3]
-            if np.abs(linear.T @ linear - np.eye(3)).max() > _EVEN:
-                self.report.skipped(title, "is scaled by a node that it is mounted on", *self._on_socket(above), "turn")
+                self.report.skipped(title, "is moved, turned or scaled", *self._no_place(above), *kinds)
+        elif on_socket and _is_scaled(self._place_in(i, lambda one: one.get("kind") in PLACES)[1]):
+            what = "is scaled by a node that it is mounted on"
+            self.report.skipped(title, what, *self._on_socket(above), "turn", "triangles")
 
     def _on_socket(self, socket: int) -> tuple[str, str]:
         """Why a part on a node of a model has no place of its own, and what to do."""
@@ -368,13 +369,13 @@ class Placements:
         below = {i for items in self.items_of.values() for i in items}
         tracks = {track.node for clip in clips for track in clip.tracks}
         moved = [_quoted(self.given.nodes[i]) for i in sorted(tracks - below - self.exchanged)]
-        scaled = [f"node {called(name)}" for clip in clips for name in clip.scaled]
+        scaled = [Subject("node", name) for clip in clips for name in clip.scaled]
         if moved:
             why, instead = "only nodes of models move in the game", "animate nodes of its model"
-            self.report.skipped(few(moved, _NAMED), "is animated", why, instead, "place", "turn", "triangles")
+            self.report.skipped(Subject.of(moved, _NAMED), "is animated", why, instead, "place", "turn", "triangles")
         if scaled:
             why, instead = "nodes of a model have none", "move its vertices with nodes of their own"
-            nodes = few([*dict.fromkeys(scaled)], _NAMED)
+            nodes = Subject.of([*dict.fromkeys(scaled)], _NAMED)
             self.report.skipped(nodes, "has animated scale", why, instead, "turn", "triangles")
         self.report.not_applied += [one for clip in clips for one in clip.report.not_applied]
 
@@ -385,11 +386,15 @@ class Placements:
                 "it is not an object that the mission or the game knows",
                 "make a model of it, or give it the path of what it shows",
             )
-            self.report.skipped(f"node {called(name)}", "is new", why, instead)
-        if len(names) > _NAMED:
-            self.report.concerns(names[_NAMED:], "node")
-            rest = plural(len(names) - _NAMED, "more node")
-            self.report.skipped(rest, "are new", "they are not objects", "make models of them")
+            self.report.skipped(Subject("node", name), "is new", why, instead)
+        if rest := names[_NAMED:]:
+            others = Subject("node", *rest, text=plural(len(rest), "more node"))
+            self.report.skipped(others, "are new", "they are not objects", "make models of them")
+
+
+def _is_scaled(matrix: F64) -> bool:
+    """Whether a transform (4, 4) changes lengths or angles."""
+    return bool(np.abs(matrix[:3, :3].T @ matrix[:3, :3] - np.eye(3)).max() > _EVEN)
 
 
 def _rotation_of(linear: F64) -> F64 | None:
@@ -401,5 +406,5 @@ def _rotation_of(linear: F64) -> F64 | None:
     return turn
 
 
-def _quoted(item: ImportedNode) -> str:
-    return f"node {called(item.name)}"
+def _quoted(item: ImportedNode) -> Subject:
+    return Subject("node", item.name)

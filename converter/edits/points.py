@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import ConversionError, called
-from ..findings import Report
+from ..findings import Report, Subject
 from ..formats.control_points import MAX_PLACE, ControlPoint, ControlPoints
 from ..formats.names import decode_text, encode_name, without_number
 from ..formats.tables import NAME_DTYPE
@@ -116,7 +116,7 @@ def compare_points(
     for i in sorted(moved):
         if is_point(items[i], names):
             plan.report.skipped(
-                f"control point {_quoted(items[i].name)}",
+                Subject("control point", items[i].name),
                 "is animated",
                 "a control point moves with its node alone",
                 "animate the node",
@@ -138,7 +138,7 @@ def _keep_place(plan: PointPlan, point: ControlPoint, why: str) -> None:
     """Keep a deleted point whose row, or one after it, a controller names."""
     plan.hidden = sorted([*plan.hidden, point.row])
     plan.report.skipped(
-        f"control point {point.row} {_quoted(point.name)}",
+        Subject("control point", point.name, text=f"control point {point.row} {_quoted(point.name)}"),
         "is missing",
         why,
         "it stays in the .cpt; change the controller first",
@@ -270,7 +270,7 @@ def _compare(
     noise: float,
 ) -> None:
     """Compare a stored point with that of the file."""
-    item, where = identified.imported.nodes[placed.item], f"control point {_quoted(point.name)}"
+    item, where = identified.imported.nodes[placed.item], Subject("control point", point.name)
     edit = PointEdit(point.row, placed.node)
     nodes: list[Node] = identified.scene.nodes
     what = []
@@ -316,7 +316,7 @@ def _compare(
 def _add(plan: PointPlan, identified: Identified, placed: _Placed, *, said: bool = True) -> None:
     """Add a point of the file as a new one."""
     item = identified.imported.nodes[placed.item]
-    where = f"control point {_quoted(item.name)}"
+    where = Subject("control point", item.name)
     name = _encoded(plan, where, name_of(item))
     if name is None:
         return

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..errors import ConversionError, called, few, plural, printable
-from ..findings import Report
+from ..findings import Report, Subject
 from ..numeric.arrays import F32, F64, Bools, near_pairs, row_ids
 from ..numeric.pose import rotation_matrix
 from ..scene.decode import rest_pose
@@ -50,7 +50,7 @@ def compare_poses(identified: Identified, stored: Scene) -> PoseChanges:
     noise, turn_noise = POSE_NOISE * identified.size, identified.turn_noise
     for i, k in identified.stored_of.items():
         node, before = scene.nodes[i], stored.nodes[k]
-        where = f"node {called(before.name)}"
+        where = Subject("node", before.name)
         if i not in new and k not in old:
             moved = np.abs(node.translation - before.translation).max() > noise
             turned = not same_rotations(node.rotation, before.rotation, turn_noise).all()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import called, few, in_words, printable
+from ..findings import Subject
 from ..numeric.arrays import F64, Bools
 from ..scene.controller import spliced
 from ..scene.scene import Channel, Clip, Track, evaluate
@@ -40,7 +41,7 @@ def with_ranges(identified: Identified, read: list[Track], stored: list[Track] |
         imported.report.add(clip.report)
         if not names and compared.has_its_length:
             continue
-        where = f"animation {called(clip.name)}"
+        where = Subject("animation", clip.name)
         why = f"it only shows frames {compared.first:g} to {compared.last:g} of {in_words(whole)}, which is read"
         moved = few([*map(called, names)], 1)
         if stored is not None and names and compared.has_its_length and not clip.scaled:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import ConversionError, called, in_words, plural, printable
-from ..findings import Report
+from ..findings import Report, Subject
 from ..formats.names import known_name, without_number
 from ..formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Grid, Terrain
 from ..numeric.arrays import F32, I64, Bools, join, row_ids
@@ -449,7 +449,7 @@ def _report_objects(report: Report, edited: ImportedScene) -> None:
         names = [without_number(item.name) for item in mine]
         if mine and _OBJECTS[level] not in names:
             report.skipped(
-                f"node {called(_OBJECTS[level])}",
+                Subject("node", _OBJECTS[level], mine[0].name),
                 f"was renamed to {in_words(mine[0].name)}",
                 "a terrain has no names of objects",
                 "name it as before",
@@ -458,11 +458,11 @@ def _report_objects(report: Report, edited: ImportedScene) -> None:
     above = {item.parent for item in edited.nodes}
     for i, item in enumerate(edited.nodes):
         if item.mesh < 0 and i not in above:
-            report.skipped(f"node {called(item.name)}", "is new", "a terrain has no objects without faces", "delete it")
+            report.skipped(Subject("node", item.name), "is new", "a terrain has no objects without faces", "delete it")
 
 
 def _report_clips(report: Report, edited: ImportedScene) -> None:
     tracks = [track for clip in [*edited.clips, *edited.ranges] for track in clip.tracks]
     if tracks:
-        where = f"animation of node {called(edited.nodes[tracks[0].node].name)}"
+        where = Subject("animation of node", *(edited.nodes[track.node].name for track in tracks))
         report.skipped(where, "is new", "a terrain has no animation", "delete it")

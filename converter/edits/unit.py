@@ -9,8 +9,8 @@ from itertools import takewhile
 
 import numpy as np
 
-from ..errors import ConversionError, called, in_words, printable
-from ..findings import Kind
+from ..errors import ConversionError, in_words, printable
+from ..findings import Subject
 from ..formats.names import without_number
 from ..formats.registry import REGISTRY
 from ..formats.unit import CHASSIS, CLASSES, COMPONENT_DTYPE, GUN, INTERNAL, TURRET, Unit
@@ -149,8 +149,10 @@ class _Parts:
             without_number(node.name) != node.name,
         )
 
-    def _where(self, row: int) -> str:
-        return f"component {row} {in_words(self.stored.key(row))}"
+    def _where(self, row: int) -> Subject:
+        key, item = self.stored.key(row), self.row_items.get(row)
+        name = key if item is None else self.nodes[item].name
+        return Subject("component", name, text=f"component {row} {in_words(key)}")
 
     # -------------------------------------------------------------- what changed
 
@@ -213,12 +215,12 @@ class _Parts:
                     self.report.warnings.append(f"{where}: of class {CLASSES[part]} it is not seen from outside")
                     self.report.concerns([name], "fact")
             else:
-                self._refuse(where, f"class became {in_words(part)[:40]}", "classes are 0 to 5")
+                self._refuse(where, f"class became {in_words(part)[:40]}", "classes are 0 to 5", "class")
         label = extras.get("label", _text(record, "label"))
         if label != _text(record, "label"):
             raw = encoded(label)
             if raw is None or len(raw) > 32:
-                self._refuse(where, f"is called {in_words(label[:40])}", "names have 32 bytes of CP1251")
+                self._refuse(where, f"is called {in_words(label[:40])}", "names have 32 bytes of CP1251", "label")
             else:
                 what.append(f"is called {in_words(label)}")
                 _set_text(record, "label", label)
@@ -238,7 +240,7 @@ class _Parts:
         value = self.nodes[item].extras.get("attach", old)
         stated = value if isinstance(value, int) and -1 <= value < 2**31 else old
         if stated != value:
-            self._refuse(where, f"attach became {in_words(value)[:40]}", "it is a node")
+            self._refuse(where, f"attach became {in_words(value)[:40]}", "it is a node", "attach")
         if not shown or socket is None:
             new = stated
         else:
@@ -284,23 +286,22 @@ class _Parts:
             return self.stored.type
         world = world_matrices(self.nodes)[above]
         if not same_position(world[:3, 3], np.zeros(3)) or not same_linear(world[:3, :3], Pose()):
-            self._refuse(
-                _quoted(self.nodes[above]), "is moved, turned or scaled", "a unit has no place", "place", "turn"
-            )
+            where, what = _quoted(self.nodes[above]), "is moved, turned or scaled"
+            self.report.skipped(where, what, "a unit has no place", "undo it", "place", "turn")
         value: object = self.nodes[above].extras.get("type", self.stored.type)
         try:
             number = int(value, 16) if isinstance(value, str) else value
         except ValueError:
             number = None
         if not isinstance(number, int) or not 0 <= number < 2**32:
-            self._refuse(_quoted(self.nodes[above]), "type is not a word", "it has 32 bits")
+            self._refuse(_quoted(self.nodes[above]), "type is not a word", "it has 32 bits", "type")
             return self.stored.type
         if number != self.stored.type:
             self.report.changed("unit", f"type became {number:#x}")
         return number
 
-    def _refuse(self, where: str, what: str, why: str, *kinds: Kind) -> None:
-        self.report.skipped(where, what, why, "undo it, or enter such a value", *(kinds or ("fact",)))
+    def _refuse(self, where: str, what: str, why: str, fact: str) -> None:
+        self.report.skipped(where, what, why, "undo it, or enter such a value", "fact", fact=fact)
 
 
 def _alone(record: np.void) -> np.ndarray:
@@ -321,5 +322,5 @@ def _set_text(record: np.void, name: str, text: str) -> None:
     record[name] = np.frombuffer(raw.ljust(32, b"\0")[:32], np.uint8)
 
 
-def _quoted(node: ImportedNode) -> str:
-    return f"node {called(node.name)}"
+def _quoted(node: ImportedNode) -> Subject:
+    return Subject("node", node.name)

@@ -16,9 +16,9 @@ from pathlib import Path
 from time import perf_counter
 
 from .. import MANIFEST
-from ..errors import ConversionError, called, printable, quoted
+from ..errors import ConversionError, printable, quoted
 from ..files import no_run, read_file
-from ..findings import NotApplied
+from ..findings import NotApplied, Subject
 from ..formats.names import decode_text, readable, unescape
 from ..kinds.import_result import PlacedImport, unapplied
 from ..options import ImportOptions
@@ -347,5 +347,5 @@ def _edited(id: str, source: str, placed: PlacedImport, brought: Brought, force:
 def _refuse(outcome: Outcome, placed: PlacedImport, why: str, instead: str) -> None:
     changes = "; ".join(str(change) for change in placed.result.changes[:5])
     outcome.not_applied.append(
-        NotApplied(where=f"model {called(placed.result.name)}", what=changes, why=why, instead=instead)
+        NotApplied(where=Subject("model", placed.result.name), what=changes, why=why, instead=instead)
     )

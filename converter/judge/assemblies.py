@@ -39,14 +39,35 @@ _NOTHING = 1e-12
 #: With which every frame of scenes at 24, 25, 30, 50 and 60 a second is among those that are looked at.
 _EDITORS = Timing(24.0)
 
+#: Why the name of a node that is a part of a unit does not count, and what to do.
+_NAMES = ("parts of a unit have no names of their own", "undo it; what the game may show is the custom property label")
+
 
 @dataclass(frozen=True)
 class PlacedModel:
-    """A model that is shown below placements: its scene, the cell that is shown, and the scene that was exported."""
+    """A model that is shown below placements.
+
+    Attributes:
+        scene: as it will be.
+        cell: that is shown.
+        exported: the scene that was.
+        rows: node of that -> row now; empty: they are the same.
+    """
 
     scene: Scene
     cell: tuple[int, int]
     exported: Scene
+    rows: Mapping[int, int] = field(default_factory=dict)
+
+    @cached_property
+    def made(self) -> list[int]:
+        """The rows of nodes that the file made."""
+        return sorted({*range(len(self.scene.nodes))} - {*self.rows.values()}) if self.rows else []
+
+    def row(self, stated: int) -> int:
+        """Return the row of a node now; -1: it has none."""
+        row = self.rows.get(stated, -1 if self.rows else stated)
+        return row if 0 <= row < len(self.scene.nodes) else -1
 
 
 @dataclass
@@ -55,6 +76,9 @@ class Placed:
 
     Attributes:
         models: by object key in lower case.
+        expected: where the result puts nodes. (4, 4).
+        rows: of nodes of models, in the result.
+        exchanged: nodes that place another model than what is still shown below them.
     """
 
     given: ImportedScene
@@ -73,12 +97,15 @@ class Placed:
         self.expected: dict[int, F64] = {}
         self.holder: dict[int, tuple[int, str]] = {}
         self.whole: dict[int, int] = {}
+        self.exchanged: set[int] = set()
+        self.rows: dict[int, int] = {}
+        self._taken: dict[tuple[int, int], int] = {}
         self._scales: dict[int, F64] = {}
 
-    def names(self, i: int) -> frozenset[str]:
+    def names(self, i: int) -> tuple[str, ...]:
         """Return the names of a node and of all above it."""
         nodes = self.given.nodes
-        return frozenset({nodes[k].name.casefold() for k in (i, *nodes_above(nodes, i))} - {""})
+        return tuple(filter(None, (nodes[k].name.casefold() for k in (i, *nodes_above(nodes, i)))))
 
     def shows(self, i: int) -> bool:
         """Return whether something is drawn below a node."""
@@ -94,42 +121,50 @@ class Placed:
         below = [k for k, node in enumerate(self.given.nodes) if node.parent == i and "kind" not in node.extras]
         return self.given.nodes[i].mesh >= 0 or any(self.draws(k) for k in below)
 
-    def record_names(self, i: int) -> frozenset[str]:
-        """Return what reports call the record of a route, zone or lode."""
-        extras = {**self.given.nodes[i].extras}
-        kind, row = extras.get("kind"), extras.get("route", extras.get("index"))
-        return frozenset({f"{kind} {row}"} if kind in ("route", "zone", "lode") else ())
-
-    def add(self, i: int, kind: Kind, what: str, amount: float = 0.0, reason: tuple[str, str] | None = None) -> None:
+    def add(
+        self, i: int, kind: Kind, what: str, amount: float = 0.0, reason: tuple[str, str] | None = None, fact: str = ""
+    ) -> None:
         """Add a difference about a node."""
         item = self.given.nodes[i]
         where = f"{item.extras.get('kind', 'node')} {called(item.name)}"
-        names = self.names(i) if kind in ("node", "place", "turn", "triangles") else frozenset({item.name.casefold()})
-        names |= self.record_names(i)
-        self.found.append(Difference(where, kind, what, names, amount, reason=reason))
+        moves = kind in ("node", "place", "turn", "triangles")
+        names = self.names(i) if moves else tuple(filter(None, [item.name.casefold()]))
+        self.found.append(Difference(where, kind, what, names, amount, fact=fact, reason=reason))
 
     def compare_models(self) -> None:
         """Compare what is below placements whose place in the result is known (``expected``)."""
-        nodes, drawn = self.given.nodes, list[int]()
+        nodes, known = self.given.nodes, list[int]()
         for i in self.order:
             self._expect(i)
-            shows = i in self.holder and nodes[i].mesh >= 0 and "node" in nodes[i].extras
-            drawn += [i] if shows and self.given.meshes[nodes[i].mesh].drawn else []
-        still = [i for i in drawn if not self._is_moving(i)]
-        self._compare_wholes(still)
-        self._find_scales(drawn)
+            known += [i] if i in self.holder and nodes[i].extras.get("kind") is None else []
+        drawn = [i for i in known if nodes[i].mesh >= 0 and self.given.meshes[nodes[i].mesh].drawn]
+        movers = {i: self._mover(i) for i in known}
+        still = [i for i in known if movers[i] is None]
+        self._compare_wholes([i for i in drawn if movers[i] is None])
+        self._find_scales(known)
         seen: dict[tuple[object, ...], int] = {}
         away = {*np.array(still)[np.any(places_apart(*self._places(still)), axis=0)].tolist()}
         for i in still:
             if i in away or i not in self._scales:  # it was put elsewhere since
                 self._stands(i)
-        for i in self.animated.keys() & self.holder.keys():
-            self._rests(i)
+        for i, mover in movers.items():
+            if mover is not None and mover != i and mover in self.expected:
+                self._stands(i, mover)
+        for i in self.animated:
+            if "level" in nodes[i].extras or nodes[i].extras.get("kind") not in (None, "point"):
+                self.add(i, "place", "moves in the file, and not in the game")
+            elif i in self.holder:
+                self._rests(i)
         for i in drawn:
-            key = nodes[i].mesh, self.holder[i][1], nodes[i].extras["node"]
+            key = nodes[i].mesh, self.holder[i][1], self.rows[i]
             seen.setdefault((*key, *np.round(self._scale(i), 3).reshape(-1).tolist()), i)
         for i in seen.values():
-            self._mesh(i, self.models[self.holder[i][1]], nodes[i].extras["node"])
+            self._mesh(i, self.models[self.holder[i][1]], self.rows[i])
+
+    def compare_name(self, i: int, key: str, *others: str) -> None:
+        """Add a part of a unit that is called otherwise than its object, or than that was."""
+        if self.given.nodes[i].name and not ways(self.given.nodes[i].name) & {key, *others}:
+            self.add(i, "name", f"is called {called(key)} in the game, as its object is", reason=_NAMES)
 
     def find_strangers(self, known: Collection[int]) -> None:
         """Add what is drawn and is below nothing that is placed.
@@ -159,8 +194,7 @@ class Placed:
             counts = [self._fitting(by, group) for by in shifts]
             if max(counts, default=0) > fits:
                 best = int(np.argmax(counts))
-                # a unit has no place: what stands elsewhere is a part of it
-                at = near[best] if self.given.nodes[root].extras.get("kind") == "unit" else root
+                at = near[best] if self._is_of_unit(root) else root  # a unit has no place, nor its parts
                 self.tell_place(at, shifts[best] @ self.expected[at], self.expected[at])
                 for k in (k for k, of in self.whole.items() if of == root and k in self.expected):
                     self.expected[k] = shifts[best] @ self.expected[k]
@@ -205,10 +239,10 @@ class Placed:
         """Find where the result puts a node that is below a placement."""
         item = self.given.nodes[i]
         kind, above = item.extras.get("kind"), item.parent
-        self.whole[i] = i if i in self.expected else self.whole.get(above, -1)
+        self.whole[i] = i if i in self.expected or self._is_of_unit(i) else self.whole.get(above, -1)
         if i in self.expected:
             self.holder[i] = i, object_key(item.extras)
-        elif above not in self.expected:
+        elif above not in self.expected or i in self.exchanged:
             return
         elif kind == "component":
             self.expected[i] = self.expected[above]
@@ -216,22 +250,42 @@ class Placed:
             self.holder[i] = i, key
             if "node" in self.given.nodes[above].extras and key in self.models:
                 self.expected[i] = self.expected[above] @ matrix(root_pose(self.models[key].scene).inverse())
-        elif kind is None and (node := item.extras.get("node")) is not None:
-            key = self.holder[above][1]
-            model = self.models.get(key)
-            if model is not None and 0 <= node < len(model.scene.nodes):
-                local = model.scene.nodes[node]
-                pose = Pose(local.translation.astype(np.float64), local.rotation)
-                self.expected[i] = self.expected[above] @ matrix(pose)
-                self.holder[i] = self.holder[above]
+        elif kind is None and (row := self._row(i, self.holder[above])) >= 0:
+            local = self.models[self.holder[above][1]].scene.nodes[row]
+            pose = Pose(local.translation.astype(np.float64), local.rotation)
+            self.expected[i] = self.expected[above] @ matrix(pose)
+            self.holder[i], self.rows[i] = self.holder[above], row
 
-    def _is_moving(self, i: int) -> bool:
-        """Whether a clip of the file moves a node: where it stands by itself, in any frame, says nothing then."""
-        return any(k in self.animated for k in (i, *nodes_above(self.given.nodes, i)))
+    def _is_of_unit(self, i: int) -> bool:
+        above = self.given.nodes[i].parent
+        return above >= 0 and self.given.nodes[above].extras.get("kind") == "unit"
 
-    def _stands(self, i: int) -> None:
-        """Whether a node stands where the result puts it; what is scaled is compared by its triangles."""
+    def _row(self, i: int, holder: tuple[int, str]) -> int:
+        """The row in the result of a node of a model: that which it states, of a copy or a new one by its name; -1."""
+        model, item = self.models.get(holder[1]), self.given.nodes[i]
+        if model is None:
+            return -1
+        stated = model.row(item.extras.get("node", -1))
+        if stated >= 0 and self._taken.setdefault((holder[0], stated), i) == i:
+            return stated
+        made = [k for k in model.made if ways(model.scene.nodes[k].name) & ways(item.name)]
+        free = [k for k in made if self._taken.get((holder[0], k), i) == i]
+        row = min(
+            free, key=lambda k: float(np.abs(model.scene.nodes[k].translation - item.translation).max()), default=-1
+        )
+        return -1 if row < 0 else row if self._taken.setdefault((holder[0], row), i) == i else -1
+
+    def _mover(self, i: int) -> int | None:
+        """The nearest node, itself or above, that a clip of the file moves: where that stands alone says nothing."""
+        return next((k for k in (i, *nodes_above(self.given.nodes, i)) if k in self.animated), None)
+
+    def _stands(self, i: int, mover: int | None = None) -> None:
+        """Whether a node stands where the result puts it, from what moves it; scales are compared by triangles."""
         (mine,), (there,) = self._places([i])
+        if mover is not None:
+            if abs(np.linalg.det(self.expected[mover])) <= _NOTHING:
+                return
+            there = self.world[mover] @ np.linalg.inv(self.expected[mover]) @ there
         if any(places_apart(mine, there)) and not (self._rests(i) or self._is_taken(i)):
             self.tell_place(i, mine, there)
 
@@ -254,7 +308,7 @@ class Placed:
 
     def _track(self, i: int) -> Track | None:
         """How its model's clip moves a node."""
-        model, row = self.models.get(self.holder.get(i, (0, ""))[1]), self.given.nodes[i].extras.get("node")
+        model, row = self.models.get(self.holder.get(i, (0, ""))[1]), self.rows.get(i)
         return None if model is None else next((one for one in model.scene.tracks if one.node == row), None)
 
     def _rests(self, i: int) -> bool:
@@ -337,10 +391,6 @@ def places_apart(mine: F64, theirs: F64) -> tuple[F64, F64]:
     return apart * (apart > loose), turned * (turned > _AXES * size)
 
 
-#: Why the name of a node that is a part of a unit does not count, and what to do.
-_NAMES = ("parts of a unit have no names of their own", "undo it; what the game may show is the custom property label")
-
-
 def differences_of_unit(
     seen: ImportedScene,
     stored: Unit,
@@ -354,33 +404,32 @@ def differences_of_unit(
     items = [i for i in range(len(seen.nodes)) if _is_component(seen.nodes[i], keys)]
     stated, made = {i: _stated(placed, i, stored) for i in items}, [_made(written, row) for row in range(len(written))]
     ranked = [
-        (-sum(_fits(value, one[fact]) for fact, value in stated[i].items()), i, row)
+        ("kind" not in seen.nodes[i].extras, -sum(_fits(value, one[fact]) for fact, value in stated[i].items()), i, row)
         for i in items
         for row, one in enumerate(made)
     ]
     row_of_item: dict[int, int] = {}
     free = {*range(len(made))}
-    for _, i, row in sorted(ranked):
+    for *_, i, row in sorted(ranked):
         if i not in row_of_item and row in free:
             row_of_item[i] = row
             free.remove(row)
+    items = [i for i in items if i in row_of_item or "kind" in seen.nodes[i].extras]
     for i in items:
         if i not in row_of_item:
             placed.add(i, "node", "is in the file, and not in the game")
             continue
         for fact, value in stated[i].items():
             if not _fits(value, had := made[row_of_item[i]][fact]):
-                placed.add(i, "fact", f"has {fact} {in_words(value)} in the file, and {in_words(had)} in the game")
+                what = f"has {fact} {in_words(value)} in the file, and {in_words(had)} in the game"
+                placed.add(i, "fact", what, fact=fact)
         index, key = row_of(seen.nodes[i].extras), str(made[row_of_item[i]]["key"])
-        if (
-            index is not None
-            and index < len(stored)
-            and not ways(seen.nodes[i].name) & {key, stored.key(index).lower()}
-        ):
-            placed.add(i, "name", f"is called {called(key)} in the game, as its object is", reason=_NAMES)
+        if index is not None and index < len(stored):
+            placed.compare_name(i, key, stored.key(index).lower())
+            placed.exchanged |= {i} if stated[i]["key"] != stored.key(index).lower() else set()
     for row in sorted(free):
         name = f"component {called(key := written.key(row))}"
-        placed.found.append(Difference(name, "node", "is in the game, not in the file", frozenset({key.casefold()})))
+        placed.found.append(Difference(name, "node", "is in the game, not in the file", (key.casefold(),)))
     for i, node in enumerate(seen.nodes):
         if node.extras.get("kind") == "unit":
             placed.expected[i] = np.eye(4)
@@ -405,18 +454,25 @@ def _stated(placed: Placed, i: int, stored: Unit) -> dict[str, object]:
     while above >= 0 and nodes[above].extras.get("kind") != "component":
         socket = nodes[above].extras.get("node") if socket is None else socket
         above = nodes[above].parent
+    model = None if above < 0 else placed.models.get(object_key(nodes[above].extras))
     known = row is not None and row < len(stored)
     inside = known and row is not None and not stored.is_shown(row)  # seen in a file of all parts
     if known and row is not None and stored.attach(row) == socket:
         socket = typed.get("attach", extras.get("attach"))  # the property may be edited where the node was not moved
+    if model is not None and isinstance(socket, int):
+        socket = model.rows.get(socket, socket)
     return {
-        "key": str(typed.get("key", object_key(nodes[i].extras) or min(ways(nodes[i].name), key=len))).lower(),
+        "key": _key(nodes[i]),
         "class": typed.get("class", extras.get("class")),
         "label": typed.get("label", extras.get("label")),
-        "above it": "" if above < 0 else object_key(nodes[above].extras),
+        "above it": "" if above < 0 else _key(nodes[above]),
         "attach": socket if placed.draws(i) else None,
         "mesh": True if placed.draws(i) and not inside else None,
     }
+
+
+def _key(node: ImportedNode) -> str:
+    return str(node.typed.get("key", object_key(node.extras) or min(ways(node.name), key=len))).lower()
 
 
 def _made(unit: Unit, row: int) -> dict[str, object]:

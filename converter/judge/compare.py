@@ -88,7 +88,8 @@ class Comparison:
         where = f"{what} {called(thing.name)}"
         moving = thing.moving and kind in ("place", "turn", "triangles")
         reason = LACKS[table] if table in self.result.lacks else None
-        self.found.append(Difference(where, kind, text, _folded(thing.named_by(kind)), amount, moving, cell, reason))
+        about = _folded(thing.named_by(kind)), amount, moving, cell, table, reason
+        self.found.append(Difference(where, kind, text, *about))
 
     def _add_part(self, thing: Thing, cell: tuple[int, int], kind: Kind, text: str, amount: float) -> None:
         title, what = self._titles(cell)
@@ -102,7 +103,7 @@ class Comparison:
     def _clip(self) -> None:
         mine, theirs = self.file.frame_count, self.result.frame_count
         if mine != theirs:
-            names = _folded((*self.file.clip, *self.result.clip, "clip", "animation"))
+            names = _folded((*self.file.clip, *self.result.clip, "clip"))
             name = next((n for n in (*self.file.clip, *self.result.clip) if n), "")
             text = f"has {plural(mine, 'frame')} in the file, and {theirs:,} in the game"
             self.found.append(Difference(f"animation {called(name)}", "clip", text, names))
@@ -380,9 +381,9 @@ class Comparison:
                 own = rows[a.owner[rows] == owner]
                 text = f"has other {_WORDS.get(kind, kind)} on {plural(len(own), 'triangle')} in the game"
                 thing, (title, what) = self.file.things[owner], self._titles(cell)
-                names = {*thing.named_by(kind)}
+                names = [*thing.named_by(kind)]
                 if kind in ("materials", "flags of materials"):
-                    names |= {n for m in np.unique(a.material[own]).tolist() if m >= 0 for n in self.file.materials[m]}
+                    names += [n for m in np.unique(a.material[own]).tolist() if m >= 0 for n in self.file.materials[m]]
                 where = f"{what} {called(thing.name)}"
                 why = self._why(kind, a, own)
                 self.found.append(Difference(where, kind, text, _folded(names), len(own), cell=title, reason=why))
@@ -414,9 +415,9 @@ class Comparison:
         for mine, theirs in _distinct(*pairs)[0]:
             where = f"material {called(min(self.file.materials[mine], key=len))}"
             if all(one.where != where for one in self.found):
-                names, what = _folded((*self.file.materials[mine], "pictures")), self._other_look(mine, theirs)
+                names, what = (*self.file.materials[mine], "materials", "pictures"), self._other_look(mine, theirs)
                 reason = LIGHT_FOLLOWS if what[0].startswith("shines") else None
-                self.found.append(Difference(where, "look", ", ".join(what), names, reason=reason))
+                self.found.append(Difference(where, "look", ", ".join(what), _folded(names), reason=reason))
 
     def _compared(self, a: Triangles, b: Triangles, i: I64, j: I64, turn: I64) -> dict[Kind, Bools]:
         """Which pairs differ, by what."""
@@ -495,5 +496,5 @@ def _made_up(thing: Thing) -> bool:
     return re.fullmatch(r"node_\d+", thing.name) is not None
 
 
-def _folded(names: Iterable[str]) -> frozenset[str]:
-    return frozenset(name.casefold() for name in names if name)
+def _folded(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name.casefold() for name in names if name))

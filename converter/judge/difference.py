@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,8 +11,8 @@ from itertools import product
 
 import numpy as np
 
-from ..errors import called, in_words, plural, printable
-from ..findings import Explained, Explains, Kind, NotApplied, Report
+from ..errors import called, in_words, plural
+from ..findings import Explained, Explains, Kind, Report
 from ..numeric.arrays import F64, I64, Bools, cross_products, ranges, row_ids
 from ..scene.dialect import part_key, read_part_name
 from .shown import Thing, Triangles, ways
@@ -37,20 +37,22 @@ class Difference:
     Attributes:
         kind: what of it.
         what: in the file and in the result, for the user.
-        names: any of them in a line of the report names the thing.
+        names: what a line of the report may call the thing, its own names first, those of what is above it last.
         amount: how much: a distance beyond what rounding may move it, or a number of triangles.
         moving: whether it is about where something is that a clip moves.
         cell: that of a part, as reports call it.
+        fact: the one that differs, of kind ``fact``.
         reason: why the result cannot show it, and what to do, where that is known.
     """
 
     where: str
     kind: Kind
     what: str
-    names: frozenset[str]
+    names: tuple[str, ...]
     amount: float = 0.0
     moving: bool = False
     cell: str = ""
+    fact: str = ""
     reason: tuple[str, str] | None = None
 
 
@@ -59,7 +61,7 @@ NO_MATERIALS = Difference(
     "materials",
     "materials",
     "are not in the file",
-    frozenset({"materials"}),
+    ("materials",),
     reason=(
         "Materials is set to No export or Placeholder in Blender's glTF exporter: what was exported keeps its own",
         "set Materials to Export, and export again",
@@ -68,14 +70,14 @@ NO_MATERIALS = Difference(
 
 #: Vertex colours that are nowhere in the game.
 COLOURS_LOST = Difference(
-    "vertex colours", "vertex colours", "are in the file", frozenset({"vertex colours"}), reason=LACKS["vertex colours"]
+    "vertex colours", "vertex colours", "are in the file", ("vertex colours",), reason=LACKS["vertex colours"]
 )
 
 
 def still_elsewhere(name: str, how: Sequence[str]) -> Difference:
     """Return that a node which a clip moves stands elsewhere by itself; ``how``: moved, turned."""
     what = f"is {' and '.join(how)}, but its animation is not"
-    names = frozenset(one.casefold() for one in (name, *ways(name)) if one)
+    names = tuple(one.casefold() for one in (name, *ways(name)) if one)
     return Difference(f"node {called(name)}", "place", what, names, reason=_KEYS_ALONE)
 
 
@@ -87,10 +89,9 @@ _INSTEAD = "make the edit in another way; what is not meant, undo"
 _LOOKS: tuple[Kind, ...] = ("materials", "flags of materials", "look")
 _MOTION: tuple[Kind, ...] = ("clip", "place", "turn")
 _MESH: tuple[Kind, ...] = ("normals", "texture coordinates", "lightmap coordinates", "vertex colours")
-#: What a line is about that begins so, unless it says it; others are about all of their object.
-_FIRST_WORDS: dict[str, tuple[Kind, ...]] = {
+#: What a line about such an object is about, unless it says it; others are about all of their object.
+_KINDS: dict[str, tuple[Kind, ...]] = {
     "animation": _MOTION,
-    "animations": _MOTION,
     "material": _LOOKS,
     "materials": _LOOKS,
     "node": ("node", "name", "fact", "place", "turn", "triangles"),
@@ -98,48 +99,68 @@ _FIRST_WORDS: dict[str, tuple[Kind, ...]] = {
     "picture": _LOOKS,
     "pictures": _LOOKS,
 }
-_CELL = re.compile(r"lod \d+ group \d+|stage \d+ (view|level \d+)")
+
+
+class _Lines:
+    """The lines and warnings of a report by what they are about.
+
+    Attributes:
+        used: how often each explained something.
+    """
+
+    def __init__(self, report: Report) -> None:
+        self.texts = [*map(str, report.not_applied)]
+        self.about = [one.explains for one in report.not_applied] + report.concerned
+        self.used: Counter[int] = Counter()
+        self._rows: dict[str, list[int]] = {}
+        for row, one in enumerate(self.about):
+            for key in {key for name in one.names for key in _called(name)}:
+                self._rows.setdefault(key, []).append(row)
+        self._motion = [row for row, one in enumerate(self.about) if one.noun == "animation"]
+
+    def explanation(self, difference: Difference) -> str | None:
+        """Return what explains a difference: the line that is nearest to its thing, of several one that has none."""
+        groups = [self._rows.get(name, []) for name in difference.names]
+        for rows in [*groups, self._motion if difference.moving else []]:
+            fitting = [row for row in rows if self._fits(self.about[row], difference)]
+            if fitting:
+                row = min(fitting, key=lambda row: (not self.about[row].fact, self.used[row]))
+                self.used[row] += 1
+                return (
+                    self.texts[row]
+                    if row < len(self.texts)
+                    else f"a warning about {in_words(self.about[row].names[0])}"
+                )
+        return None
+
+    @staticmethod
+    def _fits(one: Explains, difference: Difference) -> bool:
+        kinds = one.kinds or _KINDS.get(one.noun)
+        return (
+            (not kinds or difference.kind in kinds)
+            and difference.amount <= one.most
+            and one.fact in ("", difference.fact)
+            and (not one.cell or difference.cell in ("", one.cell))
+        )
 
 
 def explanation(difference: Difference, report: Report) -> str | None:
     """Return what explains a difference: a line of the report that is about its thing, kind and amount."""
-    for one in report.concerned:
-        if _called(one.name) & difference.names and _fits(one, one.kinds, difference):
-            return f"a warning about {in_words(one.name)}"
-    for line in report.not_applied:
-        kinds = line.explains.kinds or _FIRST_WORDS.get(line.where.partition(" ")[0])
-        if _fits(line.explains, kinds, difference) and _is_about(line, difference):
-            return str(line)
-    return None
+    return _Lines(report).explanation(difference)
 
 
 @lru_cache(maxsize=4096)
-def _called(name: str) -> set[str]:
+def _called(name: str) -> tuple[str, ...]:
     """A name, and of a part what tells it from all others: objects state their cell in the terms of either dialect."""
     part = read_part_name(name)
-    return {name.casefold()} | ({part_key(part.node, part.lod, part.group).casefold()} if part is not None else set())
-
-
-def _fits(one: Explains, kinds: Sequence[Kind] | None, difference: Difference) -> bool:
-    return (not kinds or difference.kind in kinds) and difference.amount <= one.most
-
-
-def _is_about(line: NotApplied, difference: Difference) -> bool:
-    if line.where.startswith("animation") and difference.moving:
-        return True
-    cell = _CELL.search(line.where)
-    if cell is not None and difference.cell not in ("", cell.group()):
-        return False
-    names = {printable(name) or called(name) for name in difference.names}
-    text = f"{line.where} {line.what} {line.why}"  # not what to do instead: that names other things, too
-    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\.?\w)", text, re.IGNORECASE) for name in names)
+    key = () if part is None else (part_key(part.node, part.lod, part.group).casefold(),)
+    return (name.casefold(), *key)
 
 
 def tell(report: Report, differences: Sequence[Difference]) -> None:
     """Add a line for each difference that nothing explains, the largest first; note what explains the others."""
-    why = [explanation(one, report) for one in differences]
-    report.judged = [Explained(f"{d.where} {d.what}", line or "") for d, line in zip(differences, why, strict=True)]
-    report.judged += [Explained("", str(one)) for one in report.not_applied if str(one) not in why]
+    lines_of = _Lines(report)
+    why = [lines_of.explanation(one) for one in differences]
     left = [one for one, line in zip(differences, why, strict=True) if line is None]
     left.sort(key=lambda one: -one.amount)
     lines: dict[tuple[str, tuple[str, str]], list[Difference]] = {}
@@ -154,6 +175,11 @@ def tell(report: Report, differences: Sequence[Difference]) -> None:
     if len(lines) > len(shown):
         rest = plural(len(lines) - len(shown), "other place")
         report.skipped(rest, "show something else in the game than in the file", JUDGED, _INSTEAD)
+    report.judged = [
+        Explained(f"{one.where} {one.what}", line or ("" if one.reason is None else "; ".join(one.reason)))
+        for one, line in zip(differences, why, strict=True)
+    ]
+    report.judged += [Explained("", text) for row, text in enumerate(lines_of.texts) if not lines_of.used[row]]
 
 
 #: A triangle of less area than this, of its longest edge squared, shows nothing.

@@ -19,12 +19,12 @@ from ..formats.nres import read_nres
 from ..numeric.arrays import F64, I64, row_ids, surface_distance
 from ..scene.decode import decode, is_point, name_of, points_in
 from ..scene.dialect import Dialect
-from ..scene.scene import GeneratedLevel, ImportedNode, ImportedScene, Scene, nodes_above
+from ..scene.scene import GeneratedLevel, ImportedNode, ImportedScene, Scene, Track, channels_of, nodes_above
 from .compare import Comparison
 from .difference import Difference, nearest, steps, still_elsewhere, tell
 from .looks import WrittenLooks, looks_of_file
 from .models import FileOfModel, frames_of, shown_by_scene
-from .shown import Names, Shown, Thing, Triangles, shown_at_once, ways, world_poses
+from .shown import MOVE, TURN, Names, Shown, Thing, Triangles, local_poses, shown_at_once, ways, world_poses
 
 #: How far a direction may be turned or lengthened, of its length.
 _TURN = 1e-4
@@ -76,7 +76,7 @@ def differences_of_points(
     found: list[Difference] = []
 
     def add(point: _Point, kind: Kind, what: str, amount: float = 0.0) -> None:
-        names = frozenset(n.casefold() for n in (*ways(point.name), *point.names, "control points") if n)
+        names = tuple(n.casefold() for n in (point.name, *ways(point.name), *point.names, "control points") if n)
         found.append(Difference(f"control point {called(point.name)}", kind, what, names, amount))
 
     left, free = dict(enumerate(mine)), dict(enumerate(theirs))
@@ -188,7 +188,7 @@ def _judged(result: Shown, level: GeneratedLevel) -> Difference | None:
             what = f"is {away:.3g} away from its part, and not {level.error:.3g} at most"
         elif strange := int(np.count_nonzero(~np.isin(*_corners(made, whole)))):
             what = f"has {strange:,} corners that its part does not have"
-    return Difference(f"generated level {called(name)}", "level", what, frozenset()) if what else None
+    return Difference(f"generated level {called(name)}", "level", what, ()) if what else None
 
 
 def _away(whole: Triangles, made: Triangles) -> float:
@@ -209,6 +209,8 @@ def _corners(made: Triangles, whole: Triangles) -> tuple[I64, I64]:
 
 #: How far a node may be away between frames, of the model's size.
 _BETWEEN = 1e-3
+#: A key of a range this near to a whole frame is on it.
+_ON_RANGE = 2e-3
 _EVENLY = ("the game moves evenly from one frame to the next", "make keys where it should be, on whole frames")
 
 
@@ -268,9 +270,10 @@ def differences_of_model(
     scene = written.scene(model)
     if scene.legacy:
         return []
-    file = FileOfModel(seen, stored, timing, clip, cell, held, Dialect(written.dialect))
+    file, found = FileOfModel(seen, stored, timing, clip, cell, held, Dialect(written.dialect)), list[Difference]()
     if not seen.clips and stored is not None and scene.tracks:
         file.keep_clip(stored)
+        found.append(_of_clip(stored.name, "is in the game, and not in the file"))
     count = min(file.frame_count, frames_of(scene))
     frames = file.frames(count)
     result = shown_by_scene(scene, frames)
@@ -286,11 +289,13 @@ def differences_of_model(
             looks_of_file(seen.surfaces, of_obj="up" in seen.info),
             written.looks.of(scene.materials),
         )
-    found = take_levels(result, written.levels)
+    found += take_levels(result, written.levels)
     comparison = Comparison(shown, result, absent)
     found += comparison.run()
     found += _at_rest(file, scene, comparison.partner)
     found += _between(file, scene, comparison, count)
+    found += [_of_clip(one.name, "is in the file, and not in the game") for one in file.unread]
+    found += _ranges(file, scene, comparison.partner)
     if written.points is not None:
         node_of = {i: comparison.partner[k] for i, k in file.place.items() if k in comparison.partner}
         found += differences_of_points(seen.nodes, node_of, scene, points_in(scene, written.points)[0])
@@ -332,9 +337,50 @@ def _between(file: FileOfModel, written: Scene, comparison: Comparison, count: i
     node, at = np.unravel_index(int(away.argmax()), away.shape)
     name = next((n for n in (*comparison.file.clip, written.name) if n), "")
     what = f"is up to {most:.3g} away between frames (node {called(file.items[mine[node]].name)}, {frames[at]:g})"
-    names = frozenset({name.casefold(), "clip", "animation"} - {""})
-    where = f"animation {called(name)}"
-    return [Difference(where, "clip", what, names, most, moving=True, reason=_EVENLY)]
+    return [replace(_of_clip(name, what), amount=most, moving=True, reason=_EVENLY)]
+
+
+def _of_clip(name: str, what: str) -> Difference:
+    return Difference(f"animation {called(name)}", "clip", what, (name.casefold(), "clip"))
+
+
+def _ranges(file: FileOfModel, written: Scene, partner: Mapping[int, int]) -> list[Difference]:
+    """Animations of a range of the clip that move a node neither as the result does there nor as the export did."""
+    scenes = [one for one in (written, file.stored) if one is not None]
+    rows = [{i: partner.get(k) for i, k in file.place.items()}, file.exported_rows]
+    loose = (2 * POSE_NOISE + MOVE) * max(model_size(written), 1e-6)
+    found = []
+    for clip in file.given.ranges:
+        tracks, (first, last) = file.of_range(clip), clip.span or (0.0, 0.0)
+        at = np.concatenate([np.empty(0), *(c.frames for c in channels_of(tracks))]) + first
+        frames = np.unique(np.rint(at[np.abs(at - np.rint(at)) <= _ON_RANGE]))
+        sampled = np.abs(at - np.rint(at)).max(initial=0) > _ON_RANGE  # an editor at another rate cuts off a sample
+        step = float(np.diff(np.unique(at)).max(initial=0)) if sampled else 0.0
+        mine = local_poses(file.items, tracks, frames - first)
+        moved = [_moved(mine, tracks, scene, of, frames, loose) for scene, of in zip(scenes, rows, strict=False)]
+        if len(at) and abs(at.max() - last) > step + _ON_RANGE:
+            what = f"does not end where frames {first:g} to {last:g} of the game's clip do"
+            found.append(_of_clip(clip.name, what))
+        elif all(moved):
+            name = called(file.items[moved[0][0]].name)
+            what = f"moves node {name} otherwise than frames {first:g} to {last:g} of the game's clip"
+            found.append(_of_clip(clip.name, what))
+    return found
+
+
+def _moved(
+    mine: F64, tracks: Sequence[Track], scene: Scene, row_of: Mapping[int, int | None], frames: F64, loose: float
+) -> list[int]:
+    """The items that tracks move otherwise than a scene at some frames. ``mine``: (n, T, 4, 4), by these tracks."""
+    moving = {track.node for track in tracks}, {track.node for track in scene.tracks}
+    theirs = local_poses(scene.nodes, scene.tracks, frames)
+    out = []
+    for i, k in row_of.items():
+        if k is not None and (i in moving[0] or k in moving[1]):
+            apart = np.abs(mine[i] - theirs[k])[:, :3]
+            if apart[..., 3].max(initial=0) > loose or apart[..., :3].max(initial=0) > 2 * TURN:
+                out.append(i)
+    return out
 
 
 def judge_motion(

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..edits.areal_polygons import PARTS, class_of
 from ..edits.nodes import world_matrices
-from ..errors import plural
+from ..errors import called, plural
 from ..formats.areal_map import ArealMap
 from ..formats.terrain import COARSE, FINE
 from ..numeric.arrays import F64, I64
@@ -18,7 +18,7 @@ from ..scene.scene import ImportedScene
 from .compare import Comparison
 from .difference import COLOURS_LOST, Difference
 from .looks import WrittenLooks, looks_of_file, named
-from .shown import Shown, Thing, Triangles, shown_at_once, triangles_of, vertices_of
+from .shown import Shown, Thing, Triangles, shown_at_once, triangles_of, vertices_of, ways
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def _tell(found: list[Difference], side: Borders, chosen: np.ndarray, what: str)
         *(a.tolist() for a in np.unique(columns, axis=0, return_counts=True)), strict=True
     ):
         where = f"areal {areal}" if areal >= 0 else f"new areal of class {class_id}"
-        names = frozenset({where, "areal map", f"areal of class {class_id}"})
+        names = (where, f"areal of class {class_id}", "areal map")
         found.append(Difference(where, "place", f"has {plural(count, 'edge')} {what}", names, count))
 
 
@@ -164,7 +164,26 @@ def differences_of_terrain(
         if cell in file.cells or not absent:
             comparison.cell(cell)
     comparison.found += [COLOURS_LOST] if _is_painted(seen) else []
-    return comparison.found
+    return comparison.found + ([] if seen.placed is not None else [*_objects(seen)])
+
+
+def _objects(seen: ImportedScene) -> Iterator[Difference]:
+    """What the file of a level has besides faces: names of its objects, empties, animations."""
+    above = {item.parent for item in seen.nodes}
+    for level, name in enumerate(_OBJECTS):
+        mine = [item.name for item in seen.nodes if item.extras.get("level") == level]
+        if mine and all(name not in ways(one) for one in mine):
+            what = f"is called {called(name)} in the game"
+            yield Difference(f"node {called(mine[0])}", "name", what, (mine[0].casefold(), name))
+    for i, item in enumerate(seen.nodes):
+        if item.mesh < 0 and i not in above:
+            names = tuple(filter(None, [item.name.casefold()]))
+            yield Difference(f"node {called(item.name)}", "node", "is in the file, and not in the game", names)
+    for clip in [*seen.clips, *seen.ranges]:
+        names = tuple(seen.nodes[track.node].name.casefold() for track in clip.tracks)
+        if names:
+            what = "is in the file, and not in the game"
+            yield Difference(f"animation {called(clip.name)}", "clip", what, names)
 
 
 def _is_painted(seen: ImportedScene) -> bool:

@@ -10,7 +10,7 @@ from ..edits.placed_nodes import new_title, row_of
 from ..errors import called, in_words
 from ..formats.mission import Mission, PlacedObject
 from ..numeric.arrays import F32, F64
-from ..scene.assembly import Marker, Pose, markers, object_extras, object_label, stored_pose
+from ..scene.assembly import Marker, Pose, component_text, markers, object_extras, object_key, object_label, stored_pose
 from ..scene.extras import NodeExtras
 from ..scene.scene import ImportedNode, ImportedScene, nodes_above
 from .assemblies import PLACE, Placed, PlacedModel, matrix, places_apart
@@ -26,6 +26,8 @@ _ROUND = {
     "zone": ("a zone is a circle on the ground", "turn it back, and scale all axes alike"),
     "lode": ("a lode has a place alone", "clear its rotation and scale; its amount is a custom property"),
 }
+#: How far a guest may be from where its building takes it, which editors compute.
+_AT_HOST = 1e-2
 #: What an object states and a copy of it gets of its own.
 _OF_ONE = ("logical_id", "host", "vertex")
 
@@ -37,7 +39,8 @@ def differences_of_mission(
     models: Mapping[str, PlacedModel],
     hosted: Mapping[int, Pose],
     left_out: frozenset[int],
-    looks: WrittenLooks | None = None,
+    looks: WrittenLooks | None,
+    inside: Mapping[str, str],
 ) -> list[Difference]:
     """Return what a written mission shows otherwise than the file."""
     placed = Placed(seen, models, looks)
@@ -57,12 +60,15 @@ def differences_of_mission(
         copied = index is None or index in first
         first |= set() if index is None else {index}
         _compare_object(placed, i, one, row, stored, copied, stated)
-        if index in hosted and one.host is not None and not copied:
-            continue  # it stands in its building, wherever that is
-        placed.expected[i] = matrix(stored_pose(one))
+        if index is not None and index in hosted and one.host is not None and not copied:
+            placed.expected[i] = _in_building(placed.world[i], hosted[index], stored.objects[index], stored, written)
+        else:
+            placed.expected[i] = matrix(stored_pose(one))
         _object_stands(placed, i)
         if index is not None and index < len(stored.objects) and stored.objects[index].path != one.path:
             del placed.expected[i]  # what is below it is not what it places
+        elif not copied:
+            _compare_components(placed, i, inside)
     taken = {*items}
     for row in sorted({*range(len(written.objects))} - {*row_of_item.values()}):
         one = written.objects[row]
@@ -70,15 +76,39 @@ def differences_of_mission(
         if new is not None:
             taken.add(new)
             placed.tell_place(new, placed.world[new], matrix(stored_pose(one)))
-        elif id(one) not in kept and items:
+        elif id(one) not in kept:
             name = one.title or one.reference
-            names = frozenset({name.casefold(), one.reference.casefold(), "objects"})
+            names = (name.casefold(), one.reference.casefold(), "objects")
             what = "is in the game, not in the file"
             placed.found.append(Difference(f"object {called(name)}", "node", what, names))
     placed.compare_models()
     placed.find_strangers(taken)
     _markers(placed, written)
     return placed.found
+
+
+def _in_building(world: F64, shown: Pose, guest: PlacedObject, stored: Mission, written: Mission) -> F64:
+    """Where a guest may stand that starts in a building, as the file has it: where it was shown, or moved with it."""
+    before, now = (one.hosts().get(int(guest.record["host"])) for one in (stored, written))
+    places = [matrix(shown)]
+    if before is not None and now is not None:
+        places.append(matrix(stored_pose(now)) @ matrix(stored_pose(before).inverse()) @ places[0])
+    near = min(places, key=lambda place: float(np.abs(place - world).max()))
+    return world if np.abs(near - world)[:3, 3].max() < _AT_HOST and not places_apart(world, near)[1] else near
+
+
+def _compare_components(placed: Placed, i: int, inside: Mapping[str, str]) -> None:
+    """Compare what components below an object state, and their names, with its unit, which a mission keeps."""
+    below, path = {i}, object_key(placed.given.nodes[i].extras)
+    for k in placed.order:
+        node = placed.given.nodes[k]
+        if node.parent in below and node.extras.get("kind") != "object":
+            below.add(k)
+            text = inside.get(f"component {path} {node.extras.get('index')}")
+            if node.extras.get("kind") == "component" and text is not None:
+                placed.compare_name(k, object_key(node.extras), text.partition(" ")[0].lower())
+                if component_text(node.extras) != text:
+                    placed.add(k, "fact", "states something else than its unit in the game")
 
 
 def _is_asset(node: ImportedNode, one: PlacedObject) -> bool:
@@ -160,17 +190,20 @@ def _compare_object(
         if (name == "host" and expected not in ids) or (name == "vertex" and one.host is None):
             continue  # its building is deleted
         if expected is not None and not _same(expected, had):
-            placed.add(i, "fact", f"has {name} {in_words(expected)} in the file, and {in_words(had)} in the game")
+            what = f"has {name} {in_words(expected)} in the file, and {in_words(had)} in the game"
+            placed.add(i, "fact", what, fact=name)
     if known and not copied and index is not None:
         title, label = new_title(node.name, object_label(stored.objects[index])), object_label(one)
         if title is not None and not _same(title, label):
-            placed.add(i, "fact", f"is called {called(title)} in the file, and {called(label)} in the game")
+            what = f"is called {called(title)} in the file, and {called(label)} in the game"
+            placed.add(i, "fact", what, fact="name")
     properties = node.extras.get("properties")
     follow = {"ClanID", "LogicalID"}
     for name, value in (properties or {}).items() if isinstance(properties, dict) else ():
         had = now.get("properties", {}).get(name)
         if name not in follow and not _same(value, had):
-            placed.add(i, "fact", f"has property {name} {in_words(value)} in the file, and {in_words(had)} in the game")
+            what = f"has property {name} {in_words(value)} in the file, and {in_words(had)} in the game"
+            placed.add(i, "fact", what, fact=name)
 
 
 def _same(mine: object, theirs: object) -> bool:
@@ -194,12 +227,15 @@ def _markers(placed: Placed, written: Mission) -> None:
     nodes = placed.given.nodes
     items = {kind: [i for i, n in enumerate(nodes) if n.extras.get("kind") == kind] for kind in _FACTS_OF_MARKERS}
     if not any(items.values()):
+        if any(made.values()):
+            where = "routes, zones and lodes"
+            placed.found.append(Difference(where, "node", "are in the game, and not in the file", (where,)))
         return
     for kind, group in items.items():
         theirs = made[f"{kind}s"]
         if len(group) != len(theirs):
             text = f"are {len(group)} in the file, and {len(theirs)} in the game"
-            names = frozenset({f"{kind}s", kind, *(nodes[i].name.casefold() for i in group)})
+            names = (*(nodes[i].name.casefold() for i in group), f"{kind}s")
             placed.found.append(Difference(f"{kind}s", "node", text, names))
         for i in group if theirs else ():
             if kind == "route" and not _lines(placed, i):
@@ -218,9 +254,8 @@ def _markers(placed: Placed, written: Mission) -> None:
             for name, value in stated.items():
                 had = [{**one.extras}.get(name) for one in near]
                 if value is not None and not any(_same(value, one) for one in had):
-                    placed.add(
-                        i, "fact", f"has {name} {in_words(value)} in the file, and {in_words(had[0])} in the game"
-                    )
+                    what = f"has {name} {in_words(value)} in the file, and {in_words(had[0])} in the game"
+                    placed.add(i, "fact", what, fact=name)
 
 
 def _lines(placed: Placed, i: int) -> list[F32]:

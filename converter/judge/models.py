@@ -146,6 +146,18 @@ def _looseness(scene: Scene, world: F64) -> tuple[list[float], list[F64]]:
     return turns, moves
 
 
+def _same_curves(track: Track, other: Track | None) -> bool:
+    """Whether two tracks have the same keys."""
+
+    def keys(one: Track) -> list[F64]:
+        return [array for c in channels_of([one]) for array in (c.frames, c.values)]
+
+    mine, theirs = keys(track), [] if other is None else keys(other)
+    return len(mine) == len(theirs) and all(
+        a.shape == b.shape and np.allclose(a, b, atol=1e-5) for a, b in zip(mine, theirs, strict=True)
+    )
+
+
 class FileOfModel:
     """What an edited file of a model shows.
 
@@ -154,6 +166,7 @@ class FileOfModel:
 
     Attributes:
         place: node of the file -> its thing, once it is :meth:`shown`.
+        unread: clips that show something else than :attr:`tracks`.
     """
 
     def __init__(
@@ -170,7 +183,7 @@ class FileOfModel:
         size = 1.0 if stored is None else model_size(stored)
         self.dialect = dialect if stored is None else stored.dialect
         self.roles = NodeRoles(given, stored, POSE_NOISE * size, self.dialect).run()
-        self.stored = stored
+        self.stored, self.timing, self.unread = stored, timing, list[Clip]()
         self.tracks, self.clip_names = self._tracks(timing, clip)
 
     # -------------------------------------------------------------- clip
@@ -188,16 +201,23 @@ class FileOfModel:
             for track in clip.tracks:
                 if track.node not in gone:
                     taken.setdefault(track.node, track)
+        for clip in clips:
+            alike = (_same_curves(track, taken.get(track.node)) for track in clip.tracks if track.node not in gone)
+            self.unread += [] if all(alike) else [clip]
         tracks = {i: in_frames(track, timing) for i, track in taken.items()}
         self._whole = [c.frames for c in channels_of([*tracks.values()])]  # a range may be sampled between them
         end = max((float(frames[-1]) for frames in self._whole), default=0.0)
         for clip in self.given.ranges:
             put_in = {node for node, _ in clip.put_in}
-            for part in (in_frames(t, replace(timing, start=0.0)) for t in clip.tracks if t.node in put_in):
+            for part in (track for track in self.of_range(clip) if track.node in put_in):
                 whole = tracks.get(part.node, Track(part.node))
                 curves = (self._spliced(whole, part, path, clip, end) for path in ("rotation", "translation"))
                 tracks[part.node] = Track(part.node, *curves)
         return [*tracks.values()], names
+
+    def of_range(self, clip: Clip) -> list[Track]:
+        """Return the curves of a range of the clip, in frames from its first on."""
+        return [] if self.timing is None else [in_frames(t, replace(self.timing, start=0.0)) for t in clip.tracks]
 
     def _spliced(self, whole: Track, part: Track, path: str, clip: Clip, end: float) -> Channel | None:
         """A curve of the whole clip with that of a range of it, which the import put in."""
@@ -211,7 +231,7 @@ class FileOfModel:
 
     def keep_clip(self, stored: Scene) -> None:
         """Let the nodes move as the sidecar's do: the file has no clip, and the import kept it."""
-        items = {role.stored: i for i, role in enumerate(self.roles) if role is not None and not role.is_part}
+        items = {k: i for i, k in self.exported_rows.items()}
         self.tracks = [replace(track, node=items[track.node]) for track in stored.tracks if track.node in items]
 
     def _chosen(self, clips: list[Clip], name: str | None) -> Clip:
@@ -230,6 +250,11 @@ class FileOfModel:
         if self.stored is None or role is None or role.stored is None:
             return None
         return self.stored.nodes[role.stored]
+
+    @property
+    def exported_rows(self) -> dict[int, int | None]:
+        """The node of the sidecar's model that each item is."""
+        return {i: role.stored for i, role in enumerate(self.roles) if role is not None and not role.is_part}
 
     @property
     def frame_count(self) -> int:

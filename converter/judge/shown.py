@@ -225,7 +225,7 @@ def some_of(count: int, most: int = MOST_FRAMES) -> I64:
     return some[np.diff(some, prepend=-1) > 0]  # np.unique imports NumPy's masked arrays first
 
 
-def _local_poses(items: Sequence[ImportedNode | Node], tracks: Sequence[Track], frames: F64) -> F64:
+def local_poses(items: Sequence[ImportedNode | Node], tracks: Sequence[Track], frames: F64) -> F64:
     """The transforms of items below their parents at some frames. (n, T, 4, 4)."""
     out = np.zeros((len(items), len(frames), 4, 4))
     out[..., 3, 3] = 1.0
@@ -248,7 +248,7 @@ def _local_poses(items: Sequence[ImportedNode | Node], tracks: Sequence[Track], 
 
 def world_poses(items: Sequence[ImportedNode | Node], tracks: Sequence[Track], frames: F64) -> F64:
     """Return the transforms of items to the world at some frames. (n, T, 4, 4)."""
-    world = _local_poses(items, tracks, frames)
+    world = local_poses(items, tracks, frames)
     order = parents_first([item.parent for item in items], root=-1)
     for i in order:
         if (above := items[i].parent) >= 0:
@@ -336,7 +336,7 @@ def shown_at_once(seen: ImportedScene, world: F64, cells: Sequence[tuple[int, in
             continue
         found = triangles_of(seen.streams, seen.meshes[item.mesh], len(out.things), world[i, :3, :3])
         lists.setdefault(cells[i], []).append(found)
-        out.things.append(Thing(item.name, -1, world[i][None], {}, names[i]))
+        out.things.append(Thing(item.name, -1, world[i][None], {}, names[i], own=len(names[i])))
     out.cells = {cell: joined(found) for cell, found in lists.items()}
     out.facts_of_materials, out.rows = [{} for _ in out.materials], [-1 for _ in out.materials]
     return out

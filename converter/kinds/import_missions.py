@@ -19,7 +19,7 @@ from ..edits.placed_nodes import Asset
 from ..edits.placements import Placements
 from ..edits.transforms import refuse_draco, refuse_turned
 from ..edits.unit import edit_unit
-from ..errors import ConversionError, called
+from ..errors import ConversionError, called, in_words
 from ..findings import Report, without_new_errors
 from ..formats.mission import (
     BUILDING,
@@ -37,7 +37,7 @@ from ..formats.names import readable, stem, without_number
 from ..formats.nres import read_nres
 from ..formats.sidecar import Description, Sidecar
 from ..formats.terrain import Terrain, read_terrain
-from ..formats.unit import UNIT_ENDING, UNITS, read_unit, write_unit
+from ..formats.unit import UNIT_ENDING, UNITS, Unit, read_unit, write_unit
 from ..judge.assemblies import PlacedModel, differences_of_unit
 from ..judge.difference import Difference, tell
 from ..judge.looks import WrittenLooks, named
@@ -283,14 +283,30 @@ def import_unit(kept: Sidecar, imported: ImportedScene, options: ImportOptions, 
     placements = Placements(imported, world_matrices(imported.nodes), files.shown, edit.new, edit.exchanged)
     changed = _add_placed(out, imported, about, files, placements, game, options)
     merge_materials(out)
-    out.kept_all = not changed
-    if not changed:
+    unit = _on_sockets(out, edit.unit, files)
+    out.kept_all = not changed and unit is edit.unit
+    if out.kept_all:
         return out
-    written = write_unit(edit.unit)
+    written = write_unit(unit)
     if write_unit(read_unit(written, about.source)) != written:
         raise ConversionError("the written unit does not read back", value=about.source)
     out.data = written
     return out
+
+
+def _on_sockets(out: ImportResult, unit: Unit, files: ShownFiles) -> Unit:
+    """Return a unit whose parts stay on their sockets, where nodes of a model that was edited here have other rows."""
+    edited = {(one.result.name, one.sha256): one.result.rows for one in out.placed}
+    records = unit.records.copy()
+    for row in (row for row in range(1, len(unit)) if unit.is_shown(row)):
+        if (model := files.shown.models.get(unit.key(int(unit.parents[row])).lower())) is not None:
+            about, old = files.source(model).kept.description, unit.attach(row)
+            new = edited.get((about.source, about.source_sha256), {}).get(old, old)
+            if new != old:
+                records["attach"][row] = new
+                what = f"attach {old} became {new}"
+                out.differences.changed(f"component {row} {in_words(unit.key(row))}", what)
+    return unit if (records == unit.records).all() else Unit(unit.type, records)
 
 
 def judge_mission(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None:
@@ -302,7 +318,7 @@ def judge_mission(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None
     written = read_mission(out.data, out.name)
     hosted = hosted_places(about.inside)
     models, looks = _models(kept, out), _looks(out, about)
-    found = differences_of_mission(seen, stored, written, models, hosted, left_out, looks)
+    found = differences_of_mission(seen, stored, written, models, hosted, left_out, looks, about.inside)
     tell(out.differences, found + _differences_of_ground(out, seen, kept))
 
 
@@ -315,6 +331,8 @@ def _differences_of_ground(out: ImportResult, seen: ImportedScene, kept: Sidecar
     kept_as_is = ImportResult(about.source, bytes(level.source), "", Report(), kept_all=True)
     edited = (one.result for one in out.placed if one.index is None and one.sha256 == about.source_sha256)
     nodes = [node if "level" in node.extras else replace(node, mesh=-1) for node in seen.nodes]
+    if not any(node.mesh >= 0 and seen.meshes[node.mesh].drawn for node in nodes):
+        return [Difference(TERRAIN, "node", "is in the game, and not in the file", (TERRAIN,))]
     own = replace(seen, nodes=nodes, placed=Placed(0.0, moves=False, points=False))
     return differences_of_terrain(next(edited, kept_as_is), own, level, about.source)
 
@@ -345,6 +363,7 @@ def _models(kept: Sidecar, out: ImportResult) -> dict[str, PlacedModel]:
             stored = stored_model(own, Path(own.description.source))
             result = edited.get((own.description.source, own.description.source_sha256))
             scene = stored.scene if result is None else written_model(result, stored.about).scene()
-            made[number] = PlacedModel(scene, (about.lod, about.group), stored.scene)
+            rows = {} if result is None else result.rows
+            made[number] = PlacedModel(scene, (about.lod, about.group), stored.scene, rows)
         models[key] = made[number]
     return models

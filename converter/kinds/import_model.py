@@ -26,8 +26,8 @@ from ..edits.model import Plan, compare_model
 from ..edits.nodes import Identified, identify, leave_out_hidden, stored_in
 from ..edits.poses import compare_poses, place_parts
 from ..edits.transforms import refuse_draco, refuse_turned_model, report_left_out
-from ..errors import ConversionError, called, printable, with_article
-from ..findings import Finding, Mode, NotApplied
+from ..errors import ConversionError, printable, with_article
+from ..findings import Finding, Mode, NotApplied, Subject
 from ..formats.control_points import POINTS_ENDING
 from ..formats.kinds import Kind
 from ..formats.model import MshModel, read_model, write_model
@@ -143,11 +143,12 @@ def import_edited(
     if edited:
         built = _rebuild(out, plan, stored, options)
         rows = built.rows
+        out.rows = rows_now(identified, rows, scene)
     import_clip(out, controllers, scene, identified.scene, rows, poses.frames)
     import_nodes(out, controllers, identified, numbered, scene, rows)
     gone = plan.deleted_parts or plan.replaced_parts
     if edited and (gone or not all(part.unchanged for part in plan.parts)):
-        import_triangles(out, numbered, model, built.model, rows_now(identified, rows, scene))
+        import_triangles(out, numbered, model, built.model, out.rows)
     out.levels = [one._replace(node=rows[one.node]) for one in levels]
     import_wear(out, wear, about)
     if "up" not in imported.info and (imported.placed is None or imported.placed.points):  # an OBJ has none
@@ -381,7 +382,7 @@ def _lost_without_sidecar(given: ImportedScene) -> list[NotApplied]:
     paths = [node for node in given.nodes if node.extras.get("kind") == "paths"]
     return _recoloured(given) + [
         NotApplied(
-            where=f"interior path graph {called(node.name)}",
+            where=Subject("interior path graph", node.name),
             what="is shown, and not in the model",
             why="the file has its lines, not its tables (Res17)",
             instead=_KEEP_SIDECAR,
@@ -401,7 +402,7 @@ def _recoloured(given: ImportedScene) -> list[NotApplied]:
         more = there or any(surface.emission) or surface.alpha_mode != "OPAQUE"
         if more or np.abs(np.array(surface.colour) - shown).max() > _COLOUR_NOISE:
             edit = NotApplied(
-                where=f"material {called(material.name)}",
+                where=Subject("material", material.name),
                 what="has another colour, or a picture, light, alpha or extensions",
                 why="a model has but the names of its materials, and no game was at hand",
                 instead="keep the .msh-sidecar beside the file, and export with the game at hand",

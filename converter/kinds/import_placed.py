@@ -14,7 +14,7 @@ from ..edits.materials import merged_materials
 from ..edits.placed_scene import Copies, ShownModel
 from ..edits.placements import PLACES, Placements, Shown
 from ..errors import ConversionError, called, few, in_words, plural, printable
-from ..findings import Change, NotApplied
+from ..findings import Change, NotApplied, Subject
 from ..formats.control_points import POINTS_ENDING, read_points
 from ..formats.kinds import Kind
 from ..formats.mission import Mission
@@ -187,7 +187,7 @@ def _choose(
     places = [place for edit in edits for place in edit.copies.places]
     of_file, told = {(one.where, one.why) for one in report.not_applied}, set[NotApplied]()
     for edit in edits:
-        title = _title(model, edit, places, placements)
+        title = _title(model, edit, placements, of_all=len(edit.copies.places) == len(places))
         if edit.result is None:
             report.skipped(title, edit.problem, "the model cannot hold it", "undo it, or edit the model's own file")
             continue
@@ -205,18 +205,19 @@ def _choose(
     for edit in edited:
         others = placements.title([p for other in edited if other is not edit for p in other.copies.places], 1)
         report.skipped(
-            f"model {called(model.file)} in {placements.title(edit.copies.places)}",
+            _title(model, edit, placements, of_all=False),
             "; ".join(f"{change.where}: {change.what}" for change in _changes(edit)[:5]),
             f"all places show one model, and in {others} it was edited in another way",
             "make the same edit in all places, or undo it in all but one",
         )
 
 
-def _title(model: ShownModel, edit: _Edit, places: Sequence[int], placements: Placements) -> str:
-    title = f"model {called(model.file)}"
-    if len(edit.copies.places) < len(places):
+def _title(model: ShownModel, edit: _Edit, placements: Placements, *, of_all: bool) -> Subject:
+    """What messages call a model, and those of its places that show it so where these are not all."""
+    title, names = f"model {called(model.file)}", (placements.given.nodes[i].name for i in edit.copies.places)
+    if not of_all:
         title += f" in {placements.title(edit.copies.places)}"
-    return title
+    return Subject("model", model.file, *names, text=title)
 
 
 def _changes(edit: _Edit) -> list[Change]:
@@ -244,7 +245,7 @@ def _take(
     title = f"model {called(model.file)}"
     placed = _placed(result, about, None if game is None else game.object(source.key))
     if problem := _elsewhere(placed, out.placed):
-        where = f"{title} in {placements.title(best.copies.places)}"
+        where = _title(model, best, placements, of_all=False)
         what = "; ".join(f"{change.where}: {change.what}" for change in result.changes[:5])
         out.differences.skipped(where, what, *problem)
         return

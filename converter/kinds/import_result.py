@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from ..edits.frame_rate import Timing
 from ..edits.materials import NewMaterial
-from ..errors import ConversionError, called, plural, printable
+from ..errors import ConversionError, plural, printable
 from ..files import read_file
-from ..findings import Change, NotApplied, Report
+from ..findings import Change, NotApplied, Report, Subject
 from ..formats.control_points import misplaced, read_points
 from ..formats.controller import CONTROLLER_ENDING
 from ..formats.library import LibraryEdit
@@ -91,6 +91,7 @@ class ImportResult:
         levels: what is stated of levels of detail that the import made, by node of the model.
         placed: models and the level that a unit or mission shows, as they were edited there.
         source_sha256: digest of the sidecar's source; empty where there was none.
+        rows: stored node of an edited model -> its row now.
     """
 
     name: str
@@ -109,6 +110,7 @@ class ImportResult:
     levels: list[GeneratedLevel] = field(default_factory=list)
     placed: list[PlacedImport] = field(default_factory=list)
     source_sha256: str = ""
+    rows: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def changes(self) -> list[Change]:
@@ -254,7 +256,7 @@ def placed_beside(target: Path, result: ImportResult) -> list[tuple[Path, bytes]
         if files.keys() & {file for file, _ in own}:
             report.not_applied.append(
                 NotApplied(
-                    where=f"model {called(placed.result.name)}",
+                    where=Subject("model", placed.result.name),
                     what="is edited, too",
                     why="it has the name of another one, which is written beside the file",
                     instead="run gltf2msh on the whole game",

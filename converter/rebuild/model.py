@@ -10,7 +10,8 @@ from ..edits.model import PartPlan, Plan
 from ..edits.nodes import NAME_ROOM, Identified
 from ..edits.poses import clip_length_changed
 from ..edits.triangles import triangle_list
-from ..errors import MOST_NAMED, ConversionError, called, few, in_words, plural, printable
+from ..errors import ConversionError, called, few, in_words, plural, printable
+from ..findings import Subject
 from ..formats.model import (
     BATCH_PORTAL,
     GRAPH_LINK_DTYPE,
@@ -222,13 +223,12 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
     if fitted and (res9 is not None or (model.strings is not None and dialect is Dialect.SPEC)):
         names, written = [scene.nodes[i].name for i in fitted], [in_words(decode_text(raw)) for raw in fitted.values()]
         job.report.skipped(
-            few([f"node {called(name)}" for name in names]),
+            Subject.of([Subject("node", name) for name in names]),
             f"is called {written[0]} in the game" if len(names) == 1 else f"are called {few(written)} in the game",
             f"names of nodes have at most {NAME_ROOM} bytes of CP1251",
             "choose another name",
             "name",
         )
-        job.report.concerns(names[MOST_NAMED:], "name")
     if res9 is not None:
         model.streams[StreamType.NAMES] = res9
     if model.strings is not None:

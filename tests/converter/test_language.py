@@ -159,6 +159,10 @@ def messages() -> Iterator[tuple[str, list[str]]]:
                 isinstance(node, ast.Call) and ast.unparse(node.func).partition("(")[0].rpartition(".")[2] in FOR_OTHERS
             ):
                 left_out |= {id(one) for one in ast.walk(node)}
+            elif isinstance(node, ast.Call) and ast.unparse(node.func) == "Subject" and node.args:
+                left_out.add(id(node.args[0]))  # what is called by a name
+                if isinstance(node.args[0], ast.Constant) and not place.startswith(SILENT):
+                    yield f"{place}:{node.lineno}", [f"{node.args[0].value} 'Xx'"]
         for node in ast.walk(tree) if not place.startswith(SILENT) else ():
             if id(node) in left_out or not isinstance(node, ast.Constant | ast.JoinedStr):
                 continue

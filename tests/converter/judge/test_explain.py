@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter.cli import gltf2msh, msh2gltf
-from msh_gltf.converter.findings import Kind, Report
+from msh_gltf.converter.findings import Kind, Report, Subject
 from msh_gltf.converter.judge.difference import JUDGED, Difference, explanation, tell
 from tests.support.corpus import sample_called
 from tests.support.runs import call
@@ -14,7 +14,7 @@ Captured = pytest.CaptureFixture[str]
 
 
 def difference(kind: Kind, amount: float = 0.0, **more: object) -> Difference:
-    return Difference("part 'gun'", kind, "differs", frozenset({"gun", "gun.lod1"}), amount, **more)  # type: ignore[arg-type]
+    return Difference("part 'gun'", kind, "differs", ("gun", "gun.lod1", "base"), amount, **more)  # type: ignore[arg-type]
 
 
 def reported(where: str, what: str = "is kept", instead: str = "undo it", *kinds: Kind, **most: float) -> Report:
@@ -26,20 +26,20 @@ def reported(where: str, what: str = "is kept", instead: str = "undo it", *kinds
 @pytest.mark.parametrize(
     ("report", "one", "is_explained"),
     [
-        (reported("part 'gun'"), difference("place", 5), True),
-        (reported("part 'gun'"), difference("name"), False),
-        (reported("material 'gun'"), difference("materials", 3), True),
-        (reported("material 'gun'"), difference("place", 3), False),
-        (reported("part 'base'", instead="name it gun.lod1"), difference("triangles", 3), False),
-        (reported("part 'gun.lod2'"), difference("triangles", 3), False),
-        (reported("part 'gun' lod 1 group 0"), difference("triangles", 3, cell="lod 1 group 0"), True),
-        (reported("part 'gun' lod 1 group 0"), difference("triangles", 3, cell="lod 0 group 0"), False),
-        (reported("object 'gun'", "is tilted", "undo it", "turn"), difference("turn", 1), True),
-        (reported("object 'gun'", "is tilted", "undo it", "turn"), difference("place", 1), False),
-        (reported("part 'gun'", "was clamped", "undo it", "place", most=3), difference("place", 3), True),
-        (reported("part 'gun'", "was clamped", "undo it", "place", most=3), difference("place", 3.1), False),
-        (reported("animation 'walk'"), difference("place", 1, moving=True), True),
-        (reported("animation 'walk'"), difference("place", 1), False),
+        (reported(Subject("part", "gun")), difference("place", 5), True),
+        (reported(Subject("part", "gun")), difference("name"), False),
+        (reported(Subject("material", "gun")), difference("materials", 3), True),
+        (reported(Subject("material", "gun")), difference("place", 3), False),
+        (reported(Subject("part", "bas"), instead="name it gun.lod1"), difference("triangles", 3), False),
+        (reported(Subject("part", "gun.lod2")), difference("triangles", 3), False),
+        (reported(Subject("part", "gun", cell="lod 1")), difference("triangles", 3, cell="lod 1"), True),
+        (reported(Subject("part", "gun", cell="lod 1")), difference("triangles", 3, cell="lod 0"), False),
+        (reported(Subject("object", "gun"), "is tilted", "undo it", "turn"), difference("turn", 1), True),
+        (reported(Subject("object", "gun"), "is tilted", "undo it", "turn"), difference("place", 1), False),
+        (reported(Subject("part", "gun"), "was clamped", "undo it", "place", most=3), difference("place", 3), True),
+        (reported(Subject("part", "gun"), "was clamped", "undo it", "place", most=3), difference("place", 3.1), False),
+        (reported(Subject("animation", "walk")), difference("place", 1, moving=True), True),
+        (reported(Subject("animation", "walk")), difference("place", 1), False),
     ],
 )
 def test_a_line_explains_its_kinds_and_amounts(report: Report, one: Difference, is_explained: bool) -> None:
@@ -56,14 +56,14 @@ def test_a_warning_explains_what_it_says_that_it_does() -> None:
 
 
 def test_what_explains_and_what_explains_nothing_is_noted() -> None:
-    report = reported("part 'gun'")
-    report.skipped("part 'base'", "is kept", "it cannot", "undo it")
+    report = reported(Subject("part", "gun"))
+    report.skipped(Subject("part", "body"), "is kept", "it cannot", "undo it")
     tell(report, [difference("place", 5), difference("name")])
     assert report.judged is not None
     assert [str(one) for one in report.judged] == [
         "part 'gun' differs: explained by part 'gun': is kept; it cannot; undo it",
         "part 'gun' differs: nothing explains it",
-        "part 'base': is kept; it cannot; undo it: explains nothing that differs",
+        "part 'body': is kept; it cannot; undo it: explains nothing that differs",
     ]
     assert [one.why for one in report.not_applied] == ["it cannot", "it cannot", JUDGED]
 
