@@ -190,6 +190,8 @@ class Placed:
             if fits == len(group):
                 continue
             near = [k for k in self._near.get(root, ()) if abs(np.linalg.det(self.world[k])) > _NOTHING]
+            if self._is_of_unit(root):
+                near = [k for k in near if root in (k, self.given.nodes[k].parent)]
             shifts = [self.world[k] @ np.linalg.inv(self.expected[k]) for k in near]
             counts = [self._fitting(by, group) for by in shifts]
             if max(counts, default=0) > fits:

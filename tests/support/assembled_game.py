@@ -1,5 +1,6 @@
 """A game of a registry, a robot, a building and a mission, which can be broken part by part."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -66,12 +67,21 @@ class GameParts:
         objects = [make.placed(**one) for one in self.placed]
         return make.mission(objects, clans=clans, map=self.map, routes=self.routes, lodes=[(20.0, 30.0, 5.0, 1000.0)])
 
+    def write_models(self, root: Path, edited: Mapping[str, bytes]) -> None:
+        """Write the library of models; some of its entries as they were edited."""
+        wear = (DATA / f"{ROOM}.wea").read_bytes()
+        rows = [
+            (MESH, b"room.msh", model(ROOM)),
+            (WEAR, b"room.wea", wear),
+            (MESH, b"rock.msh", model(ROCK)),
+            *self.more,
+        ]
+        made = [entry(type_id, name, edited.get(name.decode(), data)) for type_id, name, data in rows]
+        write(root / "static.rlb", archive(made))
+
     def write(self, root: Path) -> Path:
         """Write the game below a directory; returns its mission."""
-        room, rock = model(ROOM), model(ROCK)
-        wear = (DATA / f"{ROOM}.wea").read_bytes()
-        rows = [(MESH, b"room.msh", room), (WEAR, b"room.wea", wear), (MESH, b"rock.msh", rock), *self.more]
-        write(root / "static.rlb", archive([entry(*row) for row in rows]))
+        self.write_models(root, {})
         write(root / "objects.rlb", make.registry(self.objects))
         for path, parts in self.units.items():
             write(root / path.replace("\\", "/"), make.unit(parts))

@@ -200,7 +200,33 @@ class Terrain(World):
         for scene in self.file.json["scenes"]:
             scene["nodes"] = [one for one in scene["nodes"] if one != number]
 
+    def add_empty(self, chance: Chance) -> None:
+        self.nodes.append({"name": "Lamp", "translation": [*map(float, chance.uniform(1, 9, 3))]})
+        self.file.json["scenes"][0]["nodes"].append(len(self.nodes) - 1)
+
+    def rename_level(self, chance: Chance) -> None:
+        self.nodes[int(chance.integers(2))]["name"] = f"Hill {int(chance.integers(9))}"
+
+    def animate_level(self, chance: Chance) -> None:
+        times, values = np.array([[0.0], [1.0]], np.float32), chance.uniform(1, 3, (2, 3)).astype(np.float32)
+        sampler = {"input": self.file.add(times), "output": self.file.add(values)}
+        target = {"node": int(chance.integers(2)), "path": "translation"}
+        self.file.json["animations"] = [{"channels": [{"sampler": 0, "target": target}], "samplers": [sampler]}]
+
+    def change_second_ground(self, chance: Chance) -> None:
+        """The colour of a ground wherever the file shows it, which is second in some places."""
+        stated = [self.msh(one) for one in self.file.json["materials"]]
+        second = int(chance.choice(sorted({one["second"] for one in stated if one["second"] != 0xFFFF})))
+        colour = [*map(float, chance.uniform(0.1, 0.9, 3)), 1.0]
+        for one, about in zip(self.file.json["materials"], stated, strict=True):
+            if second in (about["first"], about["second"]):
+                one["pbrMetallicRoughness"]["baseColorFactor"] = colour
+
     edits: ClassVar = {
+        "add empty": add_empty,
+        "rename level": rename_level,
+        "animate level": animate_level,
+        "change second ground": change_second_ground,
         "change microtexture": change_microtexture,
         "delete coarse": delete_coarse,
         "raise vertex": raise_vertex,

@@ -47,6 +47,7 @@ UNSEEN: list[tuple[str, object, tuple[str, ...]]] = [
     (f"{EDITS}.triangles.Match.compare_flags", nothing, ("set tri flags of a material",)),
     (f"{EDITS}.triangles._stated_flags", nothing, ("set tri flags of an object",)),
     (f"{EDITS}.material_rows._ModelRows._rename", nothing, ("rename material",)),
+    (f"{EDITS}.clips._report_second", nothing, ("second clip of the same nodes",)),
 ]
 
 

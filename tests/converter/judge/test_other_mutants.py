@@ -51,6 +51,8 @@ def same_words(*_: object) -> list[str]:
 
 #: What comes of each edit.
 REPORTS = Recorded(__file__, "reports.txt")
+#: Edits that change nothing of the game, or not at each place.
+HARMLESS = ("write as pieces", "reorder", "drop scenes", "scale inner", "type property")
 #: What shows materials of models, or of the level.
 _PLACED = ("terrain", "mission", "unit")
 #: A world, what is replaced by what, and the edits that are ignored then.
@@ -74,6 +76,10 @@ MUTANTS: list[tuple[str, str, object, tuple[str, ...]]] = [
         (name, f"{EDITS}.placements.Placements._report_foreign", nothing, ("add stray",))
         for name in ("mission", "unit")
     ),
+    *((name, f"{EDITS}.placements.Placements._report_clips", nothing, ("animate",)) for name in ("mission", "unit")),
+    ("terrain", f"{EDITS}.terrain._report_objects", nothing, ("add empty", "rename level")),
+    ("terrain", f"{EDITS}.terrain._report_clips", nothing, ("animate level",)),
+    ("mission", f"{EDITS}.placements.Placements._compare_component", nothing, ("type key inside",)),
     ("mission", ROOTS, nothing, ("move root",)),
     ("mission", f"{EDITS}.mission._edit_routes", nothing, ("move route",)),
     ("mission", f"{EDITS}.mission._edit_zones", nothing, ("move zone", "resize zone")),
@@ -107,7 +113,7 @@ def test_no_edit_is_named_as_it_is(name: str, tmp_path: Path) -> None:
     for number, kind in enumerate(["", *WORLDS[name].edits]):
         back = imported(WORLDS[name], kind, tmp_path / str(number))
         assert judged(back) == [], kind
-        assert bool(kind) != back.unchanged, kind
+        assert kind in HARMLESS or bool(kind) != back.unchanged, kind
         REPORTS.require(f"{name}, {kind}", summary(back))
 
 

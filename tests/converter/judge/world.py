@@ -19,6 +19,7 @@ import numpy as np
 from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ExportOptions, ImportOptions
+from tests.support.assembled_game import GameParts
 from tests.support.gltf_edit import Editable
 from tests.support.gltf_shown import trs
 
@@ -141,9 +142,188 @@ class Assembly(World):
         self.nodes.append({"name": "stray", "mesh": drawn[0], "translation": [*map(float, chance.uniform(1, 9, 3))]})
         self.file.json["scenes"][0]["nodes"].append(len(self.nodes) - 1)
 
+    def things(self, *kinds: str) -> list[int]:
+        """The nodes of kinds; by default those that are objects or components."""
+        return [
+            i for i, node in enumerate(self.nodes) if self.msh(node).get("kind") in (kinds or ("object", "component"))
+        ]
+
+    def thing(self, chance: Chance, *kinds: str) -> int:
+        return int(chance.choice(self.things(*kinds)))
+
+    def inner(self, chance: Chance) -> int:
+        """A node of a model that has nothing below it but points."""
+        found = [
+            i
+            for i, node in enumerate(self.nodes)
+            if "node" in (about := self.msh(node))
+            and "kind" not in about
+            and all(self.msh(self.nodes[k]).get("kind") == "point" for k in node.get("children", []))
+        ]
+        return int(chance.choice(found))
+
+    def take_out(self, number: int) -> None:
+        """Delete a node, with all below it."""
+        for holder in (*self.nodes, *self.file.json["scenes"]):
+            for name in ("children", "nodes"):
+                if number in holder.get(name, []):
+                    holder[name] = [one for one in holder[name] if one != number]
+                    if not holder[name] and name == "children":
+                        del holder[name]
+
+    def rename_part(self, chance: Chance) -> None:
+        self.nodes[self.thing(chance, "component")]["name"] = f"Part {int(chance.integers(99))}"
+
+    def rename_inner(self, chance: Chance) -> None:
+        self.nodes[self.inner(chance)]["name"] = f"Bone {int(chance.integers(99))}"
+
+    def mirror(self, chance: Chance) -> None:
+        self.nodes[self.thing(chance)]["scale"] = [-1.0, 1.0, 1.0]
+
+    def scale(self, chance: Chance) -> None:
+        size = float(chance.uniform(0.5, 2))
+        self.nodes[self.thing(chance)]["scale"] = [size, size, size * (1 + float(chance.integers(2)))]
+
+    def scale_inner(self, chance: Chance) -> None:
+        self.nodes[self.inner(chance)]["scale"] = [float(chance.uniform(1.2, 2))] * 3
+
+    def move_inner(self, chance: Chance) -> None:
+        node = self.nodes[self.inner(chance)]
+        node["translation"] = [float(v) for v in np.add(node.get("translation", [0, 0, 0]), chance.uniform(0.5, 2, 3))]
+
+    def delete_inner(self, chance: Chance) -> None:
+        """In one place, or in all."""
+        number = self.inner(chance)
+        about, mesh = self.msh(self.nodes[number]), self.nodes[number].get("mesh")
+        everywhere = bool(chance.integers(2))
+        for i, node in enumerate(self.nodes):
+            if i == number or (everywhere and self.msh(node) == about and node.get("mesh") == mesh):
+                self.take_out(i)
+
+    def copy_whole(self, chance: Chance) -> None:
+        """A component or object with all below it, beside itself."""
+
+        def copied(i: int) -> int:
+            made = copy.deepcopy(self.nodes[i])
+            if "children" in made:
+                made["children"] = [copied(k) for k in made["children"]]
+            self.nodes.append(made)
+            return len(self.nodes) - 1
+
+        number = self.thing(chance)
+        holders = [(one, name) for one in (*self.nodes, *self.file.json["scenes"]) for name in ("children", "nodes")]
+        holder, name = next((one, name) for one, name in holders if number in one.get(name, []))
+        made = copied(number)
+        self.nodes[made]["name"] += ".001"
+        self.nodes[made]["translation"] = [float(v) for v in chance.uniform(10, 30, 3)]
+        holder[name].append(made)
+
+    def copy_inner(self, chance: Chance) -> None:
+        number = self.inner(chance)
+        made = {key: value for key, value in copy.deepcopy(self.nodes[number]).items() if key != "children"}
+        made["translation"] = [float(v) for v in chance.uniform(1, 4, 3)]
+        made["name"] += ".001"
+        self.nodes.append(made)
+        above = next(node for node in self.nodes if number in node.get("children", []))
+        above["children"].append(len(self.nodes) - 1)
+
+    def assign_material(self, chance: Chance) -> None:
+        names = [material["name"] for material in self.file.json["materials"]]
+        drawn = [p for p in self.file.primitives() if "material" in p and "indices" in p]
+        drawn = [p for p in drawn if not names[p["material"]].startswith("material_")]  # a row without a name
+        one, other = (drawn[int(i)] for i in chance.choice(len(drawn), 2, replace=False))
+        one["material"] = other["material"]
+
+    def write_as_pieces(self, chance: Chance) -> None:
+        """As trimesh does: a node for each material of a mesh, matrices, and all in one scene."""
+        moved = {c["target"]["node"] for clip in self.file.json.get("animations", []) for c in clip["channels"]}
+        for i in range(len(self.nodes)):
+            node = self.nodes[i]
+            world = np.eye(4) if i in moved else trs(node)
+            for name in ("translation", "rotation", "scale") if i not in moved else ():
+                node.pop(name, None)
+            if not np.array_equal(world, np.eye(4)):
+                node["matrix"] = [*map(float, world.T.reshape(-1))]
+            mesh = self.file.json["meshes"][node["mesh"]] if "mesh" in node else {"primitives": []}
+            if len(mesh["primitives"]) < 2 or any("indices" not in p for p in mesh["primitives"]):
+                continue
+            del node["mesh"]
+            for primitive in mesh["primitives"]:
+                self.file.json["meshes"].append({"name": mesh["name"], "primitives": [primitive]})
+                piece = {
+                    "name": f"{node['name']}_{int(chance.integers(4096, 65536)):x}",
+                    "extras": node.get("extras", {}),
+                }
+                self.nodes.append({**piece, "mesh": len(self.file.json["meshes"]) - 1})
+                node.setdefault("children", []).append(len(self.nodes) - 1)
+
+    def reorder(self, chance: Chance) -> None:
+        """Nodes and scenes in another order."""
+        order = [*map(int, chance.permutation(len(self.nodes)))]
+        row_of = {old: new for new, old in enumerate(order)}
+        self.nodes[:] = [self.nodes[i] for i in order]
+        for holder in (*self.nodes, *self.file.json["scenes"]):
+            for name in ("children", "nodes"):
+                if name in holder:
+                    holder[name] = [row_of[i] for i in holder[name]]
+        for clip in self.file.json.get("animations", []):
+            for channel in clip["channels"]:
+                channel["target"]["node"] = row_of[channel["target"]["node"]]
+
+    def hide(self, chance: Chance) -> None:
+        self.file.json.setdefault("extensionsUsed", []).append("KHR_node_visibility")
+        self.nodes[self.thing(chance)].setdefault("extensions", {})["KHR_node_visibility"] = {"visible": False}
+
+    def type_property(self, chance: Chance) -> None:
+        """As Blender's interface makes them: beside those of the export."""
+        number = self.thing(chance)
+        name, value = [("label", "typed"), ("class", 1), ("clan", 1), ("key", "i_comp"), ("attach", 1)][
+            int(chance.integers(5))
+        ]
+        self.nodes[number].setdefault("extras", {})[name] = value
+
+    def animate(self, chance: Chance) -> None:
+        """Something that does not move in the game."""
+        times, values = np.array([[0.0], [1.0]], np.float32), chance.uniform(1, 3, (2, 3)).astype(np.float32)
+        sampler = {"input": self.file.add(times), "output": self.file.add(values)}
+        free = [i for i in self.things() if "matrix" not in self.nodes[i]]
+        target = {"node": int(chance.choice(free)), "path": "translation"}
+        clip = {"channels": [{"sampler": 0, "target": target}], "samplers": [sampler]}
+        self.file.json.setdefault("animations", []).append(clip)
+
+    def forget(self, chance: Chance) -> None:
+        """A thing without its custom properties."""
+        self.nodes[self.thing(chance, "component")].pop("extras")
+
+    def drop_scenes(self, chance: Chance) -> None:
+        root = self.file.json
+        root["scenes"], root["scene"] = [root["scenes"][root.get("scene", 0)]], 0
+
+    edits: ClassVar = {
+        "rename part": rename_part,
+        "rename inner": rename_inner,
+        "mirror": mirror,
+        "scale": scale,
+        "scale inner": scale_inner,
+        "move inner": move_inner,
+        "delete inner": delete_inner,
+        "copy whole": copy_whole,
+        "copy inner": copy_inner,
+        "assign material": assign_material,
+        "write as pieces": write_as_pieces,
+        "reorder": reorder,
+        "hide": hide,
+        "type property": type_property,
+        "animate": animate,
+        "drop scenes": drop_scenes,
+    }
+
     def arrived(self, back: ImportResult) -> Facts:
         source = type(self).make(self.path.parent / "again")
         source.write_bytes(back.data)
+        edited = {one.result.name: one.result.data for one in back.placed}
+        companions = {one.result.name[:-4] + c.ending: c.data for one in back.placed for c in one.result.companions}
+        GameParts().write_models(self.path.parent / "again" / "GAME", edited | companions)
         target = self.path.parent / "second.glb"
         for path, data in load_file(source, None, ExportOptions()).files(target, ExportOptions()):
             path.write_bytes(data)
@@ -163,7 +343,8 @@ _OF_ONE = ("ClanID", "LogicalID")
 
 def assembled(world: World) -> tuple[Facts, set[tuple[object, ...]]]:
     """What nodes of objects, components, zones and lodes state, and the places of all that is drawn."""
-    places, placed, drawn = world.world(), [], set[tuple[object, ...]]()
+    places, placed, boxes = world.world(), [], dict[tuple[object, ...], np.ndarray]()
+    names = dict[tuple[object, ...], set[str]]()
     listed = [(i, False) for scene in world.file.json["scenes"] for i in scene.get("nodes", [])]
     while listed:
         i, inside = listed.pop()
@@ -173,14 +354,32 @@ def assembled(world: World) -> tuple[Facts, set[tuple[object, ...]]]:
         listed += [(child, inside) for child in node.get("children", [])]
         at = rounded(places[i][:3, 3], 2)
         if about.get("kind") in ("object", "component", "zone", "lode"):
-            stated = [f"{v:.4g}" if isinstance(v := about.get(name), float) else str(v) for name in _STATED]
+            typed = {name: node["extras"].get(name, value) for name, value in about.items()}
+            stated = [f"{v:.4g}" if isinstance(v := typed.get(name), float) else str(v) for name in _STATED]
             own = {name: v for name, v in about.get("properties", {}).items() if name not in _OF_ONE}
             stated.append(str(own))
             where = at if about["kind"] in ("zone", "lode") else ()
             placed.append((about["kind"], *stated, *where))
         elif "mesh" in node and "node" in about and not inside:
-            drawn.add((about["node"], *at))
+            low, high = box(world, node, places[i])
+            key = (*at, float(np.sign(np.linalg.det(places[i][:3, :3]))))
+            had = boxes.get(key, np.array([low, high]))
+            boxes[key] = np.array([np.minimum(low, had[0]), np.maximum(high, had[1])])
+            used = [p["material"] for p in world.file.json["meshes"][node["mesh"]]["primitives"] if "material" in p]
+            names.setdefault(key, set()).update(world.file.json["materials"][m]["name"].partition("#")[0] for m in used)
+    drawn = {(tuple(sorted(names[key])), *key, *rounded(corners, 2)) for key, corners in boxes.items()}
     return counted(placed), drawn
+
+
+def box(world: World, node: Json, place: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The box of what a node draws, in the world."""
+    primitives = world.file.json["meshes"][node["mesh"]]["primitives"]
+    drawn = [p for p in primitives if "indices" in p]
+    arrays = [
+        world.file.arrays[p["attributes"]["POSITION"]][world.file.arrays[p["indices"]].reshape(-1)] for p in drawn
+    ]
+    points = np.concatenate(arrays) @ place[:3, :3].T + place[:3, 3]
+    return points.min(axis=0), points.max(axis=0)
 
 
 def counted(facts: list[tuple[object, ...]]) -> Facts:

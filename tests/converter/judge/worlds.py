@@ -70,6 +70,10 @@ class Mission(Assembly):
     def rename_object(self, chance: Chance) -> None:
         self.object(chance)["name"] = f"Fort {int(chance.integers(99))}"
 
+    def type_key_inside(self, chance: Chance) -> None:
+        """Of a component of a unit, which a mission does not change."""
+        self.msh(self.nodes[self.thing(chance, "component")])["label"] = f"other {int(chance.integers(99))}"
+
     def sculpt_one_place(self, chance: Chance) -> None:
         """Of a model that is placed several times."""
         drawn = [node for node in self.nodes if "mesh" in node and "node" in self.msh(node)]
@@ -105,7 +109,7 @@ class Mission(Assembly):
     def change_amount(self, chance: Chance) -> None:
         self.of(chance, "lode")["extras"]["msh"]["amount"] = float(chance.uniform(10, 900))
 
-    edits: ClassVar = {
+    edits: ClassVar = Assembly.edits | {
         "move object": move_object,
         "turn object": turn_object,
         "scale rock": scale_rock,
@@ -124,6 +128,7 @@ class Mission(Assembly):
         "change colour": World.change_colour,
         "sculpt model": Assembly.sculpt,
         "sculpt one place": sculpt_one_place,
+        "type key inside": type_key_inside,
         "add stray": Assembly.add_stray,
     }
 
@@ -178,7 +183,8 @@ class Unit(Assembly):
     def move_part(self, chance: Chance) -> None:
         self.part(chance)["translation"] = [float(v) for v in chance.uniform(1, 3, 3)]
 
-    edits: ClassVar = {
+    edits: ClassVar = Assembly.edits | {
+        "forget": Assembly.forget,
         "exchange part": exchange_part,
         "change class of part": change_class,
         "change label of part": change_label,
