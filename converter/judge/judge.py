@@ -353,10 +353,13 @@ def _ranges(file: FileOfModel, written: Scene, partner: Mapping[int, int]) -> li
     for clip in file.given.ranges:
         tracks, (first, last) = file.of_range(clip), clip.span or (0.0, 0.0)
         at = np.concatenate([np.empty(0), *(c.frames for c in channels_of(tracks))]) + first
-        frames = np.unique(np.rint(at[np.abs(at - np.rint(at)) <= _ON_RANGE]))
-        sampled = np.abs(at - np.rint(at)).max(initial=0) > _ON_RANGE  # an editor at another rate cuts off a sample
+        off = np.rint(at) - at
+        on_frames = np.abs(off) <= _ON_RANGE
+        frames = np.unique(np.rint(at[on_frames]))
+        sampled = not on_frames.all()  # an editor at another rate cuts off a sample
         step = float(np.diff(np.unique(at)).max(initial=0)) if sampled else 0.0
-        mine = local_poses(file.items, tracks, frames - first)
+        begin = first + (float(np.median(off[on_frames])) if len(frames) else 0.0)  # its name has six digits
+        mine = local_poses(file.items, tracks, frames - begin)
         moved = [_moved(mine, tracks, scene, of, frames, loose) for scene, of in zip(scenes, rows, strict=False)]
         if len(at) and abs(at.max() - last) > step + _ON_RANGE:
             what = f"does not end where frames {first:g} to {last:g} of the game's clip do"

@@ -166,7 +166,7 @@ class FileOfModel:
 
     Attributes:
         place: node of the file -> its thing, once it is :meth:`shown`.
-        unread: clips that show something else than :attr:`tracks`.
+        unread: clips that show something else than what is read.
     """
 
     def __init__(

@@ -50,7 +50,7 @@ def fielded(out):
     mission = Path(FILES["mission"])
     scene = read("mission")
     guard = bpy.data.objects["Guard"]
-    fields = module("fields")
+    fields = module("panel")
     facts = {"fields": [field.key for field in fields.fields_of(guard)], "was": guard.msh_fields.object_logical_id}
     facts["off"] = module("export_msh").switched_off(bpy.context)
     backup = bpy.data.collections.new("backup")

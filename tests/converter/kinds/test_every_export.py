@@ -59,7 +59,7 @@ def line(said: CompletedProcess[str], folder: Path, more: list[str]) -> str:
 def without(text: str, folder: Path) -> str:
     """A text without the places of this machine."""
     for place in (folder, DATA, EXAMPLES):
-        text = text.replace(json.dumps(str(place))[1:-1], "")
+        text = text.replace(json.dumps(str(place))[1:-1], "").replace(str(place), "")
     return text
 
 
