@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ConversionError, called, in_words, printable
 from ..findings import Bad, Finding, more
-from ..formats.mission import BUILDING, CLANS, LODES, NO_ID, OBJECT_KINDS, OBJECTS, ROUTES, Mission
+from ..formats.mission import BUILDING, CLANS, LODES, NO_ID, OBJECT_DTYPE, OBJECT_KINDS, OBJECTS, ROUTES, Mission
 from ..formats.registry import ROWS, Member, Resolved
 from ..formats.unit import CLASSES, COMPONENTS, Unit
 from ..numeric.arrays import F64, Bools, Records
@@ -136,8 +136,6 @@ rule = Rules("mission", "docs/reference/mission.md#objects")
 
 def records_of(mission: Mission) -> Records:
     """Return the numbers of all objects. (n,) ``OBJECT_DTYPE``."""
-    from ..formats.mission import OBJECT_DTYPE
-
     raw = b"".join(placed.record.tobytes() for placed in mission.objects)
     return np.frombuffer(raw, OBJECT_DTYPE)
 

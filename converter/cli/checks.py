@@ -27,10 +27,9 @@ from .given import ToInspect
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..findings import Finding, Mode, Rule
+    from ..findings import Finding, Rule
     from ..game.check import CheckRun
     from ..kinds.check import Checked
-    from .given import ToInspect
 
 EXIT_ERRORS = 1
 #: The version of the JSON's form.
@@ -71,8 +70,6 @@ def explain(code: str) -> None:
 def check(given: ToInspect) -> None:
     """Check files, archives and directories; exits with 0 or 1."""
     from ..game.check import check_run, check_tasks
-    from ..game.outcome import progress_bar
-    from ..game.workers import Engine, cores
 
     ignored = set(map(_known_code, given.ignore))
     tasks, run = check_tasks(given.sources)
@@ -102,8 +99,6 @@ def check(given: ToInspect) -> None:
 
 def _require_something(run: CheckRun, sources: Sequence[Path]) -> None:
     """Stop where nothing was checked: that is not a result."""
-    from ..errors import ConversionError
-
     if run.checked or run.failures or run.interrupted:
         return
     where = ", ".join(map(str, sources))

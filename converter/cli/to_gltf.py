@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .. import MANIFEST
-from ..errors import ConversionError, plural
+from ..errors import ConversionError, plural, with_article
 from ..storage import real_path, write_outputs
 from .common import (
     SETTINGS,
@@ -282,7 +282,6 @@ def _export_one(given: ToGltf, options: ExportOptions) -> None:
 
 def _load(given: ToGltf, options: ExportOptions) -> tuple[Loaded, Callable[[Path, bool], Files]]:
     """What a file holds, and what makes its outputs from a target and whether to keep a sidecar."""
-    from ..errors import with_article
     from ..kinds.dispatch import load_file
     from ..kinds.model import LoadedModel
 

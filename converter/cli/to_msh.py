@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -231,7 +231,6 @@ def _show_result(result: ImportResult, verbose: bool) -> None:
 def _report_bytes(result: ImportResult) -> bytes:
     """Return the JSON of ``--report``."""
     import json
-    from dataclasses import asdict
 
     facts: dict[str, object] = {
         "format": 1,

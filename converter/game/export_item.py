@@ -15,7 +15,7 @@ from ..errors import plural
 from ..files import Stamp, stamp
 from ..findings import Finding, Mode, messages
 from ..formats.kinds import Kind
-from ..formats.nres import Archive
+from ..formats.nres import Archive, read_nres
 from ..formats.sidecar import sha256
 from ..kinds.base import Files, Source
 from ..kinds.dispatch import import_gltf, load
@@ -177,7 +177,6 @@ def _difference(before: bytes, after: bytes, kind: Kind) -> str:
     """Where two files differ first, by table where they are models."""
     if kind is Kind.MODEL:
         from ..formats.model import read_model
-        from ..formats.nres import read_nres
         from ..kinds.differences import diff_models, lines
 
         differences = lines(diff_models(*(read_model(read_nres(b, kind), kind) for b in (before, after))))

@@ -24,7 +24,7 @@ from ..formats.unit import Unit, read_unit
 from ..formats.wear import WEAR_ENDING, read_lightmap_names, read_wear_names
 from ..kinds.appearance import Libraries, find_appearance, libraries
 from ..kinds.open_files import open_nres, open_unpacked, points_of, wear_of, wears_of_level
-from ..kinds.registry import Game
+from ..kinds.registry import Game, files_that_name, game_of, majority_of
 from ..options import ExportOptions
 from ..scene.appearance import PICTURES, picture_path
 from .manifest import Manifest
@@ -64,8 +64,6 @@ def archive_majority(path: str, label: str, now: Stamp) -> Decision | None:
 
     Arguments as of :func:`open_archive`.
     """
-    from ..kinds.registry import majority_of  # decodes models
-
     return majority_of(open_archive(path, label, now))
 
 
@@ -91,8 +89,6 @@ def wear_text(archive: Archive, path: Path, item: Item) -> bytes:
 
 def files_beside(archive: Archive, path: Path, item: Item, options: ExportOptions) -> list[str]:
     """Return names and digests of what a model's glTF and sidecar show and keep of the files beside it."""
-    from ..kinds.registry import files_that_name, game_of
-
     game = game_of(path) if item.index is not None else None
     points = {POINTS_ENDING: bytes(points_of(archive, path, item.index))} if options.points else {}
     return digests({**points, **files_that_name(archive, path, item.index, game)})
@@ -268,8 +264,6 @@ class PlacedFiles:
         return [bytes(data), *units.values()], sorted(keys), self._level(mission)
 
     def _level(self, mission: Mission) -> list[bytes]:
-        from ..formats.nres import Archive
-
         path = self.game.file(f"{mission.map}.msh")
         if path is None or not path.is_file():
             return []
@@ -277,8 +271,6 @@ class PlacedFiles:
 
     def _key(self, key: str) -> tuple[str, bytes]:
         """A digest of what an object key leads to, and its material list."""
-        from ..kinds.registry import files_that_name
-
         if key not in self._keys:
             found = self.game.object(key)
             texts = {WEAR_ENDING: b"", POINTS_ENDING: b""}

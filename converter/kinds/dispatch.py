@@ -22,7 +22,7 @@ from ..formats.kinds import ASSEMBLY_KINDS, SCENE_KINDS, Kind, assembly_kind, fi
 from ..formats.nres import is_nres, read_nres, trailing_bytes
 from ..formats.unit import UNIT_ENDING
 from ..options import ExportOptions, ImportOptions
-from .base import EditedFile, Loaded, LoadedScene, Source, sidecar_path
+from .base import EditedFile, Loaded, LoadedScene, Source, find_sidecar, open_sidecar, sidecar_path
 from .open_files import mission_in
 
 if TYPE_CHECKING:
@@ -169,7 +169,6 @@ def import_scene(
     """
     from ..edits.transforms import settle_coordinates
     from ..judge.models import snapshot
-    from .base import find_sidecar, open_sidecar
     from .import_model import import_new, judge_new
 
     options = options or ImportOptions()
