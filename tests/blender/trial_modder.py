@@ -445,6 +445,7 @@ quick(
     "curve added",
     lambda: bpy.ops.curve.primitive_bezier_curve_add(location=(5, 5, 5)) and None,
     "BezierCurve",
+    "BézierCurve",
     "Curve",
 )
 quick(

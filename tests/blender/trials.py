@@ -19,14 +19,17 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from blender_extension import build
 from msh_gltf.converter import cli
+from msh_gltf.converter.game import workers
 from tests.blender.trial_compare import differences
 from tests.docs.materials import example_game
 from tests.support.runs import call
@@ -182,7 +185,7 @@ def by_command(folder: Path, here: Path, gltf: str) -> tuple[Path, list[str], st
         shutil.copytree(folder / "out", here / "out")
         shutil.copy(here / "edited.glb", here / "out" / gltf)
         command = (here / "out", "--game", folder / "game", "-o", here / "new", "-j", "1", "-q", "--report", report)
-        with contextlib.redirect_stderr(io.StringIO()):
+        with contextlib.redirect_stderr(io.StringIO()), mock.patch.object(workers, "run_here", in_this_process):
             code = call(cli.gltf2msh, *command)
     said = json.loads(report.read_text("utf-8")) if report.is_file() else {"items": []}
     messages = texts(said)
@@ -190,6 +193,11 @@ def by_command(folder: Path, here: Path, gltf: str) -> tuple[Path, list[str], st
         messages.append("refused")
     error = " ".join(one["detail"] for one in said["items"] if one["status"] == "failed")
     return here / "new" if (here / "new").is_dir() else folder / "game", messages, error
+
+
+def in_this_process(function: Callable[[Any], Any], tasks: Sequence[Any], _: int) -> Iterator[tuple[int, Any]]:
+    """Run tasks as ``workers.run_here`` does, without a process that first imports everything."""
+    yield from enumerate(map(function, tasks))
 
 
 def texts(report: Any) -> list[str]:
