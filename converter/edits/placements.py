@@ -18,9 +18,10 @@ from ..numeric.pose import parents_first, rotation_matrix
 from ..scene.assembly import CLIPS, Pose, component_text, object_key, root_pose
 from ..scene.extras import NodeExtras
 from ..scene.scene import ImportedNode, ImportedScene, Placed, nodes_above
-from .nodes import local_matrix
+from .nodes import local_matrix, model_size
 from .placed_nodes import same_linear, same_position
 from .placed_scene import Copies, PlacedScenes, ShownModel
+from .poses import shows_a_frame
 
 #: Kinds of nodes that a model can be below.
 PLACES = ("object", "component", "unit")
@@ -317,6 +318,10 @@ class Placements:
         ]
         animated = {track.node for clip in self.given.clips for track in clip.tracks}
         if len(roots) != 1 or roots[0] in animated:
+            return
+        track = next((one for one in model.scene.tracks if one.node == 0), None)
+        size = model_size(model.scene) + float(np.abs(self.world[roots[0], :3, 3]).max())
+        if not self.given.clips and shows_a_frame(track, self.given.nodes[roots[0]], size):
             return
         root, rest = self.given.nodes[roots[0]], root_pose(model.scene)
         local, still = local_matrix(root), rotation_matrix(rest.rotation)

@@ -19,7 +19,7 @@ from ..numeric.arrays import F32, F64, Bools, near_pairs, row_ids
 from ..numeric.pose import rotation_matrix
 from ..scene.decode import rest_pose
 from ..scene.scene import Channel, ImportedNode, Node, Part, Scene, Track, evaluate
-from .nodes import POSE_NOISE, ROTATION_NOISE, Identified, world_matrices
+from .nodes import PLACED_TURN_NOISE, POSE_NOISE, ROTATION_NOISE, Identified, world_matrices
 
 #: What Blender's exporter takes for a constant curve (1e-4), and rounding.
 _CONSTANT = 1.2e-4
@@ -181,6 +181,11 @@ def collapsed(channel: Channel | None, stored: F64) -> float:
 
 #: A mesh that was edited, too, still has this ratio of its vertices.
 _MOST = 0.5
+
+
+def shows_a_frame(track: Track | None, item: ImportedNode, size: float) -> bool:
+    """Return whether a node stands as in some frame of its animation; ``size``: how far it is from the origin."""
+    return track is not None and not placed_elsewhere(track, item, None, (2 * POSE_NOISE * size, 4 * PLACED_TURN_NOISE))
 
 
 def place_parts(identified: Identified, stored: Scene | None, moved: set[int]) -> None:

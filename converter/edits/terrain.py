@@ -419,6 +419,13 @@ def compare_terrain_objects(plan: TerrainPlan, edited: ImportedScene, terrain: T
         visible_only: whether the coarse level was not exported.
     """
     _report_levels(plan, terrain, visible_only)
+    fine = plan.levels.get(FINE)
+    unread = fine is not None and fine.edited.blend is None and edited.placed is None and "up" not in edited.info
+    if unread and terrain.blend is not None:
+        plan.report.warnings.append(
+            "how the two grounds of a face blend is not in the file (Attributes is cleared in Blender's glTF exporter) "
+            "and stays: to edit it, set Data > Mesh > Attributes"
+        )
     _report_objects(plan.report, edited)
     _report_clips(plan.report, edited)
 

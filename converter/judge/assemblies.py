@@ -16,7 +16,7 @@ import numpy as np
 from ..edits.frame_rate import Timing
 from ..edits.nodes import PLACED_TURN_NOISE, POSE_NOISE, model_size, world_matrices
 from ..edits.placed_nodes import row_of
-from ..edits.poses import placed_elsewhere
+from ..edits.poses import placed_elsewhere, shows_a_frame
 from ..errors import called, in_words
 from ..findings import Kind
 from ..formats.unit import Unit
@@ -187,7 +187,7 @@ class Placed:
             groups.setdefault(self.whole[i], []).append(i)
         for root, group in groups.items():
             fits = self._fitting(np.eye(4), group)
-            if fits == len(group):
+            if fits == len(group) or all(map(self._is_taken, group)):
                 continue
             near = [k for k in self._near.get(root, ()) if abs(np.linalg.det(self.world[k])) > _NOTHING]
             if self._is_of_unit(root):
@@ -301,12 +301,12 @@ class Placed:
     def _is_in_a_frame(self, i: int) -> bool:
         """Whether a node stands below the one above it as its model has it, or its model's clip in any frame."""
         above, track = self.given.nodes[i].parent, self._track(i)
-        if track is None:
-            if min(abs(np.linalg.det(at[above])) for at in (self.world, self.expected)) <= _NOTHING:
-                return False
-            return not any(places_apart(*(np.linalg.inv(at[above]) @ at[i] for at in (self.world, self.expected))))
-        size = float(np.abs(self.world[i, :3, 3]).max()) + model_size(self.models[self.holder[i][1]].exported)
-        return not placed_elsewhere(track, self.given.nodes[i], None, (2 * POSE_NOISE * size, 4 * PLACED_TURN_NOISE))
+        if track is not None:
+            size = model_size(self.models[self.holder[i][1]].exported) + float(np.abs(self.world[i, :3, 3]).max())
+            return shows_a_frame(track, self.given.nodes[i], size)
+        if min(abs(np.linalg.det(at[above])) for at in (self.world, self.expected)) <= _NOTHING:
+            return False
+        return not any(places_apart(*(np.linalg.inv(at[above]) @ at[i] for at in (self.world, self.expected))))
 
     def _track(self, i: int) -> Track | None:
         """How its model's clip moves a node."""

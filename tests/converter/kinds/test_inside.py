@@ -294,12 +294,18 @@ def test_of_a_foreign_model_the_top_is_reported(made: Path, tmp_path: Path) -> N
     assert out.kept_all
 
 
-def test_without_animation_a_warning_says_that_clips_are_not_compared(made: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", [0, 3])
+def test_without_animation_a_warning_says_that_clips_are_not_compared(made: Path, tmp_path: Path, key: int) -> None:
+    """Also where the file shows another frame: Blender's *Use Current Frame*."""
     for name in ("mission", "robot"):
         file = opened(made, tmp_path, name)
-        del file.file.json["animations"]
+        for clip in file.file.json.pop("animations"):
+            for channel in clip["channels"] if key else ():
+                values = file.file.arrays[clip["samplers"][channel["sampler"]]["output"]]
+                target = channel["target"]
+                file.nodes[target["node"]][target["path"]] = values[min(key, len(values) - 1)].tolist()
         out = file.back()
-        assert out.unchanged
+        assert (out.changes, out.not_applied) == ([], [])
         assert "clips of its models are not compared" in str(out.warnings)
 
 

@@ -270,7 +270,9 @@ def test_without_custom_attributes(edit: Edit) -> None:
         mesh.pop("extras", None)
         for primitive in mesh["primitives"]:
             primitive["attributes"] = {k: v for k, v in primitive["attributes"].items() if k != "_MSH_BLEND"}
-    assert edit.back().kept_all
+    back = edit.back()
+    assert back.kept_all
+    assert any("set Data > Mesh > Attributes" in text for text in back.warnings)
     edit.positions[inner_vertex(edit), 1] += 3
     back = edit.back()
     check(back.data)
