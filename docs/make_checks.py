@@ -65,6 +65,8 @@ def russian(text: str) -> str:
     head, mark, made = text.partition(START)
     for rule in all_rules().values():
         made = made.replace(f"| {rule.rule} |", f"| {CATALOGUE.rows[rule.rule, ''][0]} |")
+        if rule.drops:
+            made = made.replace(f"| leaves out {rule.drops} |", f"| пропускает {CATALOGUE.rows[rule.drops, ''][0]} |")
     return linked(head + mark + made, RUSSIAN)
 
 

@@ -6,7 +6,7 @@ all made from these declarations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -217,6 +217,37 @@ def refuse_batch_options(context: click.Context, *, only: tuple[str, ...]) -> No
             if context.command.name == "gltf2msh":
                 problem = f"{written} is for directories that msh2gltf wrote"
             raise click.UsageError(f"{problem}; give that, or leave it out")
+
+
+#: Options of imports without effect: of files that have no animations, of what places models, and of maps.
+_NOT_OF_MESHES = ("scene", "clip", "fps", "reduce", "rigid_skin", "ignore_scale")
+_NOT_OF_PLACES = ("dialect", "clip", "ignore_scale", "lod_ratios", "lod_error", "own_materials")
+_NOT_OF_MAPS = ("dialect", *_NOT_OF_MESHES[1:], "lod_ratios", "lod_error")
+
+
+def without_effect(typed: Mapping[str, str], source: Path, name: str, data: bytes) -> list[str]:
+    """Return warnings about options that change nothing of an import.
+
+    Args:
+        typed: options as of :func:`given_options`.
+        name, data: what the import made of the source.
+    """
+    from ..errors import with_article
+    from ..formats.kinds import Kind, file_kind
+    from ..formats.nres import is_nres, read_nres
+    from ..formats.unit import is_unit
+
+    if not is_nres(data[:4]):
+        kind, names = Kind.UNIT if is_unit(data) else Kind.MISSION, _NOT_OF_PLACES
+    elif (kind := file_kind(read_nres(data, name))) is not Kind.MODEL:
+        names = _NOT_OF_MAPS
+    else:
+        names = () if source.suffix.lower() in (".glb", ".gltf") else _NOT_OF_MESHES
+    what = f"a file {source.suffix}" if kind is Kind.MODEL else with_article(kind)
+    found = [f"{typed[one]} has no effect on {what}" for one in names if one in typed]
+    if kind is Kind.MODEL and "lod_error" in typed and "lod_ratios" not in typed:
+        found.append(f"{typed['lod_error']} has no effect without --generate-lods")
+    return found
 
 
 def grouped(command: click.Command, context: click.Context) -> dict[str, list[click.Option]]:

@@ -25,7 +25,7 @@ from .common import (
     write_stdout,
 )
 from .given import ToMsh
-from .options import FILE, given_options, options_of, read_options, refuse_batch_options
+from .options import FILE, given_options, options_of, read_options, refuse_batch_options, without_effect
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,7 +113,7 @@ def command(context: click.Context, /, **_: object) -> None:
         only = tuple(one for one in _OF_RUNS if not (adds and one in _OF_NEW_MODELS))
         refuse_batch_options(context, only=only)
         if given.into is None:
-            _import_one(given, options)
+            _import_one(given, options, given_options(context))
             return
         if not given.add:
             if given.source.suffix.lower() not in (".glb", ".gltf", ".obj"):
@@ -134,7 +134,7 @@ def command(context: click.Context, /, **_: object) -> None:
     put_back(given, options)
 
 
-def _import_one(given: ToMsh, options: ImportOptions) -> None:
+def _import_one(given: ToMsh, options: ImportOptions, typed: dict[str, str]) -> None:
     from ..game.games import write_files
     from ..kinds.import_result import companions_beside, placed_beside, wear_beside
     from ..kinds.library_edits import files_beside, refused, refused_materials
@@ -145,6 +145,7 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
     if output not in (None, STDOUT):  # say so before any work
         output_path(output, "model.msh", _ENDINGS)
     result = _import_file(given, options)
+    result.differences.warnings += without_effect(typed, source, result.name, result.data)
     target = None
     if output != STDOUT:
         target = output_path(output, _file_name(result.name), _ENDINGS)

@@ -197,7 +197,8 @@ def test_everything_that_may_be_shown_is_translated() -> None:
         for place, forms in messages()
         if forms[0] not in PARTS and all(untranslated(form.removeprefix(" (").strip(" ;,:")) for form in forms)
     ]
-    left += [(rule.code, rule.rule) for rule in all_rules().values() if (rule.rule, "") not in RUSSIAN.rows]
+    rules = [(rule.code, text) for rule in all_rules().values() for text in (rule.rule, rule.why, rule.fix, rule.drops)]
+    left += [(code, text) for code, text in rules if text and (text, "") not in RUSSIAN.rows]
     assert left == [], "translate them in converter/ru.po"
 
 
