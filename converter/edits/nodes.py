@@ -88,7 +88,7 @@ class Identified:
     @cached_property
     def fitted(self) -> dict[int, bytes]:
         """Node -> the bytes of its name in the game, where the game cannot hold the name of the file."""
-        raw = {i: encode_name(node.name) for i, node in enumerate(self.scene.nodes)}
+        raw = {i: encode_name(node.name).partition(b"\0")[0] for i, node in enumerate(self.scene.nodes)}
         bad = {i for i in raw if len(raw[i]) > NAME_ROOM or decode_text(raw[i]) != self.scene.nodes[i].name}
         taken = {raw[i] for i in raw if i not in bad}
         return {i: _fitting(raw[i], taken) for i in sorted(bad)}

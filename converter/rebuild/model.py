@@ -204,7 +204,7 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
     fitted = {i: raw for i, raw in plan.identified.fitted.items() if edits[i].old is None or i in plan.names}
     for row, i in enumerate(order):
         old, node = edits[i].old, scene.nodes[i]
-        raw = fitted.get(i) or encode_name(node.name)
+        raw = fitted[i] if i in fitted else encode_name(node.name)
         fresh = old is None or i in plan.names
         if res9 is not None and old9 is not None and not fresh and old is not None and old < len(old9):
             res9[row] = old9[old]

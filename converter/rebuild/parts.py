@@ -11,6 +11,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
+from ..edits.material_rows import NO_NAME
 from ..edits.materials import materials_in_use, stated_row
 from ..edits.model import PartPlan, Plan
 from ..edits.triangles import TriangleList
@@ -19,7 +20,6 @@ from ..findings import Report
 from ..formats.material import DEFAULT_MATERIAL
 from ..formats.model import BATCH_LIGHTMAP, NO_LIGHTMAP
 from ..formats.names import without_number
-from ..formats.nres import NAME_SIZE
 from ..formats.tables import GROUP_COUNT, LOD_COUNT
 from ..formats.wear import is_material_name
 from ..numeric.arrays import F64, NONE16, U16, Bools
@@ -296,11 +296,8 @@ def wear_rows(scene: Scene, report: Report) -> list[str]:
         if is_material_name(name):
             names[row] = name
         else:
-            report.warnings.append(
-                f"material {called(name)} cannot be a name in Material.lib (one line of 1 to "
-                f"{NAME_SIZE - 1} bytes of CP1251): row {row} of the .wea is {DEFAULT_MATERIAL}"
-            )
-            report.concerns([name], "materials")
+            what = f"is {DEFAULT_MATERIAL} in row {row} of the .wea"
+            report.skipped(f"material {called(name)}", what, NO_NAME, "choose another name", "materials")
     rows = {0, *(materials[i].row for i in used if i >= 0)}
     if any(0 <= materials[i].lightmap < NO_LIGHTMAP for i in used if i >= 0):
         report.warnings.append("the names of its lightmaps are not in the file: the .wea has no LIGHTMAPS")

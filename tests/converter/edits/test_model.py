@@ -244,6 +244,7 @@ def test_names_alone_tell_edits(tmp_path: Path) -> None:
     [
         ("日本", "renamed to '??'", "is called '??' in the game"),
         ("Ж" * 60, f"renamed to '{'Ж' * 31}'", f"is called '{'Ж' * 31}' in the game"),
+        ("a\0b", "renamed to 'a'", "is called 'a' in the game"),
         ("", "", "has no name in the file"),
         (None, "", "has no name in the file"),
     ],

@@ -299,10 +299,11 @@ def test_names_ids_and_properties_are_edited(edited: Edited) -> None:
     assert guest.host == (500, 3)
 
 
-def test_a_name_outside_of_cp1251_is_reported(edited: Edited) -> None:
-    edited.object(2)["name"] = "守衛"
+@pytest.mark.parametrize(("name", "said"), [("守衛", "CP1251"), ("", "has no name in the file")])
+def test_a_name_that_cannot_be_is_reported(edited: Edited, name: str, said: str) -> None:
+    edited.object(2)["name"] = name
     out, _, _ = edited.back()
-    assert "CP1251" in str(out.not_applied[0])
+    assert said in str(out.not_applied[0])
 
 
 def test_the_level_and_the_clans_are_reported(edited: Edited) -> None:
