@@ -231,7 +231,7 @@ def read_node(file: GltfFile, i: int, parent: int) -> ImportedNode:
         out.linear = None if rigid else linear
     out.mesh, out.extras = mesh, read_extras(NodeExtras, node.extras)
     out.typed = typed_extras(node.extras)
-    if out.extras.get("kind") != "point" and out.extras.get("flags", 0) > NONE16:
+    if out.extras.get("kind") != "point" and not 0 <= out.extras.get("flags", 0) <= NONE16:
         raise ConversionError(
             f"{file.node_title(i)} has flags beyond 16 bits", file=file.label, value=out.extras["flags"]
         )

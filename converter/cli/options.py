@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from ..errors import Malformed, reason_of
 from ..options import Declared
+
+if TYPE_CHECKING:
+    from ..formats.kinds import Kind
 
 #: The groups of options, in the order in which they are shown, and their titles.
 GROUPS = {
@@ -248,6 +251,18 @@ def without_effect(typed: Mapping[str, str], source: Path, name: str, data: byte
     if kind is Kind.MODEL and "lod_error" in typed and "lod_ratios" not in typed:
         found.append(f"{typed['lod_error']} has no effect without --generate-lods")
     return found
+
+
+#: Options of exports without effect on maps.
+_NOT_OF_EXPORTED_MAPS = ("dialect", "fps", "lod", "group", "clips", "subframes", "stored_keys", "paths", "points")
+
+
+def without_effect_on(kind: Kind, typed: Mapping[str, str]) -> list[str]:
+    """Return warnings about options that change nothing of an export; ``typed`` as of :func:`given_options`."""
+    from ..errors import with_article
+
+    names = _NOT_OF_EXPORTED_MAPS if kind in ("terrain", "areal map") else ()
+    return [f"{typed[one]} has no effect on {with_article(kind)}" for one in names if one in typed]
 
 
 def grouped(command: click.Command, context: click.Context) -> dict[str, list[click.Option]]:

@@ -28,7 +28,7 @@ from .common import (
     write_stdout,
 )
 from .given import ToGltf
-from .options import FILE, given_options, options_of, read_options, refuse_batch_options
+from .options import FILE, given_options, options_of, read_options, refuse_batch_options, without_effect_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,7 +109,7 @@ def command(context: click.Context, /, **_: object) -> None:
     options = _options(given)
     if not many:
         refuse_batch_options(context, only=_OF_RUNS)
-        _export_one(given, options)
+        _export_one(given, options, given_options(context))
         return
     if given.entry is not None:
         raise click.UsageError("--entry takes one archive; --include chooses among many")
@@ -238,7 +238,7 @@ def _is_many(given: ToGltf) -> bool:
         raise
 
 
-def _export_one(given: ToGltf, options: ExportOptions) -> None:
+def _export_one(given: ToGltf, options: ExportOptions, typed: dict[str, str]) -> None:
     from ..kinds.model import LoadedModel
     from ..kinds.texture import texture_at
 
@@ -251,8 +251,8 @@ def _export_one(given: ToGltf, options: ExportOptions) -> None:
     loaded, make_files = _load(given, options)
     if not given.quiet:
         _show_findings(loaded.findings, source, given.verbose)
-        if why := loaded.why_no_ranges(options):
-            say(f"warning: {source}: {why}", error=True)
+        for warning in filter(None, [loaded.why_no_ranges(options), *without_effect_on(loaded.kind, typed)]):
+            say(f"warning: {source}: {warning}", error=True)
     if output == STDOUT:
         write_stdout(make_files(Path("model.glb"), False)[-1][1])
         return

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError, called, few, in_words, plural
 from ..findings import Report, Subject
-from ..formats.names import decode_text
+from ..formats.names import decode_text, encode_name
 from ..options import ImportOptions
 from ..scene.dialect import cell_title, part_key
 from ..scene.scene import Node, Part, Scene
@@ -458,5 +458,9 @@ def _name_changes(plan: Plan, i: int, node: Node, old: Node) -> None:
 
 def _label_changes(plan: Plan, i: int, node: Node, old: Node) -> None:
     if node.label != old.label:
-        plan.report.changed(f"node {called(old.name)}", f"label {in_words(old.label)} became {in_words(node.label)}")
+        written = decode_text(encode_name(node.label))
+        plan.report.changed(f"node {called(old.name)}", f"label {in_words(old.label)} became {in_words(written)}")
+        if written != node.label:
+            what = f"has label {in_words(written)} in the game"
+            plan.report.skipped(Subject("node", node.name), what, "labels are CP1251", "choose another label", "fact")
         plan.labels.add(i)

@@ -117,8 +117,7 @@ class Loaded(ABC):
 
     def why_no_ranges(self, options: ExportOptions) -> str:
         """Say why ``--clips states`` makes no clip of a range; empty where it does, or nobody asked for it."""
-        what = f"is for models, units and missions, and this is {with_article(self.kind)}"
-        return f"--clips states {what}" if options.clips == "states" else ""
+        return ""
 
     @classmethod
     @abstractmethod

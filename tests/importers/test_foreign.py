@@ -350,6 +350,7 @@ def test_draco(tmp_path: Path) -> None:
     ("change", "said"),
     [
         (lambda b: b.json["nodes"][0].update(extras={"msh": {"flags": 1 << 16}}), "flags beyond 16 bits: 65536"),
+        (lambda b: b.json["nodes"][0].update(extras={"msh": {"flags": -1}}), "flags beyond 16 bits: -1"),
         (lambda b: b.json.update(extensionsRequired=["KHR_magic"]), "KHR_magic; export it without"),
         (
             lambda b: b.json.update(extensionsRequired=["EXT_meshopt_compression"]),

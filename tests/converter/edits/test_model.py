@@ -259,6 +259,14 @@ def test_a_name_that_does_not_arrive_is_not_applied(name: str | None, change: st
     assert [one.what for one in back.not_applied] == [named]
 
 
+def test_a_label_that_does_not_arrive_is_not_applied(tmp_path: Path) -> None:
+    document = Editable(to_gltf(sample_called("retail__system__R_H_002"), tmp_path / "m.glb"))
+    document.json["nodes"][1]["extras"]["msh"]["label"] = "日本"
+    back = import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    assert back.changes[0].what.endswith("became '??'")
+    assert [one.what for one in back.not_applied] == ["has label '??' in the game"]
+
+
 def test_blenders_hex_text(tmp_path: Path) -> None:
     """Integers beyond int32 are written as text, and read back."""
     from msh_gltf.importers.gltf import read_gltf
