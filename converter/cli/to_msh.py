@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import plural, printable, quoted
+from ..errors import called, few, plural, printable, quoted
 from .common import (
     SETTINGS,
     STDOUT,
@@ -456,6 +456,15 @@ def _pack(given: ToMsh, archive: Path) -> None:
 
 
 def _show_packed(given: ToMsh, packed: Packed, archive: Path, wrote: list[Path]) -> None:
+    from ..formats.nres import is_nres, read_nres
+    from ..kinds.check import errors_of_entries
+    from ..kinds.open_files import ENTRIES
+
+    if folders := sorted(path.name for path in given.source.iterdir() if path.is_dir() and path.name != ENTRIES):
+        packed.warnings.append(f"folders in it are not packed: {few([*map(called, folders)])}")
+    changed = {*packed.changed, *packed.added}
+    if changed and is_nres(packed.data):
+        packed.warnings += errors_of_entries(read_nres(packed.data, str(archive)), archive, changed)
     for warning in packed.warnings:
         say(f"warning: {warning}", error=True)
     for difference in packed.not_applied:

@@ -8,7 +8,7 @@ faults of the machine.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
@@ -187,11 +187,27 @@ def _check_nres(at: _Place) -> Iterator[Checked]:
     yield at.checked(Kind.REGISTRY if kind is Kind.ARCHIVE and is_registry(archive) else kind)
     if kind is Kind.ARCHIVE:
         for index, entry in enumerate(archive.entries):
-            inner = _OF_TYPE.get(entry.type_id, _OF_ENDING.get(entry.name[-4:].lower()))
-            if is_nres(entry.start(4)):
-                inner = _entry_kind(entry) or Kind.MODEL
-            if inner is not None and inner is not Kind.ARCHIVE:
+            if (inner := _inner_kind(entry)) is not None:
                 yield replace(at, data=entry.payload, index=index).checked(inner)
+
+
+def _inner_kind(entry: Entry) -> Kind | None:
+    """What is checked of an entry of an archive."""
+    kind = _OF_TYPE.get(entry.type_id, _OF_ENDING.get(entry.name[-4:].lower()))
+    if is_nres(entry.start(4)):
+        kind = _entry_kind(entry) or Kind.MODEL
+    return None if kind is Kind.ARCHIVE else kind
+
+
+def errors_of_entries(archive: Archive, path: Path, names: Container[str]) -> Iterator[str]:
+    """Yield the first error of each entry of some names: what the game, or a conversion, stops at."""
+    for index, entry in enumerate(archive.entries):
+        kind = _inner_kind(entry) or (Kind.MODEL if entry.type_id == _MESH else None)
+        if entry.name in names and kind is not None:
+            with np.errstate(all="ignore"):
+                found = _Place(entry.payload, archive.label, path, (), archive, index).checked(kind).findings
+            if (error := next((one for one in found if one.severity == "error"), None)) is not None:
+                yield f"{printable(entry.name)}: the game cannot read it: {error}"
 
 
 def _archive(at: _Place) -> Iterator[Finding]:

@@ -184,6 +184,22 @@ def test_without_an_index_what_has_no_file_is_named(
     assert sounds.read_bytes() == before
 
 
+def test_what_the_game_cannot_read_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Entries that changed are checked as others are; folders have no place in an archive."""
+    path, folder = tmp_path / "turrets.rlb", tmp_path / "files"
+    path.write_bytes((example_game() / "turrets.rlb").read_bytes())
+    assert call(cli.msh2gltf, path, "--unpack", folder, "-q") == 0
+    (folder / "sub").mkdir()
+    name = next(one.name for one in folder.iterdir() if one.suffix == ".msh")
+    for data, said in (((folder / name).read_bytes()[:-700], "total_size"), (b"", "not an NRes file")):
+        (folder / name).write_bytes(data)
+        assert call(cli.gltf2msh, folder, "--pack", path, "--dry-run", "--force") == 0
+        told = capsys.readouterr().err
+        assert f"warning: {name}: the game cannot read it: " in told
+        assert said in told
+        assert "folders in it are not packed: 'sub'" in told
+
+
 def test_a_whole_game(tmp_path: Path) -> None:
     assert call(cli.msh2gltf, example_game(), "--unpack", tmp_path / "files", "-q") == 0
     assert {path.name for path in (tmp_path / "files").iterdir()} == {
