@@ -20,7 +20,7 @@ LANGUAGES = ("en", "ru")
 #: Names the language where ``--lang`` does not; the system's language never does, scripts read the lines.
 VARIABLE = "MSH_GLTF_LANG"
 #: What parts of a line are separated by.
-_SEPARATOR = re.compile(r": |; |, |\.(?= )| +\(|\)|\? |\t| {2,}|(?<=[?!.]) ")
+_SEPARATOR = re.compile(r": |; |, |\.(?= )|(?<![^ ])\((?=[a-z])| +\(|\)|\? |\t| {2,}|(?<=[?!.]) ")
 #: Where a message may end; one that ends with a list, and one that begins with a number.
 _END = rf"(?=[.:]?$|{_SEPARATOR.pattern}"
 _ENDS = {"names": r"(?=$|; | \(|\)|\? )", "n": rf"{_END}| and | or )", "": f"{_END})"}
@@ -29,7 +29,7 @@ _AND, _LIST = re.compile(r" (and|or) "), re.compile(r"[^\s,]+(?:, [^\s,]+)* (?:a
 _REST = re.compile(r" (and|or) (\d[\d,]*) (?:others?(?=$|[ :;,.)])|more(?=$|[:;,.)]))")
 _PLACE = re.compile(r"\{(([a-z]+)\d*)\}")
 #: What stands in a place: a number, what a message begins with, anything else.
-_NUMBER, _FIRST, _ANY = r"(?:0x[\da-f]+|-?\d[\d,.]*(?:e[+-]?\d+)?)", r"(?:(?!: |; |\? | \().)+?", ".+?"
+_NUMBER, _FIRST, _ANY = r"(?:0x[\da-f]+|-?\d+(?:[.,]\d+)*(?:e[+-]?\d+)?)", r"(?:(?!: |; |\? | \().)+?", "(?! ).+?"
 #: What a message begins with that may begin with anything: others are tried first.
 _ANYTHING = ("{name", "{text", "{path", "{value", "{file", "{other")
 #: A name: what follows its quotes is none of it, but for further names.

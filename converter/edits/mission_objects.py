@@ -267,8 +267,8 @@ class _Objects:
     def _set_name(self, placed: PlacedObject, where: str, name: str, label: str) -> None:
         title = new_title(name, label)
         if not name and placed.title:
-            why, instead = "an object without a name keeps the one that it had", "give it the name that it is to have"
-            self._skip(where, "has no name in the file", why, instead)
+            why, fix = "an object without a name keeps the one that it had", "give it the name that it is to have"
+            self._skip(where, "has no name in the file", why, fix, "name")
         if title is None:
             return
         raw = encoded(title)

@@ -157,7 +157,7 @@ def _tree(nodes: list[Json], cell: str) -> RenderableType:
             text = f"[cyan]{node['index']}[/] {_shown(node['name'])}"
             if node.get("label"):
                 text += f" [magenta]{_shown(node['label'])}[/]"
-            named = [name for bit, name in _FLAG_NAMES.items() if (node["flags"] or 0) & bit]
+            named = [in_language(name) for bit, name in _FLAG_NAMES.items() if (node["flags"] or 0) & bit]
             text += f" [yellow]{', '.join(named)}[/]" if named else ""
             text += f" [green]{in_language(plural(node['keys'], 'key'))}[/]" if node["animated"] else ""
             text += f"  {parts}" if parts else ""

@@ -15,8 +15,8 @@ from ..edits.material_rows import NO_NAME
 from ..edits.materials import materials_in_use, stated_row
 from ..edits.model import PartPlan, Plan
 from ..edits.triangles import TriangleList
-from ..errors import ConversionError, called, plural
-from ..findings import Report
+from ..errors import ConversionError, plural
+from ..findings import Report, Subject
 from ..formats.material import DEFAULT_MATERIAL
 from ..formats.model import BATCH_LIGHTMAP, NO_LIGHTMAP
 from ..formats.names import without_number
@@ -297,7 +297,7 @@ def wear_rows(scene: Scene, report: Report) -> list[str]:
             names[row] = name
         else:
             what = f"is {DEFAULT_MATERIAL} in row {row} of the .wea"
-            report.skipped(f"material {called(name)}", what, NO_NAME, "choose another name", "materials")
+            report.skipped(Subject("material", name), what, NO_NAME, "choose another name", "materials")
     rows = {0, *(materials[i].row for i in used if i >= 0)}
     if any(0 <= materials[i].lightmap < NO_LIGHTMAP for i in used if i >= 0):
         report.warnings.append("the names of its lightmaps are not in the file: the .wea has no LIGHTMAPS")
