@@ -362,8 +362,8 @@ class _TerrainRows(_Settlement):
     def _renamed(self, i: int) -> _Renamed | None:
         """What a material's name says, where it is not that of its rows."""
         rows, name = self._stated(i), self.edited.materials[i].name
-        if not name or (rows and rows not in self.stored):
-            return None  # nameless, or somebody edited the custom properties
+        if rows not in self.stored if rows else not name:
+            return None  # somebody edited the custom properties, or nothing is said
         if rows:
             own = "+".join(map(self._name_of, rows))
             if own.casefold() == known_name(name.casefold(), own.casefold().__eq__):

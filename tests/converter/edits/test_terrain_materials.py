@@ -141,7 +141,8 @@ def test_two_materials_that_changed_names(edit: Edit) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "why"), [("岩", "CP1251"), ("x" * 40, "bytes of CP1251"), ("a+b+c", "no third one"), ("a+", "CP1251")]
+    ("name", "why"),
+    [("岩", "CP1251"), ("x" * 40, "bytes of CP1251"), ("a+b+c", "no third one"), ("a+", "CP1251"), ("", "CP1251")],
 )
 def test_names_that_no_row_can_have(edit: Edit, name: str, why: str) -> None:
     rename(edit, {ALONE: name})
@@ -150,8 +151,9 @@ def test_names_that_no_row_can_have(edit: Edit, name: str, why: str) -> None:
     assert said(back) == [f"material '{ALONE}': was renamed to '{name}'"]
     assert why in back.not_applied[0].why
     drop_extras(edit.document)
-    with pytest.raises(ConversionError, match=r"is not in Land1\.wea and cannot be added"):
-        edit.back()
+    if name:
+        with pytest.raises(ConversionError, match=r"is not in Land1\.wea and cannot be added"):
+            edit.back()
 
 
 def test_rows_end_where_a_face_cannot_name_them(tmp_path: Path) -> None:
