@@ -240,6 +240,7 @@ def without_effect(typed: Mapping[str, str], source: Path, name: str, data: byte
     from ..formats.nres import is_nres, read_nres
     from ..formats.unit import is_unit
 
+    names: tuple[str, ...]
     if not is_nres(data[:4]):
         kind, names = Kind.UNIT if is_unit(data) else Kind.MISSION, _NOT_OF_PLACES
     elif (kind := file_kind(read_nres(data, name))) is not Kind.MODEL:

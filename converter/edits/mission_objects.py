@@ -229,13 +229,8 @@ class _Objects:
         for label, each in zip(labels, placed.properties, strict=True):
             value = values.get(label)
             if value is None:
-                self._skip(
-                    where,
-                    f"property {in_words(label)} is missing",
-                    "objects keep their properties",
-                    "set it to the value that it should have",
-                    label,
-                )
+                missing, fix = f"property {in_words(label)} is missing", "set it to the value that it should have"
+                self._skip(where, missing, "objects keep their properties", fix, label)
             elif not _same_value(value, stored.get(label, value)):
                 self._set_property(each, where, label, value)
 
