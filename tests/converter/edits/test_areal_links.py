@@ -58,6 +58,13 @@ def test_links_of_others_are_not_taken() -> None:
     require_mutual(new)
 
 
+@pytest.mark.parametrize("gone", [0, 2])
+def test_where_an_areal_goes_away_its_neighbour_has_a_border(gone: int) -> None:
+    new = replace_polygons(row_of(3), {gone: square(9, 9, 1)})
+    require_mutual(new)
+    assert sum(link != (-1, -1) for link in new.links.tolist()) == 2
+
+
 def tiny_with(areals: ArealMap, shape: list) -> ArealMap:
     count = len(areals.records)
     shapes = [own(areals, i).tolist() for i in range(count)]

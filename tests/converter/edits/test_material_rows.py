@@ -99,6 +99,13 @@ def test_a_renamed_material_renames_its_row(sample: Sample, extras: bool, tmp_pa
     assert painted(again(back, tmp_path / "back", sample.dialect)) == painted(path)
 
 
+def test_a_number_that_one_material_has_is_of_its_name(tmp_path: Path) -> None:
+    """Blender numbers the second one."""
+    names = read_wear_names(BIRD.path.with_suffix(".wea").read_bytes())
+    back = edited(export_of(BIRD, tmp_path), lambda document: rename(document, names[2], "rust.001", first=True))
+    assert copies(back) == [("rust.001", names[2])]
+
+
 @pytest.mark.parametrize("extras", [True, False])
 @pytest.mark.parametrize("sample", [ROBOT, BIRD], ids=lambda s: s.dialect)
 def test_where_some_are_renamed_their_faces_get_a_new_row(sample: Sample, extras: bool, tmp_path: Path) -> None:

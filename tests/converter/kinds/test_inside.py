@@ -136,6 +136,20 @@ def test_a_mesh_of_all_places_and_a_node_of_one_are_one_edit(made: Path, tmp_pat
     assert len(placed.result.changes) == 2
 
 
+def test_what_all_places_show_is_of_the_one_with_a_further_edit(made: Path, tmp_path: Path) -> None:
+    """New nodes are told apart by their names; one that is gone there may be anywhere else."""
+    file = opened(made, tmp_path)
+    for place in range(2):
+        for name, x in (("left", 1.0), ("right", 2.0)):
+            file.add({"name": name, "mesh": rock(file)["mesh"], "translation": [x, 0, 0]}, rock(file, 0, place))
+    file.remove(rock(file, 7))
+    out = file.back()
+    assert out.not_applied == []
+    (placed,) = out.placed
+    told = [str(change) for change in placed.result.changes]
+    assert [any(name in text for text in told) for name in ("'left'", "'right'", "is missing")] == [True] * 3
+
+
 def test_places_that_were_edited_otherwise_are_named_and_none_is_applied(made: Path, tmp_path: Path) -> None:
     file = opened(made, tmp_path)
     for place in range(2):
