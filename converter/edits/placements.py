@@ -15,7 +15,7 @@ from ..errors import few, in_words, plural
 from ..findings import Kind, Report, Subject
 from ..numeric.arrays import F32, F64
 from ..numeric.pose import parents_first, rotation_matrix
-from ..scene.assembly import CLIPS, Pose, component_text, object_key, root_pose
+from ..scene.assembly import CLIPS, Pose, object_key, root_pose
 from ..scene.extras import NodeExtras
 from ..scene.scene import ImportedNode, ImportedScene, Placed, nodes_above
 from .nodes import local_matrix, model_size
@@ -34,8 +34,6 @@ _NO_PLACE = {
 }
 #: What to do about a part on a socket, which has no place of its own.
 _MOVE_SOCKET = "move the socket's node in that model, or mount it on another one"
-#: Why a mission does not change the components of a unit.
-_OF_UNIT = ("missions place units and do not change them", "edit the unit's own file")
 #: What to do where an object lost only a part of what it shows.
 _DELETE_ALL = ("missions place units and do not change them", "delete the object's own node and all below it")
 #: How far what is scaled may be from what is not.
@@ -246,17 +244,12 @@ class Placements:
         return above if known else None
 
     def _compare_component(self, i: int, above: int | None) -> None:
-        """Compare a component of an object of a mission with that of its unit."""
-        item = self.given.nodes[i]
+        """Note a component of an object of a mission, and where it stands."""
         self._require_in_place(i)
         owner = self._owner(i)
         if owner is None or owner in self.new:
             return
-        row = item.extras.get("index")
-        self.rows_of[owner].append(row)
-        text = self.inside.get(f"component {object_key(self.given.nodes[owner].extras)} {row}")
-        if text not in (None, component_text(item.extras)):
-            self.report.skipped(_quoted(item), "its custom properties changed", *_OF_UNIT, "fact")
+        self.rows_of[owner].append(self.given.nodes[i].extras.get("index"))
 
     def _compare_components(self) -> None:
         """Report objects whose components are not those of their unit; copies without any pass."""
@@ -371,13 +364,7 @@ class Placements:
         models = self.shown.models.values()
         if CLIPS in self.inside and not clips and any(model.scene.tracks for model in models):
             self.report.warnings.append("the file has no animation: the clips of its models are not compared")
-        below = {i for items in self.items_of.values() for i in items}
-        tracks = {track.node for clip in clips for track in clip.tracks}
-        moved = [_quoted(self.given.nodes[i]) for i in sorted(tracks - below - self.exchanged)]
         scaled = [Subject("node", name) for clip in clips for name in clip.scaled]
-        if moved:
-            why, instead = "only nodes of models move in the game", "animate nodes of its model"
-            self.report.skipped(Subject.of(moved, _NAMED), "is animated", why, instead, "place", "turn", "triangles")
         if scaled:
             why, instead = "nodes of a model have none", "move its vertices with nodes of their own"
             nodes = Subject.of([*dict.fromkeys(scaled)], _NAMED)

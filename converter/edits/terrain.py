@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..errors import ConversionError, called, in_words, plural, printable
-from ..findings import Report, Subject
-from ..formats.names import known_name, without_number
+from ..errors import ConversionError, called, plural, printable
+from ..findings import Report
+from ..formats.names import known_name
 from ..formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Grid, Terrain
 from ..numeric.arrays import F32, I64, Bools, join, row_ids
 from ..numeric.quantize import decode_normals, encode_uv
@@ -426,8 +426,6 @@ def compare_terrain_objects(plan: TerrainPlan, edited: ImportedScene, terrain: T
             "how the two grounds of a face blend is not in the file (Attributes is cleared in Blender's glTF exporter) "
             "and stays: to edit it, set Data > Mesh > Attributes"
         )
-    _report_objects(plan.report, edited)
-    _report_clips(plan.report, edited)
 
 
 def _report_levels(plan: TerrainPlan, terrain: Terrain, visible_only: bool) -> None:
@@ -447,29 +445,3 @@ def _report_levels(plan: TerrainPlan, terrain: Terrain, visible_only: bool) -> N
                 "remove the attribute; materials named 'first+second' blend fully",
                 "vertex colours",
             )
-
-
-def _report_objects(report: Report, edited: ImportedScene) -> None:
-    """Objects that were renamed, and empty ones."""
-    for level in (FINE, COARSE):
-        mine = [item for item in edited.nodes if item.extras.get("level") == level]
-        names = [without_number(item.name) for item in mine]
-        if mine and _OBJECTS[level] not in names:
-            report.skipped(
-                Subject("node", _OBJECTS[level], mine[0].name),
-                f"was renamed to {in_words(mine[0].name)}",
-                "a terrain has no names of objects",
-                "name it as before",
-                "name",
-            )
-    above = {item.parent for item in edited.nodes}
-    for i, item in enumerate(edited.nodes):
-        if item.mesh < 0 and i not in above:
-            report.skipped(Subject("node", item.name), "is new", "a terrain has no objects without faces", "delete it")
-
-
-def _report_clips(report: Report, edited: ImportedScene) -> None:
-    tracks = [track for clip in [*edited.clips, *edited.ranges] for track in clip.tracks]
-    if tracks:
-        where = Subject("animation of node", *(edited.nodes[track.node].name for track in tracks))
-        report.skipped(where, "is new", "a terrain has no animation", "delete it")

@@ -15,20 +15,18 @@ import numpy as np
 
 from ..edits.frame_rate import Timing
 from ..edits.nodes import PLACED_TURN_NOISE, POSE_NOISE, model_size, world_matrices
-from ..edits.placed_nodes import row_of
 from ..edits.poses import placed_elsewhere, shows_a_frame
-from ..errors import called, in_words
+from ..errors import called
 from ..findings import Kind
-from ..formats.unit import Unit
 from ..numeric.arrays import F64
 from ..numeric.pose import parents_first, rotation_matrix
 from ..scene.assembly import Pose, object_key, root_pose
-from ..scene.scene import ImportedNode, ImportedScene, Scene, Track, nodes_above
+from ..scene.scene import ImportedScene, Scene, Track, nodes_above
 from .compare import Comparison
 from .difference import Difference, still_elsewhere
 from .looks import WrittenLooks, looks_of_file
 from .models import in_frames, scene_materials
-from .shown import Shown, Thing, triangles_of, ways
+from .shown import MOVE, TURN, Shown, Thing, triangles_of, ways
 
 #: How far a place may be: relative to its coordinates, of float32 on its way through editors.
 PLACE = 4e-6
@@ -39,6 +37,8 @@ _NOTHING = 1e-12
 #: With which every frame of scenes at 24, 25, 30, 50 and 60 a second is among those that are looked at.
 _EDITORS = Timing(24.0)
 
+#: Why what a mission or unit places does not move by itself, and what to do.
+_NO_MOTION = ("only nodes of models move in the game", "animate nodes of its model")
 #: Why the name of a node that is a part of a unit does not count, and what to do.
 _NAMES = ("parts of a unit have no names of their own", "undo it; what the game may show is the custom property label")
 
@@ -58,6 +58,11 @@ class PlacedModel:
     cell: tuple[int, int]
     exported: Scene
     rows: Mapping[int, int] = field(default_factory=dict)
+
+    @cached_property
+    def size(self) -> float:
+        """Its largest coordinate."""
+        return model_size(self.scene)
 
     @cached_property
     def made(self) -> list[int]:
@@ -99,13 +104,16 @@ class Placed:
         self.whole: dict[int, int] = {}
         self.exchanged: set[int] = set()
         self.rows: dict[int, int] = {}
+        self._loose: dict[int, tuple[float, float]] = {}
         self._taken: dict[tuple[int, int], int] = {}
         self._scales: dict[int, F64] = {}
 
     def names(self, i: int) -> tuple[str, ...]:
-        """Return the names of a node and of all above it."""
-        nodes = self.given.nodes
-        return tuple(filter(None, (nodes[k].name.casefold() for k in (i, *nodes_above(nodes, i)))))
+        """Return the names of a node and of all above it; nodes of models also without what made theirs unique."""
+        out = list[str]()
+        for node in (self.given.nodes[k] for k in (i, *nodes_above(self.given.nodes, i))):
+            out += [node.name.casefold(), *(ways(node.name) if "kind" not in node.extras else ())]
+        return tuple(filter(None, out))
 
     def shows(self, i: int) -> bool:
         """Return whether something is drawn below a node."""
@@ -143,7 +151,7 @@ class Placed:
         self._compare_wholes([i for i in drawn if movers[i] is None])
         self._find_scales(known)
         seen: dict[tuple[object, ...], int] = {}
-        away = {*np.array(still)[np.any(places_apart(*self._places(still)), axis=0)].tolist()}
+        away = {*np.array(still)[np.any(self._apart(still, *self._places(still)), axis=0)].tolist()}
         for i in still:
             if i in away or i not in self._scales:  # it was put elsewhere since
                 self._stands(i)
@@ -152,7 +160,7 @@ class Placed:
                 self._stands(i, mover)
         for i in self.animated:
             if "level" in nodes[i].extras or nodes[i].extras.get("kind") not in (None, "point"):
-                self.add(i, "place", "moves in the file, and not in the game")
+                self.add(i, "place", "is animated", reason=_NO_MOTION)
             elif i in self.holder:
                 self._rests(i)
         for i in drawn:
@@ -215,8 +223,15 @@ class Placed:
 
     def _fitting(self, by: F64, group: Sequence[int]) -> int:
         """How many nodes stand where the result puts them, all of that moved."""
-        apart = places_apart(self.world[group], by @ np.array([self.expected[k] for k in group]))
+        apart = self._apart(group, self.world[group], by @ np.array([self.expected[k] for k in group]))
         return int((~np.any(apart, axis=0)).sum())
+
+    def _apart(self, group: Sequence[int], mine: F64, there: F64) -> tuple[F64, F64]:
+        """As of :func:`places_apart`, beyond what the stored words of models that were edited here round."""
+        move, turn = np.array([self._loose.get(k, (0.0, 0.0)) for k in group]).reshape(-1, 2).T
+        size = np.maximum(1.0, np.abs(there[:, :3, :3]).max(axis=(1, 2)))
+        apart, turned = places_apart(mine, there)
+        return apart * (apart > move * size), turned * (turned > turn * size)
 
     def _find_scales(self, group: Sequence[int]) -> None:
         """Find what nodes are scaled by that those of the result are not."""
@@ -247,16 +262,20 @@ class Placed:
         elif above not in self.expected or i in self.exchanged:
             return
         elif kind == "component":
-            self.expected[i] = self.expected[above]
+            self.expected[i], self._loose[i] = self.expected[above], self._loose.get(above, (0.0, 0.0))
             key = object_key(item.extras)
             self.holder[i] = i, key
             if "node" in self.given.nodes[above].extras and key in self.models:
                 self.expected[i] = self.expected[above] @ matrix(root_pose(self.models[key].scene).inverse())
         elif kind is None and (row := self._row(i, self.holder[above])) >= 0:
-            local = self.models[self.holder[above][1]].scene.nodes[row]
+            model = self.models[self.holder[above][1]]
+            local = model.scene.nodes[row]
             pose = Pose(local.translation.astype(np.float64), local.rotation)
             self.expected[i] = self.expected[above] @ matrix(pose)
             self.holder[i], self.rows[i] = self.holder[above], row
+            edited, (move, turn) = bool(model.rows), self._loose.get(above, (0.0, 0.0))
+            move += turn * float(np.linalg.norm(local.translation)) + edited * MOVE * model.size
+            self._loose[i] = move, turn + edited * TURN
 
     def _is_of_unit(self, i: int) -> bool:
         above = self.given.nodes[i].parent
@@ -288,7 +307,7 @@ class Placed:
             if abs(np.linalg.det(self.expected[mover])) <= _NOTHING:
                 return
             there = self.world[mover] @ np.linalg.inv(self.expected[mover]) @ there
-        if any(places_apart(mine, there)) and not (self._rests(i) or self._is_taken(i)):
+        if np.any(self._apart([i], mine[None], there[None])) and not (self._rests(i) or self._is_taken(i)):
             self.tell_place(i, mine, there)
 
     def _is_taken(self, i: int) -> bool:
@@ -391,104 +410,3 @@ def places_apart(mine: F64, theirs: F64) -> tuple[F64, F64]:
     loose = PLACE * np.maximum(1.0, there[..., 3].max(axis=-1))
     size = np.maximum(there[..., :3].max(axis=(-2, -1)), 1e-9)
     return apart * (apart > loose), turned * (turned > _AXES * size)
-
-
-def differences_of_unit(
-    seen: ImportedScene,
-    stored: Unit,
-    written: Unit,
-    models: Mapping[str, PlacedModel],
-    looks: WrittenLooks | None = None,
-) -> list[Difference]:
-    """Return what a written unit shows otherwise than the file; arguments as of missions."""
-    placed = Placed(seen, models, looks)
-    keys = {written.key(row).lower() for row in range(len(written))}
-    items = [i for i in range(len(seen.nodes)) if _is_component(seen.nodes[i], keys)]
-    stated, made = {i: _stated(placed, i, stored) for i in items}, [_made(written, row) for row in range(len(written))]
-    ranked = [
-        ("kind" not in seen.nodes[i].extras, -sum(_fits(value, one[fact]) for fact, value in stated[i].items()), i, row)
-        for i in items
-        for row, one in enumerate(made)
-    ]
-    row_of_item: dict[int, int] = {}
-    free = {*range(len(made))}
-    for *_, i, row in sorted(ranked):
-        if i not in row_of_item and row in free:
-            row_of_item[i] = row
-            free.remove(row)
-    items = [i for i in items if i in row_of_item or "kind" in seen.nodes[i].extras]
-    for i in items:
-        if i not in row_of_item:
-            placed.add(i, "node", "is in the file, and not in the game")
-            continue
-        for fact, value in stated[i].items():
-            if not _fits(value, had := made[row_of_item[i]][fact]):
-                what = f"has {fact} {in_words(value)} in the file, and {in_words(had)} in the game"
-                placed.add(i, "fact", what, fact=fact)
-        index, key = row_of(seen.nodes[i].extras), str(made[row_of_item[i]]["key"])
-        if index is not None and index < len(stored):
-            placed.compare_name(i, key, stored.key(index).lower())
-            placed.exchanged |= {i} if stated[i]["key"] != stored.key(index).lower() else set()
-    for row in sorted(free):
-        name = f"component {called(key := written.key(row))}"
-        placed.found.append(Difference(name, "node", "is in the game, not in the file", (key.casefold(),)))
-    for i, node in enumerate(seen.nodes):
-        if node.extras.get("kind") == "unit":
-            placed.expected[i] = np.eye(4)
-    placed.compare_models()
-    placed.find_strangers(items)
-    return placed.found
-
-
-def _is_component(node: ImportedNode, keys: set[str]) -> bool:
-    """Whether a node is a part of a unit: what it states, or its name if it states nothing."""
-    if "kind" in node.extras or "node" in node.extras:
-        return node.extras.get("kind") == "component"
-    return node.parent >= 0 and bool(ways(node.name) & keys)
-
-
-def _stated(placed: Placed, i: int, stored: Unit) -> dict[str, object]:
-    """What a file states of a component, and how it shows it; ``None``: it does not say."""
-    nodes = placed.given.nodes
-    extras, typed = {**nodes[i].extras}, nodes[i].typed
-    above, row = nodes[i].parent, row_of(nodes[i].extras)
-    socket: object = None
-    while above >= 0 and nodes[above].extras.get("kind") != "component":
-        socket = nodes[above].extras.get("node") if socket is None else socket
-        above = nodes[above].parent
-    model = None if above < 0 else placed.models.get(object_key(nodes[above].extras))
-    known = row is not None and row < len(stored)
-    inside = known and row is not None and not stored.is_shown(row)  # seen in a file of all parts
-    if known and row is not None and stored.attach(row) == socket:
-        socket = typed.get("attach", extras.get("attach"))  # the property may be edited where the node was not moved
-    if model is not None and isinstance(socket, int):
-        socket = model.rows.get(socket, socket)
-    return {
-        "key": _key(nodes[i]),
-        "class": typed.get("class", extras.get("class")),
-        "label": typed.get("label", extras.get("label")),
-        "above it": "" if above < 0 else _key(nodes[above]),
-        "attach": socket if placed.draws(i) else None,
-        "mesh": True if placed.draws(i) and not inside else None,
-    }
-
-
-def _key(node: ImportedNode) -> str:
-    return str(node.typed.get("key", object_key(node.extras) or min(ways(node.name), key=len))).lower()
-
-
-def _made(unit: Unit, row: int) -> dict[str, object]:
-    """The same of a component of the result."""
-    parent = int(unit.parents[row])
-    return {
-        "key": unit.key(row).lower(),
-        "class": unit.part_class(row),
-        "label": unit.label(row),
-        "above it": unit.key(parent).lower() if parent >= 0 else "",
-        "attach": unit.attach(row),
-        "mesh": unit.is_shown(row),
-    }
-
-
-def _fits(stated: object, had: object) -> bool:
-    return stated is None or had == stated

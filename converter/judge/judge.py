@@ -352,16 +352,15 @@ def _ranges(file: FileOfModel, written: Scene, partner: Mapping[int, int]) -> li
     found = []
     for clip in file.given.ranges:
         tracks, (first, last) = file.of_range(clip), clip.span or (0.0, 0.0)
-        at = np.concatenate([np.empty(0), *(c.frames for c in channels_of(tracks))]) + first
-        off = np.rint(at) - at
-        on_frames = np.abs(off) <= _ON_RANGE
-        frames = np.unique(np.rint(at[on_frames]))
-        sampled = not on_frames.all()  # an editor at another rate cuts off a sample
-        step = float(np.diff(np.unique(at)).max(initial=0)) if sampled else 0.0
-        begin = first + (float(np.median(off[on_frames])) if len(frames) else 0.0)  # its name has six digits
-        mine = local_poses(file.items, tracks, frames - begin)
+        keys = np.unique(np.concatenate([np.empty(0), *(c.frames for c in channels_of(tracks))]))
+        off = np.abs(keys + first - np.rint(keys + first))
+        inner = off[1:-1]  # the ends may be between frames in any file
+        sampled = inner.max(initial=0) > _ON_RANGE  # an editor at another rate cuts off a sample
+        step = float(np.diff(keys).max(initial=0)) if sampled else 0.0
+        on_frames = keys[off <= _ON_RANGE]
+        mine, frames = local_poses(file.items, tracks, on_frames), np.rint(on_frames + first)
         moved = [_moved(mine, tracks, scene, of, frames, loose) for scene, of in zip(scenes, rows, strict=False)]
-        if len(at) and abs(at.max() - last) > step + _ON_RANGE:
+        if len(keys) and abs(keys[-1] + first - last) > step + _ON_RANGE:
             what = f"does not end where frames {first:g} to {last:g} of the game's clip do"
             found.append(_of_clip(clip.name, what))
         elif all(moved):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..edits.areal_polygons import PARTS, class_of
 from ..edits.nodes import world_matrices
-from ..errors import called, plural
+from ..errors import called, in_words, plural
 from ..formats.areal_map import ArealMap
 from ..formats.terrain import COARSE, FINE
 from ..numeric.arrays import F64, I64
@@ -164,26 +164,32 @@ def differences_of_terrain(
         if cell in file.cells or not absent:
             comparison.cell(cell)
     comparison.found += [COLOURS_LOST] if _is_painted(seen) else []
-    return comparison.found + ([] if seen.placed is not None else [*_objects(seen)])
+    return [*comparison.found, *_objects(seen)]
 
 
 def _objects(seen: ImportedScene) -> Iterator[Difference]:
-    """What the file of a level has besides faces: names of its objects, empties, animations."""
-    above = {item.parent for item in seen.nodes}
+    """What the file of a level has besides faces: names of its objects; outside of missions empties and motion."""
+
+    def told(where: str, of: Sequence[str], text: str, why: str, instead: str) -> Difference:
+        names = tuple(name.casefold() for name in of if name)
+        return Difference(where, "node", text, names, reason=(why, instead))
+
     for level, name in enumerate(_OBJECTS):
         mine = [item.name for item in seen.nodes if item.extras.get("level") == level]
         if mine and all(name not in ways(one) for one in mine):
-            what = f"is called {called(name)} in the game"
-            yield Difference(f"node {called(mine[0])}", "name", what, (mine[0].casefold(), name))
-    for i, item in enumerate(seen.nodes):
+            text = f"was renamed to {in_words(mine[0])}"
+            yield told(
+                f"node {called(name)}", (name, mine[0]), text, "a terrain has no names of objects", "name it as before"
+            )
+    above = {item.parent for item in seen.nodes}
+    for i, item in enumerate(seen.nodes) if seen.placed is None else ():
         if item.mesh < 0 and i not in above:
-            names = tuple(filter(None, [item.name.casefold()]))
-            yield Difference(f"node {called(item.name)}", "node", "is in the file, and not in the game", names)
-    for clip in [*seen.clips, *seen.ranges]:
-        names = tuple(seen.nodes[track.node].name.casefold() for track in clip.tracks)
-        if names:
-            what = "is in the file, and not in the game"
-            yield Difference(f"animation {called(clip.name)}", "clip", what, names)
+            where = f"node {called(item.name)}"
+            yield told(where, (item.name,), "is new", "a terrain has no objects without faces", "delete it")
+    tracks = [track for clip in [*seen.clips, *seen.ranges] for track in clip.tracks]
+    if tracks and seen.placed is None:
+        moved = [seen.nodes[track.node].name for track in tracks]
+        yield told(f"animation of node {called(moved[0])}", moved, "is new", "a terrain has no animation", "delete it")
 
 
 def _is_painted(seen: ImportedScene) -> bool:

@@ -147,7 +147,9 @@ class WrittenLooks:
             return None
         picture = found[0].picture
         same = picture is None or is_image(surface.picture.name, picture.name) or same_picture(surface.picture, picture)
-        if not same or cell_of(surface.transform, picture, self.entries) is not None:
+        cell = cell_of(surface.transform, picture, self.entries)
+        made = [one.values.get("cell") for one in self.edits] + [one.values.get("cell") for one in self.new]
+        if not same or (cell is not None and bytes([cell]) in made):
             return None
         return found[0].transform
 

@@ -1,4 +1,4 @@
-"""What missions show: objects, routes, zones and lodes (placed models: ``judge.assemblies``)."""
+"""What missions and units show: objects, routes, zones, lodes, components (models: ``judge.assemblies``)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from ..edits.placed_nodes import new_title, row_of
 from ..errors import called, in_words
 from ..formats.mission import Mission, PlacedObject
+from ..formats.unit import Unit
 from ..numeric.arrays import F32, F64
 from ..scene.assembly import Marker, Pose, component_text, markers, object_extras, object_key, object_label, stored_pose
 from ..scene.extras import NodeExtras
@@ -26,6 +27,8 @@ _ROUND = {
     "zone": ("a zone is a circle on the ground", "turn it back, and scale all axes alike"),
     "lode": ("a lode has a place alone", "clear its rotation and scale; its amount is a custom property"),
 }
+#: Why a mission does not change the components of a unit.
+_OF_UNIT = ("missions place units and do not change them", "edit the unit's own file")
 #: How far a guest may be from where its building takes it, which editors compute.
 _AT_HOST = 1e-2
 #: What an object states and a copy of it gets of its own.
@@ -107,8 +110,8 @@ def _compare_components(placed: Placed, i: int, inside: Mapping[str, str]) -> No
             text = inside.get(f"component {path} {node.extras.get('index')}")
             if node.extras.get("kind") == "component" and text is not None:
                 placed.compare_name(k, object_key(node.extras), text.partition(" ")[0].lower())
-                if component_text(node.extras) != text:
-                    placed.add(k, "fact", "states something else than its unit in the game")
+                if component_text(NodeExtras(**{**node.extras, **node.typed})) != text:  # type: ignore[typeddict-item]
+                    placed.add(k, "fact", "its custom properties changed", reason=_OF_UNIT)
 
 
 def _is_asset(node: ImportedNode, one: PlacedObject) -> bool:
@@ -275,3 +278,107 @@ def _marker_away(placed: Placed, i: int, one: Marker) -> tuple[float, float]:
     apart = np.abs(points[:, None] - other[None]).max(axis=2)
     away = float(max(apart.min(axis=1).max(), apart.min(axis=0).max()))
     return (away if away > PLACE * max(1.0, float(np.abs(points).max())) else 0.0), 0.0
+
+
+# ------------------------------------------------------------------ units
+
+
+def differences_of_unit(
+    seen: ImportedScene,
+    stored: Unit,
+    written: Unit,
+    models: Mapping[str, PlacedModel],
+    looks: WrittenLooks | None = None,
+) -> list[Difference]:
+    """Return what a written unit shows otherwise than the file; arguments as of missions."""
+    placed = Placed(seen, models, looks)
+    keys = {written.key(row).lower() for row in range(len(written))}
+    items = [i for i in range(len(seen.nodes)) if _is_component(seen.nodes[i], keys)]
+    stated, made = {i: _stated(placed, i, stored) for i in items}, [_made(written, row) for row in range(len(written))]
+    ranked = [
+        ("kind" not in seen.nodes[i].extras, -sum(_fits(value, one[fact]) for fact, value in stated[i].items()), i, row)
+        for i in items
+        for row, one in enumerate(made)
+    ]
+    row_of_item: dict[int, int] = {}
+    free = {*range(len(made))}
+    for *_, i, row in sorted(ranked):
+        if i not in row_of_item and row in free:
+            row_of_item[i] = row
+            free.remove(row)
+    items = [i for i in items if i in row_of_item or "kind" in seen.nodes[i].extras]
+    for i in items:
+        if i not in row_of_item:
+            placed.add(i, "node", "is in the file, and not in the game")
+            continue
+        for fact, value in stated[i].items():
+            if not _fits(value, had := made[row_of_item[i]][fact]):
+                what = f"has {fact} {in_words(value)} in the file, and {in_words(had)} in the game"
+                placed.add(i, "fact", what, fact=fact)
+        index, key = row_of(seen.nodes[i].extras), str(made[row_of_item[i]]["key"])
+        if index is not None and index < len(stored):
+            placed.compare_name(i, key, stored.key(index).lower())
+            placed.exchanged |= {i} if stated[i]["key"] != stored.key(index).lower() else set()
+    for row in sorted(free):
+        name = f"component {called(key := written.key(row))}"
+        placed.found.append(Difference(name, "node", "is in the game, not in the file", (key.casefold(),)))
+    for i, node in enumerate(seen.nodes):
+        if node.extras.get("kind") == "unit":
+            placed.expected[i] = np.eye(4)
+    placed.compare_models()
+    placed.find_strangers(items)
+    return placed.found
+
+
+def _is_component(node: ImportedNode, keys: set[str]) -> bool:
+    """Whether a node is a part of a unit: what it states, or its name if it states nothing."""
+    if "kind" in node.extras or "node" in node.extras:
+        return node.extras.get("kind") == "component"
+    return node.parent >= 0 and bool(ways(node.name) & keys)
+
+
+def _stated(placed: Placed, i: int, stored: Unit) -> dict[str, object]:
+    """What a file states of a component, and how it shows it; ``None``: it does not say."""
+    nodes = placed.given.nodes
+    extras, typed = {**nodes[i].extras}, nodes[i].typed
+    above, row = nodes[i].parent, row_of(nodes[i].extras)
+    socket: object = None
+    while above >= 0 and nodes[above].extras.get("kind") != "component":
+        socket = nodes[above].extras.get("node") if socket is None else socket
+        above = nodes[above].parent
+    model = None if above < 0 else placed.models.get(object_key(nodes[above].extras))
+    known = row is not None and row < len(stored)
+    inside = known and row is not None and not stored.is_shown(row)  # seen in a file of all parts
+    if known and row is not None and stored.attach(row) == socket:
+        socket = typed.get("attach", extras.get("attach"))  # the property may be edited where the node was not moved
+    if model is not None and isinstance(socket, int):
+        socket = model.rows.get(socket, socket)
+    return {
+        "key": _key(nodes[i]),
+        "class": typed.get("class", extras.get("class")),
+        "label": typed.get("label", extras.get("label")),
+        "above it": "" if above < 0 else _key(nodes[above]),
+        "attach": socket if placed.draws(i) else None,
+        "mesh": True if placed.draws(i) and not inside else None,
+    }
+
+
+def _key(node: ImportedNode) -> str:
+    return str(node.typed.get("key", object_key(node.extras) or min(ways(node.name), key=len))).lower()
+
+
+def _made(unit: Unit, row: int) -> dict[str, object]:
+    """The same of a component of the result."""
+    parent = int(unit.parents[row])
+    return {
+        "key": unit.key(row).lower(),
+        "class": unit.part_class(row),
+        "label": unit.label(row),
+        "above it": unit.key(parent).lower() if parent >= 0 else "",
+        "attach": unit.attach(row),
+        "mesh": unit.is_shown(row),
+    }
+
+
+def _fits(stated: object, had: object) -> bool:
+    return stated is None or had == stated

@@ -38,10 +38,10 @@ from ..formats.nres import read_nres
 from ..formats.sidecar import Description, Sidecar
 from ..formats.terrain import Terrain, read_terrain
 from ..formats.unit import UNIT_ENDING, UNITS, Unit, read_unit, write_unit
-from ..judge.assemblies import PlacedModel, differences_of_unit
+from ..judge.assemblies import PlacedModel
 from ..judge.difference import Difference, tell
 from ..judge.looks import WrittenLooks, named
-from ..judge.missions import differences_of_mission
+from ..judge.missions import differences_of_mission, differences_of_unit
 from ..options import ImportOptions
 from ..queries.landscape import TerrainQueries
 from ..scene.assembly import TERRAIN, hosted_places, material_names, object_label, stored_pose

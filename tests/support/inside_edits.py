@@ -204,7 +204,7 @@ EDITS: dict[str, tuple[Edit, str, str]] = {
     "channels deleted": (_stopped, "rock.msh", "node 'foot_m2o3' "),
     "a second clip": (_second_clip, "rock.msh", "moves node 'foot_m2o3' too"),
     "a still node animated": (lambda f: animated(f, f.node(LIT, 3)), "s_lit.msh", "translation changed"),
-    "an object animated": (lambda f: animated(f, f.places("S_ROCK")[1]), "node 'S_ROCK#2'", "is animated"),
+    "an object animated": (lambda f: animated(f, f.places("S_ROCK")[1]), "object 'S_ROCK#2'", "is animated"),
     "scale animated": (lambda f: animated(f, f.node(LIT, 3), "scale"), "node '", "has animated scale"),
     "ground painted": (_paint_ground, "vertex colours", "are in the file"),
     "ground without material": (

@@ -410,7 +410,7 @@ def test_an_exchanged_key_in_a_unit_of_a_mission_is_reported(edited: Edited) -> 
     out, _, _ = edited.back()
     assert out.data == edited.source.read_bytes()
     (one,) = out.not_applied
-    assert (one.where, one.what) == ("node 'e_gun_1'", "its custom properties changed")
+    assert (one.where, one.what) == ("component 'e_gun_1'", "its custom properties changed")
 
 
 @pytest.mark.parametrize("node", [{"name": "Cube", "mesh": 0}, {"name": "robto"}])

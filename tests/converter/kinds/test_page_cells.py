@@ -156,12 +156,21 @@ def test_a_transform_that_no_cell_has_goes_into_the_coordinates(edit: Edit) -> N
     assert moved.tolist() == [[0, 0], [512, 0]]
 
 
-def test_a_transform_that_is_not_carried_out_is_named(edit: Edit, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("ignored", "values"),
+    [
+        ("transforms._move", {"offset": [0.625, 0.25]}),
+        ("looks._Comparison._cell", {"offset": [0, 0], "scale": [0.5, 0.5]}),
+    ],
+)
+def test_a_transform_that_is_not_carried_out_is_named(
+    ignored: str, values: dict[str, Any], edit: Edit, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The judge looks at the file before its coordinates are settled."""
-    edit.transform(offset=[0.625, 0.25])
+    edit.transform(**values)
     path = edit.document.save(edit.out / MODEL)
     assert import_gltf(path).not_applied == []
-    monkeypatch.setattr("msh_gltf.converter.edits.transforms._move", lambda *_: None)
+    monkeypatch.setattr(f"msh_gltf.converter.edits.{ignored}", lambda *_: None)
     found = import_gltf(path).not_applied
     assert found
     assert all(one.why == JUDGED and "has other texture coordinates" in one.what for one in found)
