@@ -55,6 +55,16 @@ def test_a_warning_explains_what_it_says_that_it_does() -> None:
     assert explanation(difference("triangles", 1), report) is None
 
 
+def test_the_nearest_line_explains_that_is_about_the_same_fact() -> None:
+    report = reported(Subject("node", "base"))
+    report.skipped(Subject("part", "gun"), "is kept", "it cannot", "undo it")
+    assert explanation(difference("place", 5), report) == "part 'gun': is kept; it cannot; undo it"
+    for fact in ("clan", "host"):
+        report.skipped(Subject("part", "gun"), f"{fact} became 7", "it cannot", "undo it", "fact", fact=fact)
+    found = [explanation(difference("fact", fact=fact), report) for fact in ("host", "clan", "vertex")]
+    assert [None if one is None else one.split(": ")[1][:4] for one in found] == ["host", "clan", "is k"]
+
+
 def test_what_explains_and_what_explains_nothing_is_noted() -> None:
     report = reported(Subject("part", "gun"))
     report.skipped(Subject("part", "body"), "is kept", "it cannot", "undo it")

@@ -35,7 +35,7 @@ def exported(world: type[World]) -> tuple[Path, TemporaryDirectory[str]]:
     """A world's source and its glTF with the sidecar, in a folder."""
     folder = TemporaryDirectory()
     source = world.make(Path(folder.name))
-    options = ExportOptions(textures=world.textures)
+    options = ExportOptions(textures=world.textures, clips=world.clips)
     target = Path(folder.name) / "out" / "first.glb"
     target.parent.mkdir()
     for path, data in load_file(source, None, options).files(target, options):
@@ -49,6 +49,7 @@ class World:
 
     edits: ClassVar[dict[str, Callable[[Any, Chance], object]]]
     textures: ClassVar[tuple[Path, ...]] = ()
+    clips: ClassVar[bool | str] = ExportOptions().clips
 
     @staticmethod
     def make(folder: Path) -> Path:
@@ -291,9 +292,20 @@ class Assembly(World):
         clip = {"channels": [{"sampler": 0, "target": target}], "samplers": [sampler]}
         self.file.json.setdefault("animations", []).append(clip)
 
-    def forget(self, chance: Chance) -> None:
-        """A thing without its custom properties."""
-        self.nodes[self.thing(chance, "component")].pop("extras")
+    def move_key(self, chance: Chance) -> None:
+        """Of a clip of a model that is placed; where there is none, a node of it."""
+        clips = self.file.json.get("animations", [])
+        samplers = [
+            c["samplers"][one["sampler"]] for c in clips for one in c["channels"] if one["target"]["path"][0] == "t"
+        ]
+        if not samplers:
+            return self.move_inner(chance)
+        values = self.file.arrays[samplers[int(chance.integers(len(samplers)))]["output"]]
+        values[int(chance.integers(len(values)))] += np.float32(chance.uniform(0.5, 2))
+        return None
+
+    def drop_animations(self, _: Chance) -> None:
+        self.file.json.pop("animations", None)
 
     def drop_scenes(self, chance: Chance) -> None:
         root = self.file.json
@@ -315,6 +327,8 @@ class Assembly(World):
         "hide": hide,
         "type property": type_property,
         "animate": animate,
+        "move key": move_key,
+        "drop animations": drop_animations,
         "drop scenes": drop_scenes,
     }
 

@@ -14,7 +14,9 @@ from PIL import Image
 from tests.converter.judge.grounds import Areals, Terrain
 from tests.converter.judge.world import Assembly, Chance, Json, World
 from tests.support.assembled_game import ROBOT, GameParts
+from tests.support.controller import walker
 from tests.support.corpus import LIBS, sample_called
+from tests.support.gltf_shown import trs
 from tests.support.points import cpt
 
 ROBOT_MODEL = "retail__system__R_H_002"
@@ -180,11 +182,26 @@ class Unit(Assembly):
         children = [self.nodes[i] for i in self.nodes[above].get("children", [])]
         return any(one is node or self._is_below(self.nodes.index(one), node) for one in children)
 
+    def dissolve(self, _: Chance) -> None:
+        """Delete a node above the gun's socket: that moves up, and has another row."""
+        above = {child: i for i, node in enumerate(self.nodes) for child in node.get("children", [])}
+        number = above.get(above.get(self.nodes.index(self.gun()), -1), -1)
+        if number not in above:
+            return  # the gun is elsewhere by now
+        gone, target = self.nodes[number], self.nodes[above[number]]
+        for child in gone.pop("children"):
+            matrix = trs(gone) @ trs(self.nodes[child])
+            for name in ("translation", "rotation", "scale"):
+                self.nodes[child].pop(name, None)
+            self.nodes[child]["matrix"] = [*map(float, matrix.T.reshape(-1))]
+            target["children"].append(child)
+        self.take_out(number)
+
     def move_part(self, chance: Chance) -> None:
         self.part(chance)["translation"] = [float(v) for v in chance.uniform(1, 3, 3)]
 
     edits: ClassVar = Assembly.edits | {
-        "forget": Assembly.forget,
+        "dissolve": dissolve,
         "exchange part": exchange_part,
         "change class of part": change_class,
         "change label of part": change_label,
@@ -246,6 +263,28 @@ class Points(World):
         "add point": add_point,
         "delete point": delete_point,
     }
+
+
+class Ranges(World):
+    """A walker whose controller plays a range of its clip."""
+
+    clips: ClassVar = "states"
+
+    @staticmethod
+    def make(folder: Path) -> Path:
+        shutil.copy(sample_called("retail__odd__s_rock_009").path, folder / "robot.msh")
+        (folder / "robot.ctl").write_bytes(walker(9, node=3))
+        return folder / "robot.msh"
+
+    def range_keys(self) -> np.ndarray:
+        clip = self.file.json["animations"][1]
+        channel = [one for one in clip["channels"] if one["target"]["path"] == "translation"][-1]
+        return self.file.arrays[clip["samplers"][channel["sampler"]]["output"]]
+
+    def move_key(self, chance: Chance) -> None:
+        self.range_keys()[4] += np.float32(chance.uniform(0.5, 2))
+
+    edits: ClassVar = {"move key of range": move_key}
 
 
 class Materials(World):
@@ -323,5 +362,6 @@ WORLDS: dict[str, type[World]] = {
     "mission": Mission,
     "unit": Unit,
     "points": Points,
+    "ranges": Ranges,
     "materials": Materials,
 }
