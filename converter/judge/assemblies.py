@@ -312,10 +312,11 @@ class Placed:
 
     def _is_taken(self, i: int) -> bool:
         """Whether a node of a file without clips, and all above it, stand as in a frame of their model's clip."""
-        around = [k for k in (i, *nodes_above(self.given.nodes, i)) if self.given.nodes[k].parent in self.expected]
+        chain = [k for k in (i, *nodes_above(self.given.nodes, i)) if k in self.expected]
+        around, top = chain[:-1], chain[-1]
         if self.given.clips or not any(map(self._track, around)):
             return False
-        return all(map(self._is_in_a_frame, around))
+        return all(map(self._is_in_a_frame, around)) and not any(places_apart(self.world[top], self.expected[top]))
 
     def _is_in_a_frame(self, i: int) -> bool:
         """Whether a node stands below the one above it as its model has it, or its model's clip in any frame."""
