@@ -278,7 +278,7 @@ class Assembly(World):
     def type_property(self, chance: Chance) -> None:
         """As Blender's interface makes them: beside those of the export."""
         number = self.thing(chance)
-        name, value = [("label", "typed"), ("class", 1), ("clan", 1), ("key", "i_comp"), ("attach", 1)][
+        name, value = [("label", "typed"), ("class", 1), ("clan", 1), ("label", "other"), ("type", 1)][
             int(chance.integers(5))
         ]
         self.nodes[number].setdefault("extras", {})[name] = value
