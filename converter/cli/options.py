@@ -243,7 +243,7 @@ def without_effect(typed: Mapping[str, str], source: Path, name: str, data: byte
     names: tuple[str, ...]
     if not is_nres(data[:4]):
         kind, names = Kind.UNIT if is_unit(data) else Kind.MISSION, _NOT_OF_PLACES
-    elif (kind := file_kind(read_nres(data, name))) is not Kind.MODEL:
+    elif (kind := file_kind(read_nres(data, name, longer=True))) is not Kind.MODEL:
         names = _NOT_OF_MAPS
     else:
         names = () if source.suffix.lower() in (".glb", ".gltf") else _NOT_OF_MESHES
