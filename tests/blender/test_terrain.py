@@ -56,7 +56,9 @@ def test_untouched_maps_come_back(fps: int, tmp_path: Path) -> None:
                 made = tmp_path / kind / f"{number}{name}.glb"
                 back = import_gltf(made, tmp_path / f"{number}{name}.msh-sidecar")
                 reported = [*map(str, (*back.changes, *back.not_applied)), *back.warnings]
-                if name == "Land.map" and kind == "plain":  # Blender left out what numbers the areals
+                if kind == "plain":  # Blender left out what numbers the areals, and how two grounds blend
+                    reported = [text for text in reported if not text.startswith("how the two grounds of a face blend")]
+                if name == "Land.map" and kind == "plain":
                     assert [text.partition(";")[0] for text in reported] == [UNNUMBERED]
                 else:
                     assert reported == [], (level.id, name, kind)
