@@ -343,6 +343,6 @@ def shown_at_once(seen: ImportedScene, world: F64, cells: Sequence[tuple[int, in
 
 
 def ways(name: str) -> set[str]:
-    """Return the names that mean the same: as it is, and without what editors append."""
-    name = re.sub(r"(#\d+)+$", "", name)  # what the exporter appends
-    return {name.casefold(), without_number(name).casefold()}
+    """Return the names that mean the same: as it is, and without what the exporter and then editors append."""
+    bare, without = (re.sub(r"(#\d+)+$", "", one) for one in (name, without_number(name)))
+    return {bare.casefold(), without_number(bare).casefold(), without.casefold()}

@@ -8,7 +8,7 @@ import pytest
 
 from msh_gltf.converter.judge.compare import Comparison
 from msh_gltf.converter.judge.difference import candidates, nearest, pairs
-from msh_gltf.converter.judge.shown import Shown, Thing, Triangles
+from msh_gltf.converter.judge.shown import Shown, Thing, Triangles, ways
 
 
 def things(points: np.ndarray, names: list[str] | None = None) -> list[Thing]:
@@ -98,3 +98,9 @@ def test_a_crowd_is_compared_by_what_its_corners_have(other: int) -> None:
     found = Comparison(*sides)
     found.cell((0, 0))
     assert [one.amount for one in found.found] == ([other] if other else [])
+
+
+@pytest.mark.parametrize("name", ["e_gun_01", "E_Gun_01#2", "e_gun_01.001", "e_gun_01#2.001", "e_gun_01.001#2"])
+def test_what_exporter_and_blender_append_is_no_other_name(name: str) -> None:
+    assert "e_gun_01" in ways(name)
+    assert "e_gun_01" not in ways(f"x{name}")

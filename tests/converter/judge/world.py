@@ -293,7 +293,7 @@ class Assembly(World):
         self.file.json.setdefault("animations", []).append(clip)
 
     def move_key(self, chance: Chance) -> None:
-        """Of a clip of a model that is placed; where there is none, a node of it."""
+        """Of a clip of a model that is placed, but for its first; where there is none, a node of it."""
         clips = self.file.json.get("animations", [])
         samplers = [
             c["samplers"][one["sampler"]] for c in clips for one in c["channels"] if one["target"]["path"][0] == "t"
@@ -301,7 +301,7 @@ class Assembly(World):
         if not samplers:
             return self.move_inner(chance)
         values = self.file.arrays[samplers[int(chance.integers(len(samplers)))]["output"]]
-        values[int(chance.integers(len(values)))] += np.float32(chance.uniform(0.5, 2))
+        values[int(chance.integers(1, max(len(values), 2)))] += np.float32(chance.uniform(0.5, 2))
         return None
 
     def drop_animations(self, _: Chance) -> None:
