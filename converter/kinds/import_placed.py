@@ -252,7 +252,7 @@ def _take(
     for change in result.changes:
         out.differences.changed(f"{title}, {change.where}", change.what)
     out.differences.warnings += [f"{printable(model.file)}: {text}" for text in result.warnings]
-    shown = sum(len(edit.copies.places) for edit in edited)
+    shown = sum(len(edit.copies.places) for edit in edited if {*_changes(edit)} == {*_changes(best)})
     elsewhere = [k for i in places if i not in best.copies.places for k in (i, *placements.items_of[i])]
     others = [placements.given.nodes[k].name for k in elsewhere]
     out.differences.concerned += result.differences.concerned

@@ -228,6 +228,11 @@ def test_an_edit_of_a_shared_mesh_is_one_edit(made: Path, tmp_path: Path) -> Non
     (one,) = out.changes
     assert one.where == "model 'rock.msh', part 'Base_m1o2' stage 0 level 0"
     assert [placed.path for placed in out.placed] == [None]
+    assert out.warnings == []
+    rock(file, 7, place=1)["translation"] = [1.0, 2.0, 3.0]  # and in one place more
+    out = file.back()
+    assert [one.what for one in out.changes] == [one.what, "translation changed"]
+    assert out.warnings == ["rock.msh was edited in node 'S_ROCK#2', and changes in 3 other places of this file too"]
 
 
 def test_a_node_that_is_deleted_in_one_object_is_gone_in_all(made: Path, tmp_path: Path) -> None:
