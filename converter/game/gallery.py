@@ -17,7 +17,7 @@ from typing import Any
 from ...exporters.gltf_file import Document, glb_bytes
 from ...importers.gltf_file import broken_gltf, file_of_uri, open_gltf
 from .. import __version__
-from ..errors import ConversionError, needed_for
+from ..errors import ConversionError, needed_for, plural
 from ..files import only_run, read_file
 from ..formats.gltf import Json
 from ..formats.kinds import Kind
@@ -139,7 +139,7 @@ def make_gallery(
             run.interrupted = True
         else:
             _write_page(out, [shown[at] for at in sorted(shown)])
-            run.notes.append(f"{out / PAGE} shows {len(shown)} models ({drawn} drawn now)")
+            run.notes.append(f"{out / PAGE} shows {plural(len(shown), 'model')} ({drawn} drawn now)")
     run.seconds += perf_counter() - started
 
 
