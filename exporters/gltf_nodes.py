@@ -10,7 +10,6 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from ..converter.formats.control_points import ControlPoint
 from ..converter.formats.gltf import (
     RESTART16,
     TEXTURE_TRANSFORM,
@@ -21,6 +20,7 @@ from ..converter.formats.gltf import (
     TextureTransform,
     pixel_digest,
 )
+from ..converter.formats.model_parts import ControlPoint
 from ..converter.numeric.arrays import F32, F64, I64, Bools
 from ..converter.numeric.pose import game_to_gltf, rotation_to_gltf
 from ..converter.numeric.quantize import to_linear

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from ..findings import Report
-from ..formats.control_points import ControlPoint
+from ..formats.model_parts import ControlPoint
 from ..formats.names import without_number
 from ..numeric.arrays import F64
 from ..scene.extras import FileInfo, NodeExtras

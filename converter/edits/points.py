@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ConversionError, called
 from ..findings import Report, Subject
-from ..formats.control_points import MAX_PLACE, ControlPoint, ControlPoints
+from ..formats.model_parts import MAX_PLACE, ControlPoint, ControlPoints
 from ..formats.names import decode_text, encode_name, without_number
 from ..formats.tables import NAME_DTYPE
 from ..numeric.arrays import F32, F64

@@ -21,10 +21,10 @@ from .. import __version__
 from ..errors import ConversionError, Malformed, plural, reason_of
 from ..files import read_json
 from ..findings import Mode
-from .control_points import ControlPoint
 from .gltf import ShownPicture, Surface, read_surface
 from .kinds import SCENE_KINDS, Kind
 from .library import LibraryEntry, read_entry_row
+from .model_parts import ControlPoint
 from .tables import GROUP_COUNT, LOD_COUNT
 
 SUFFIX = ".msh-sidecar"

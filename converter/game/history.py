@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..errors import Conflict, ConversionError, Malformed, printable, reason_of
-from ..formats.control_points import POINTS_ENDING, POINTS_TYPE
 from ..formats.kinds import Kind, content_kind
+from ..formats.model_parts import POINTS_ENDING, POINTS_TYPE
 from ..formats.names import decode_text, fold_upper
 from ..formats.nres import Archive, Entry, is_nres, read_nres, write_nres
 from ..formats.nres_edits import ArchiveEdits, remove_entries

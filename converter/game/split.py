@@ -12,11 +12,11 @@ import numpy as np
 
 from ..errors import ConversionError
 from ..formats.areal_map import AREALS, CELLS, read_areal_map
-from ..formats.control_points import POINT_DTYPE, POINTS_TYPE
 from ..formats.kinds import AREAL_MAP_TYPE, Kind, archive_kind
 from ..formats.material import MATERIAL_HEADER_DTYPE, MATERIAL_TRACK_DTYPE, MATERIAL_TYPE, PHASE_DTYPE
 from ..formats.mission import FILE_VERSION, mission_records, read_mission
 from ..formats.model import TABLES, TRIANGLE_DTYPE, StreamType
+from ..formats.model_parts import POINT_DTYPE, POINTS_TYPE
 from ..formats.nres import Archive, is_nres, read_nres, write_nres
 from ..formats.nres_edits import ArchiveEdits
 from ..formats.registry import REGISTRY_ROW_DTYPE, ROWS, TAG_TYPES

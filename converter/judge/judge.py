@@ -13,8 +13,8 @@ from ..edits.nodes import POSE_NOISE, ROTATION_NOISE, model_size, world_matrices
 from ..edits.poses import placed_elsewhere
 from ..errors import called, in_words, plural
 from ..findings import Kind, Mode, Report
-from ..formats.control_points import ControlPoint
 from ..formats.model import MshModel, read_model
+from ..formats.model_parts import ControlPoint
 from ..formats.nres import read_nres
 from ..numeric.arrays import F64, I64, row_ids, surface_distance
 from ..scene.decode import decode, is_point, name_of, points_in

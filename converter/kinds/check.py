@@ -33,7 +33,6 @@ from ..files import UNREADABLE, read_file
 from ..findings import Finding, Mode, more, without_errors
 from ..formats.areal_map import read_areal_map
 from ..formats.build_dat import read_build_dat
-from ..formats.control_points import POINTS_TYPE, misplaced, read_points
 from ..formats.controller import CONTROLLER_ENDING, CONTROLLER_TYPE, read_controller
 from ..formats.kinds import MISSION_FILE, Kind, entry_kind, file_kind, is_rsli
 from ..formats.library import LIGHTMAPS, MATERIALS, TEXTURES
@@ -42,9 +41,12 @@ from ..formats.model import read_model
 from ..formats.model_parts import (
     FOOTING_ENDING,
     NODE_PROPERTIES_ENDING,
+    POINTS_TYPE,
+    misplaced,
     other_count,
     read_footing,
     read_node_properties,
+    read_points,
 )
 from ..formats.names import fold_upper
 from ..formats.nres import Archive, Entry, is_nres, read_nres, trailing_bytes

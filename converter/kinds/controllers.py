@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ConversionError, plural, printable
 from ..files import read_file
 from ..findings import Finding
-from ..formats.control_points import POINTS_ENDING, POINTS_TYPE, read_points
 from ..formats.controller import (
     CONTROLLER_ENDING,
     CONTROLLER_SIZE,
@@ -24,6 +23,7 @@ from ..formats.controller import (
 )
 from ..formats.kinds import Kind, archive_kind
 from ..formats.model import MshModel, read_model
+from ..formats.model_parts import POINTS_ENDING, POINTS_TYPE, read_points
 from ..formats.nres import Archive, is_nres, read_nres
 from ..formats.registry import Member
 from ..scene.controller import PlayedRange, played_ranges

@@ -25,7 +25,6 @@ from ..edits.nodes import Identified
 from ..edits.points import PointEdit, PointPlan, compare_points, new_points
 from ..errors import ConversionError, called, plural
 from ..files import read_file
-from ..formats.control_points import POINT_DTYPE, POINTS_ENDING, POINTS_TYPE, ControlPoints, read_points, write_points
 from ..formats.controller import CONTROLLER_ENDING, CONTROLLER_TYPE, write_controller
 from ..formats.model import MshModel, model_at
 from ..formats.model_parts import (
@@ -34,10 +33,16 @@ from ..formats.model_parts import (
     NODE_PROPERTIES_DTYPE,
     NODE_PROPERTIES_ENDING,
     NODE_PROPERTIES_TYPE,
+    POINT_DTYPE,
+    POINTS_ENDING,
+    POINTS_TYPE,
+    ControlPoints,
     read_footing,
     read_node_properties,
+    read_points,
     write_footing,
     write_node_properties,
+    write_points,
 )
 from ..formats.names import stem
 from ..formats.sidecar import Description

@@ -28,9 +28,9 @@ from ..edits.poses import compare_poses, place_parts
 from ..edits.transforms import refuse_draco, refuse_turned_model, report_left_out
 from ..errors import ConversionError, printable, with_article
 from ..findings import Finding, Mode, NotApplied, Subject
-from ..formats.control_points import POINTS_ENDING
 from ..formats.kinds import Kind
 from ..formats.model import MshModel, read_model, write_model
+from ..formats.model_parts import POINTS_ENDING
 from ..formats.names import readable, stem
 from ..formats.nres import read_nres
 from ..formats.sidecar import SUFFIX, Description, Sidecar

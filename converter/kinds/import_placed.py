@@ -15,9 +15,9 @@ from ..edits.placed_scene import Copies, ShownModel
 from ..edits.placements import PLACES, Placements, Shown
 from ..errors import ConversionError, called, few, in_words, plural, printable
 from ..findings import Change, NotApplied, Subject
-from ..formats.control_points import POINTS_ENDING, read_points
 from ..formats.kinds import Kind
 from ..formats.mission import Mission
+from ..formats.model_parts import POINTS_ENDING, read_points
 from ..formats.names import decode_text
 from ..formats.registry import Member
 from ..formats.sidecar import Description, Sidecar

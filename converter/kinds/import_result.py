@@ -13,10 +13,9 @@ from ..edits.materials import NewMaterial
 from ..errors import ConversionError, plural, printable
 from ..files import read_file
 from ..findings import Change, NotApplied, Report, Subject
-from ..formats.control_points import misplaced, read_points
 from ..formats.controller import CONTROLLER_ENDING
 from ..formats.library import LibraryEdit
-from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING
+from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING, misplaced, read_points
 from ..formats.names import decode_text, escape, stem
 from ..formats.nres_edits import ArchiveEdits
 from ..formats.sidecar import Description

@@ -13,10 +13,10 @@ import numpy as np
 from .. import __version__
 from ..checks.recover import checked_model
 from ..errors import called, plural
-from ..formats.control_points import POINTS_ENDING
 from ..formats.controller import Controller
 from ..formats.kinds import Kind
 from ..formats.model import NO_LIGHTMAP, MshModel, model_at
+from ..formats.model_parts import POINTS_ENDING
 from ..formats.names import readable, stem
 from ..formats.sidecar import Description
 from ..formats.wear import WEAR_ENDING, read_wear_names

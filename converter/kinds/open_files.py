@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ConversionError
 from ..files import Later, Stamp, names_in, of_a_listing, open_file, read_file, stamp
-from ..formats.control_points import POINTS_ENDING, POINTS_TYPE
 from ..formats.kinds import MISSION_FILE, Kind, archive_kind, find_model
 from ..formats.material import MATERIAL_TYPE, MATERIAL_VERSION, read_material
 from ..formats.model import MshModel, model_at
+from ..formats.model_parts import POINTS_ENDING, POINTS_TYPE
 from ..formats.names import decode_text, encode_name, escape, fold_upper, stem
 from ..formats.nres import Archive, Entry, is_nres, read_nres
 from ..formats.registry import TAGS, Registry, is_registry, read_registry

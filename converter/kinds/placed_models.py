@@ -15,9 +15,9 @@ from ..checks.assembly import broken_model, placed_model
 from ..errors import ConversionError, in_words, plural
 from ..files import read_file
 from ..findings import Finding
-from ..formats.control_points import POINTS_ENDING
 from ..formats.kinds import Kind, content_kind, models_in
 from ..formats.mission import VEGETATION, kind_of_unit
+from ..formats.model_parts import POINTS_ENDING
 from ..formats.names import escape, readable, stem
 from ..formats.nres import is_nres
 from ..formats.registry import Member

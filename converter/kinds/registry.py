@@ -15,11 +15,10 @@ import numpy as np
 from ..errors import ConversionError, in_words, plural, printable
 from ..files import Stamp, of_a_listing, pass_on_unreadable, read_file
 from ..findings import Finding
-from ..formats.control_points import POINTS_ENDING
 from ..formats.controller import CONTROLLER_ENDING
 from ..formats.kinds import MODEL_TYPE, Kind, models_in
 from ..formats.model import MshModel, model_at
-from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING
+from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING, POINTS_ENDING
 from ..formats.names import decode_text, encode_name, readable, stem
 from ..formats.nres import Archive, Entry
 from ..formats.nres_edits import ArchiveEdits

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError
 from ..findings import Finding
-from ..formats.control_points import POINTS_SIZE, ControlPoint, ControlPoints, misplaced, read_points
 from ..formats.model import NODE_COCKPIT, MshModel, largest_indices
+from ..formats.model_parts import POINTS_SIZE, ControlPoint, ControlPoints, misplaced, read_points
 from ..formats.names import without_number
 from ..numeric.arrays import F32, F64, I64, NONE16, F, cross_products, fill_non_finite
 from ..numeric.pose import Tracks, compose, rotate, rotation, sample

@@ -12,7 +12,7 @@ import pytest
 
 from msh_gltf import import_gltf
 from msh_gltf.converter import cli
-from msh_gltf.converter.formats.control_points import read_points
+from msh_gltf.converter.formats.model_parts import read_points
 from msh_gltf.converter.formats.nres import read_nres
 from tests.blender.test_extension import Seen, points_archive, see, zip_file
 from tests.support.corpus import sample_called

@@ -258,7 +258,7 @@ def _scene() -> Any:
 
 
 def _points(data: bytes) -> Any:
-    from msh_gltf.converter.formats.control_points import read_points
+    from msh_gltf.converter.formats.model_parts import read_points
 
     return read_points(data, "x.cpt")
 

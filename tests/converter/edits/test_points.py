@@ -12,7 +12,7 @@ import pytest
 from msh_gltf import import_gltf
 from msh_gltf.converter import cli
 from msh_gltf.converter.files import read_file
-from msh_gltf.converter.formats.control_points import ControlPoints, read_points
+from msh_gltf.converter.formats.model_parts import ControlPoints, read_points
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions

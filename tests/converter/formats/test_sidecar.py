@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.control_points import ControlPoint
+from msh_gltf.converter.formats.model_parts import ControlPoint
 from msh_gltf.converter.formats.sidecar import Description, Sidecar, read_sidecar, sha256, write_sidecar
 
 ABOUT = Description("башня.msh", sha256(b"model"), "retail", "because", "samples", 2, 0, "1", ["м", ""])

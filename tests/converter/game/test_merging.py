@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.errors import Conflict
-from msh_gltf.converter.formats.control_points import POINTS_TYPE
 from msh_gltf.converter.formats.material import MATERIAL_HEADER_DTYPE, MATERIAL_TYPE, PHASE_DTYPE, read_material
+from msh_gltf.converter.formats.model_parts import POINTS_TYPE
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.wear import WEAR_TYPE, Wear, edited_wear, read_wear
 from msh_gltf.converter.game.differences import apply, difference, overlap, touched

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.formats.control_points import POINTS_TYPE, read_points
+from msh_gltf.converter.formats.model_parts import POINTS_TYPE, read_points
 from msh_gltf.converter.formats.nres import read_nres
 from tests.support.game import MESH, archive, entry, model, write
 from tests.support.gltf_edit import Editable

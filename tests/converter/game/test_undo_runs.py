@@ -10,7 +10,7 @@ import pytest
 from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.files import read_file
-from msh_gltf.converter.formats.control_points import POINTS_TYPE
+from msh_gltf.converter.formats.model_parts import POINTS_TYPE
 from msh_gltf.converter.formats.names import encode_name
 from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import add_entry, remove_entries, replace_entry

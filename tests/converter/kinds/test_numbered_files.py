@@ -8,9 +8,8 @@ import pytest
 
 from msh_gltf.converter.cli import gltf2msh, msh2gltf
 from msh_gltf.converter.files import read_file
-from msh_gltf.converter.formats.control_points import read_points
 from msh_gltf.converter.formats.controller import node_references, read_controller
-from msh_gltf.converter.formats.model_parts import read_footing, read_node_properties
+from msh_gltf.converter.formats.model_parts import read_footing, read_node_properties, read_points
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.files import read_file
-from msh_gltf.converter.formats.control_points import read_points
+from msh_gltf.converter.formats.model_parts import read_points
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from tests.support.corpus import CORPUS, sample_called

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from msh_gltf.converter.formats.control_points import POINTS_TYPE
+from msh_gltf.converter.formats.model_parts import POINTS_TYPE
 from tests.support.corruption.base import DATA, Entry, NotHere, Nres, change, cut, kinds, pack, put
 from tests.support.game import MESH, archive, entry
 from tests.support.points import cpt
