@@ -30,9 +30,16 @@ from msh_gltf.converter.formats.mission import (
 )
 from msh_gltf.converter.formats.nres import write_nres
 from msh_gltf.converter.formats.nres_edits import new_archive
-from msh_gltf.converter.formats.registry import REGISTRY_ROW_DTYPE
+from msh_gltf.converter.formats.objects import (
+    CHASSIS,
+    COMPONENT_DTYPE,
+    GUN,
+    REGISTRY_ROW_DTYPE,
+    TURRET,
+    Unit,
+    write_unit,
+)
 from msh_gltf.converter.formats.terrain import read_terrain
-from msh_gltf.converter.formats.unit import CHASSIS, COMPONENT_DTYPE, GUN, TURRET, Unit, write_unit
 from msh_gltf.converter.kinds.open_files import open_nres
 from msh_gltf.converter.queries.landscape import TerrainQueries
 

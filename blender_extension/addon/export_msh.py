@@ -20,7 +20,7 @@ from .converter.errors import ConversionError, called
 from .converter.findings import Subject
 from .converter.formats.kinds import ASSEMBLY_KINDS, Kind
 from .converter.formats.names import entry_name, escape, file_stem, stem
-from .converter.formats.registry import TAGS
+from .converter.formats.objects import TAGS
 from .converter.game.games import Games
 from .converter.game.library_edits import plan_libraries
 from .converter.game.new_models import add_model, dialect_of, find_destination

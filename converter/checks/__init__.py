@@ -19,8 +19,8 @@ from .. import files, findings, formats
 from ..findings import At, Bad, Finding, Place, Rule, Severity, found
 from ..formats.areal_map import AREAL_DTYPE, AREALS, ArealMap
 from ..formats.nres import NRES_ENTRY_DTYPE, Archive
+from ..formats.objects import COMPONENTS, offset_of
 from ..formats.tables import TableFile
-from ..formats.unit import COMPONENTS, offset_of
 from ..numeric.arrays import I64, field_offset
 
 #: What rules are about, in the order in which they are listed.

@@ -10,8 +10,7 @@ import numpy as np
 from ..errors import ConversionError, called, in_words, printable
 from ..findings import Bad, Finding, more
 from ..formats.mission import BUILDING, CLANS, LODES, NO_ID, OBJECT_DTYPE, OBJECT_KINDS, OBJECTS, ROUTES, Mission
-from ..formats.registry import ROWS, Member, Resolved
-from ..formats.unit import CLASSES, COMPONENTS, Unit
+from ..formats.objects import CLASSES, COMPONENTS, ROWS, Member, Resolved, Unit
 from ..numeric.arrays import F64, Bools, Records
 from ..scene.assembly import object_label
 from ..scene.scene import MAX_COORDINATE, in_range

@@ -12,7 +12,7 @@ from .options import nested, same
 if TYPE_CHECKING:
     from ..findings import Mode
 
-#: Types of object keys, as ``formats.registry`` has them; ``--help`` needs no NumPy.
+#: Types of object keys, as ``formats.objects`` has them; ``--help`` needs no NumPy.
 TAGS = ("STAT", "INTO", "EXTO", "BULL", "BTLU", "FORT", "WPNS", "SUNO")
 
 

@@ -238,7 +238,7 @@ def without_effect(typed: Mapping[str, str], source: Path, name: str, data: byte
     from ..errors import with_article
     from ..formats.kinds import Kind, file_kind
     from ..formats.nres import is_nres, read_nres
-    from ..formats.unit import is_unit
+    from ..formats.objects import is_unit
 
     names: tuple[str, ...]
     if not is_nres(data[:4]):

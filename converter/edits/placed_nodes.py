@@ -15,7 +15,7 @@ from ..errors import in_words
 from ..findings import Report, Subject
 from ..formats.mission import ROCK, VEGETATION, Mission, PlacedObject
 from ..formats.names import decode_text, encode_name, without_number
-from ..formats.unit import Unit
+from ..formats.objects import Unit
 from ..numeric.arrays import F64
 from ..numeric.pose import rotation_matrix
 from ..options import ImportOptions

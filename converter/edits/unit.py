@@ -12,8 +12,7 @@ import numpy as np
 from ..errors import ConversionError, in_words, printable
 from ..findings import Subject
 from ..formats.names import without_number
-from ..formats.registry import REGISTRY
-from ..formats.unit import CHASSIS, CLASSES, COMPONENT_DTYPE, GUN, INTERNAL, TURRET, Unit
+from ..formats.objects import CHASSIS, CLASSES, COMPONENT_DTYPE, GUN, INTERNAL, REGISTRY, TURRET, Unit
 from ..scene.assembly import Pose
 from ..scene.extras import NodeExtras
 from ..scene.scene import ImportedNode, ImportedScene, nodes_above

@@ -10,8 +10,8 @@ from ..errors import ConversionError, printable, quoted
 from ..files import pass_on_unreadable
 from .names import stem
 from .nres import Archive, Entry, entry_types, is_nres, read_nres
+from .objects import is_unit
 from .texture import TEXM_TYPE
-from .unit import is_unit
 
 #: A payload with these types is a core model (docs/reference/nres.md).
 CORE_MODEL_TYPES = frozenset({1, 2, 3, 6, 13})

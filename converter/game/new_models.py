@@ -12,7 +12,7 @@ from ..formats.kinds import MODEL_TYPE, Kind, content_kind, models_in
 from ..formats.names import decode_text, readable, stem
 from ..formats.nres import Archive, is_nres, read_nres
 from ..formats.nres_edits import ArchiveEdits
-from ..formats.registry import REGISTRY, TAGS
+from ..formats.objects import REGISTRY, TAGS
 from ..kinds.import_result import ImportResult, put_wear
 from ..kinds.open_files import open_nres
 from ..kinds.registry import Game, ObjectKey, find_game, key_of_model, majority_of, other_tag, put_key, require_registry

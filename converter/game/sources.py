@@ -18,9 +18,9 @@ from ..formats.mission import Mission, read_mission
 from ..formats.model_parts import POINTS_ENDING
 from ..formats.names import readable
 from ..formats.nres import Archive, read_nres
+from ..formats.objects import Unit, read_unit
 from ..formats.sidecar import sha256
 from ..formats.texture import texture_name
-from ..formats.unit import Unit, read_unit
 from ..formats.wear import WEAR_ENDING, read_lightmap_names, read_wear_names
 from ..kinds.appearance import Libraries, find_appearance, libraries
 from ..kinds.open_files import open_nres, open_unpacked, points_of, wear_of, wears_of_level

@@ -19,10 +19,17 @@ from ..formats.model import TABLES, TRIANGLE_DTYPE, StreamType
 from ..formats.model_parts import POINT_DTYPE, POINTS_TYPE
 from ..formats.nres import Archive, is_nres, read_nres, write_nres
 from ..formats.nres_edits import ArchiveEdits
-from ..formats.registry import REGISTRY_ROW_DTYPE, ROWS, TAG_TYPES
+from ..formats.objects import (
+    COMPONENT_DTYPE,
+    COMPONENTS,
+    REGISTRY_ROW_DTYPE,
+    ROWS,
+    TAG_TYPES,
+    UNIT_HEADER_DTYPE,
+    is_unit,
+)
 from ..formats.tables import HEADER_DTYPE, NAME_DTYPE, SLOT_DTYPE, TableSpec
 from ..formats.terrain import FACE_DTYPE, TERRAIN_TABLES, TerrainStream
-from ..formats.unit import COMPONENT_DTYPE, COMPONENTS, UNIT_HEADER_DTYPE, is_unit
 from ..formats.wear import WEAR_TYPE
 from ..numeric.arrays import U8, Bools
 

@@ -20,8 +20,7 @@ from ..formats.material import MATERIAL_TYPE, read_material
 from ..formats.mission import read_mission
 from ..formats.names import decode_text, readable
 from ..formats.nres import Archive, is_nres
-from ..formats.registry import is_registry, read_registry
-from ..formats.unit import is_unit, read_unit
+from ..formats.objects import is_registry, is_unit, read_registry, read_unit
 from ..formats.wear import read_wear
 from ..kinds.open_files import open_nres
 from ..storage import walk_files

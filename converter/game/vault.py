@@ -26,7 +26,7 @@ from typing import Any, BinaryIO
 
 from ..errors import ConversionError, Malformed, in_words, printable, reason_of
 from ..files import read_json
-from ..formats.registry import REGISTRY
+from ..formats.objects import REGISTRY
 from ..formats.sidecar import sha256
 from ..storage import (
     VAULT,

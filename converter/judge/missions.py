@@ -9,7 +9,7 @@ import numpy as np
 from ..edits.placed_nodes import new_title, row_of
 from ..errors import called, in_words
 from ..formats.mission import Mission, PlacedObject
-from ..formats.unit import Unit
+from ..formats.objects import Unit
 from ..numeric.arrays import F32, F64
 from ..scene.assembly import Marker, Pose, component_text, markers, object_extras, object_key, object_label, stored_pose
 from ..scene.extras import NodeExtras

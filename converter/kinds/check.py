@@ -50,11 +50,10 @@ from ..formats.model_parts import (
 )
 from ..formats.names import fold_upper
 from ..formats.nres import Archive, Entry, is_nres, read_nres, trailing_bytes
-from ..formats.registry import is_registry
+from ..formats.objects import UNIT_ENDING, is_registry, is_unit
 from ..formats.rsli import check_rsli, read_rsli
 from ..formats.terrain import read_terrain
 from ..formats.texture import TEXM_MAGIC, read_texm
-from ..formats.unit import UNIT_ENDING, is_unit
 from ..formats.wear import read_wear
 from ..scene.dialect import decide
 from .appearance import Libraries

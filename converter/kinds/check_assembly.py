@@ -25,9 +25,8 @@ from ..files import read_file
 from ..findings import Finding
 from ..formats.mission import BUILDING, OBJECT_KINDS, Mission, PlacedObject, read_mission
 from ..formats.nres import Archive, read_nres
-from ..formats.registry import read_registry
+from ..formats.objects import Unit, read_registry, read_unit
 from ..formats.terrain import read_terrain
-from ..formats.unit import Unit, read_unit
 from ..scene.scene import in_range
 from .registry import Game
 

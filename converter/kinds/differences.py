@@ -15,8 +15,7 @@ from ..formats.controller import ACTION_DTYPE, CHANNELS, GROUPS, PARTS, STATES, 
 from ..formats.mission import LODES, OBJECTS, ROUTES, Clan, Mission, PlacedObject, Route
 from ..formats.model import TABLES, MshModel, StreamType
 from ..formats.names import decode_text
-from ..formats.registry import Registry
-from ..formats.unit import COMPONENTS, Unit
+from ..formats.objects import COMPONENTS, Registry, Unit
 from ..numeric.arrays import U8, Records
 from .controllers import controller_at
 from .open_files import read_assembly

@@ -20,7 +20,7 @@ from ..files import read_file
 from ..findings import without_errors
 from ..formats.kinds import ASSEMBLY_KINDS, SCENE_KINDS, Kind, assembly_kind, find_model, is_rsli, kind_at
 from ..formats.nres import is_nres, read_nres, trailing_bytes
-from ..formats.unit import UNIT_ENDING
+from ..formats.objects import UNIT_ENDING
 from ..options import ExportOptions, ImportOptions
 from .base import EditedFile, Loaded, LoadedScene, Source, find_sidecar, open_sidecar, sidecar_path
 from .open_files import mission_in

@@ -35,9 +35,9 @@ from ..formats.mission import (
 from ..formats.model_parts import FOOTING_ENDING, read_footing
 from ..formats.names import readable, stem, without_number
 from ..formats.nres import read_nres
+from ..formats.objects import UNIT_ENDING, UNITS, Unit, read_unit, write_unit
 from ..formats.sidecar import Description, Sidecar
 from ..formats.terrain import Terrain, read_terrain
-from ..formats.unit import UNIT_ENDING, UNITS, Unit, read_unit, write_unit
 from ..judge.assemblies import PlacedModel
 from ..judge.difference import Difference, tell
 from ..judge.looks import WrittenLooks, named

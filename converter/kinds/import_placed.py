@@ -19,7 +19,7 @@ from ..formats.kinds import Kind
 from ..formats.mission import Mission
 from ..formats.model_parts import POINTS_ENDING, read_points
 from ..formats.names import decode_text
-from ..formats.registry import Member
+from ..formats.objects import Member
 from ..formats.sidecar import Description, Sidecar
 from ..formats.wear import WEAR_ENDING, read_wear_names
 from ..judge.judge import judge_motion

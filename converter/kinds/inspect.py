@@ -12,11 +12,10 @@ from ..formats.kinds import Kind, is_rsli
 from ..formats.mission import CLAN_TYPES, OBJECT_KINDS, Mission
 from ..formats.model import TABLES
 from ..formats.names import decode_text
-from ..formats.registry import Registry
+from ..formats.objects import CLASSES, Registry, Unit
 from ..formats.rsli import RsliLibrary, read_rsli, unpack
 from ..formats.terrain import NO_MATERIAL
 from ..formats.texture import TEXM_MAGIC
-from ..formats.unit import CLASSES, Unit
 from ..language import in_language
 from ..scene.dialect import Dialect
 from .check import check_file

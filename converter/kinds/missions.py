@@ -17,7 +17,7 @@ from ..formats.kinds import Kind
 from ..formats.mission import BUILDING, OBJECT_KINDS, UNIT, Mission, PlacedObject, read_mission
 from ..formats.names import readable, stem
 from ..formats.nres import read_nres
-from ..formats.unit import UNIT_ENDING, UNITS, Unit, read_unit
+from ..formats.objects import UNIT_ENDING, UNITS, Unit, read_unit
 from ..numeric.arrays import F64
 from ..options import ExportOptions
 from ..scene.assembly import Assembly, Placement, Pose, markers, object_extras, object_label, stored_pose

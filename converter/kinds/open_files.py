@@ -25,9 +25,8 @@ from ..formats.model import MshModel, model_at
 from ..formats.model_parts import POINTS_ENDING, POINTS_TYPE
 from ..formats.names import decode_text, encode_name, escape, fold_upper, stem
 from ..formats.nres import Archive, Entry, is_nres, read_nres
-from ..formats.registry import TAGS, Registry, is_registry, read_registry
+from ..formats.objects import TAGS, Registry, Unit, is_registry, is_unit, read_registry, read_unit
 from ..formats.texture import TEXM_MAGIC, TEXM_TYPE
-from ..formats.unit import Unit, is_unit, read_unit
 from ..formats.wear import LEVEL_ENDINGS, WEAR_TYPE
 from ..storage import cannot_read, if_there
 

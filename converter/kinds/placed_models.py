@@ -20,9 +20,8 @@ from ..formats.mission import VEGETATION, kind_of_unit
 from ..formats.model_parts import POINTS_ENDING
 from ..formats.names import escape, readable, stem
 from ..formats.nres import is_nres
-from ..formats.registry import Member
+from ..formats.objects import UNIT_ENDING, UNITS, Member, Unit, is_unit, read_unit
 from ..formats.sidecar import Description, Sidecar, sha256
-from ..formats.unit import UNIT_ENDING, UNITS, Unit, is_unit, read_unit
 from ..formats.wear import WEAR_ENDING
 from ..options import ExportOptions
 from ..scene.appearance import Appearance

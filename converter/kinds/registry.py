@@ -22,8 +22,17 @@ from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING, POINTS
 from ..formats.names import decode_text, encode_name, readable, stem
 from ..formats.nres import Archive, Entry
 from ..formats.nres_edits import ArchiveEdits
-from ..formats.registry import REGISTRY, REGISTRY_ROW_DTYPE, Member, Registry, Resolved, is_registry, read_registry
-from ..formats.unit import Unit, read_unit
+from ..formats.objects import (
+    REGISTRY,
+    REGISTRY_ROW_DTYPE,
+    Member,
+    Registry,
+    Resolved,
+    Unit,
+    is_registry,
+    read_registry,
+    read_unit,
+)
 from ..formats.wear import WEAR_ENDING
 from ..scene.dialect import Decision, decide, majority
 from ..storage import if_there, real_path, walk_files

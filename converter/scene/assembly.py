@@ -1,6 +1,6 @@
 """Models that are placed together: units and missions. Format-neutral, game axes.
 
-``kinds.missions`` makes the assembly of a mission, ``kinds.placed_models`` that of a unit (``formats.unit``
+``kinds.missions`` makes the assembly of a mission, ``kinds.placed_models`` that of a unit (``formats.objects``
 says which components are seen), ``exporters.gltf_assembly`` writes it. A model is there once, however often
 it is placed.
 
@@ -29,7 +29,7 @@ import numpy as np
 
 from ..formats.mission import FLOAT, Mission, PlacedObject, Property
 from ..formats.names import stem
-from ..formats.unit import Unit
+from ..formats.objects import Unit
 from ..numeric.arrays import F32, F64, I64
 from ..numeric.pose import multiply, rotate
 from .appearance import Appearance

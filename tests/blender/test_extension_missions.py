@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from msh_gltf.converter.formats.unit import read_unit
+from msh_gltf.converter.formats.objects import read_unit
 from tests.blender.test_extension import Seen, pytestmark, see, zip_file
 from tests.support.assembled_game import BASE, GROUND, ROBOT
 

@@ -8,7 +8,7 @@ import pytest
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.mission import read_mission
 from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.formats.registry import read_registry
+from msh_gltf.converter.formats.objects import read_registry
 from tests.blender.test_extension import Seen, pytestmark, see, zip_file
 from tests.support.game import original, snapshot
 from tests.support.runs import run

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from msh_gltf.converter.formats.unit import read_unit
+from msh_gltf.converter.formats.objects import read_unit
 from tests.blender.test_extension import Seen, pytestmark, see, zip_file
 
 __all__ = ["pytestmark", "zip_file"]

@@ -12,7 +12,7 @@ import pytest
 from msh_gltf import import_gltf
 from msh_gltf.converter import cli
 from msh_gltf.converter.formats.mission import read_mission
-from msh_gltf.converter.formats.unit import read_unit
+from msh_gltf.converter.formats.objects import read_unit
 from msh_gltf.converter.kinds.differences import diff_missions, diff_units
 from tests.support.assembled_game import ROBOT, GameParts
 from tests.support.runs import call

@@ -116,7 +116,7 @@ def mutate_mission(chance: random.Random, data: bytes, others: list[bytes]) -> b
 
 
 def _unit_first(data: bytes) -> Path:
-    from msh_gltf.converter.formats.unit import read_unit
+    from msh_gltf.converter.formats.objects import read_unit
 
     read_unit(data, "robot.dat")
     return _in_game(_UNIT, data)

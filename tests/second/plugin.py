@@ -22,7 +22,7 @@ KINDS: dict[str, tuple[str, str, Check]] = {
     "model": ("read_nres", "write_model", model_problems),
     "terrain": ("read_nres", "write_terrain", terrain_problems),
     "areal_map": ("read_nres", "write_areal_map", areal_problems),
-    "unit": ("read_unit", "write_unit", unit_problems),
+    "objects": ("read_unit", "write_unit", unit_problems),
     "mission": ("read_mission", "write_mission", mission_problems),
     "controller": ("read_controller", "write_controller", controller_problems),
 }
@@ -74,7 +74,7 @@ def _wrap_writer(reader: str, check: Check, original: Callable[[Any], bytes]) ->
 
 def install() -> None:
     """Wrap the readers and writers."""
-    places = {"read_nres": "nres", "read_unit": "unit", "read_mission": "mission", "read_controller": "controller"}
+    places = {"read_nres": "nres", "read_unit": "objects", "read_mission": "mission", "read_controller": "controller"}
     for name, module in places.items():
         home = importlib.import_module(FORMATS + module)
         setattr(home, name, _wrap_reader(name, getattr(home, name)))

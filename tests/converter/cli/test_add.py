@@ -8,7 +8,7 @@ import pytest
 from msh_gltf.converter import cli
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.formats.registry import read_registry
+from msh_gltf.converter.formats.objects import read_registry
 from msh_gltf.converter.formats.sidecar import sha256
 from tests.docs.materials import EXAMPLES, example_game
 from tests.support.game import snapshot

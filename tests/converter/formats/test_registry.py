@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.formats.registry import (
+from msh_gltf.converter.formats.objects import (
     REGISTRY_ROW_DTYPE,
     Member,
     Registry,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.unit import COMPONENT_DTYPE, read_unit, tree_parents, write_unit
+from msh_gltf.converter.formats.objects import COMPONENT_DTYPE, read_unit, tree_parents, write_unit
 from tests.support import assembly as make
 from tests.support.corpus import CORPUS
 

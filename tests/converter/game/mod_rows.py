@@ -15,9 +15,9 @@ from msh_gltf.converter.formats.mission import Mission, read_mission, write_miss
 from msh_gltf.converter.formats.model import TABLES, TRIANGLE_DTYPE
 from msh_gltf.converter.formats.names import escape
 from msh_gltf.converter.formats.nres import is_nres, read_nres
+from msh_gltf.converter.formats.objects import is_unit
 from msh_gltf.converter.formats.tables import SLOT_DTYPE
 from msh_gltf.converter.formats.terrain import FACE_DTYPE, TERRAIN_TABLES
-from msh_gltf.converter.formats.unit import is_unit
 from msh_gltf.converter.game.packing import decode_delta, unpack
 from msh_gltf.converter.game.split import Table, split
 from msh_gltf.converter.game.table_changes import make_exactly, unpack_changes

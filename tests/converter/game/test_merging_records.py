@@ -10,7 +10,7 @@ import pytest
 from msh_gltf.converter.edits.areal_map import replace_polygons
 from msh_gltf.converter.formats.areal_map import write_areal_map
 from msh_gltf.converter.formats.mission import Mission, read_mission, write_mission
-from msh_gltf.converter.formats.unit import read_unit, write_unit
+from msh_gltf.converter.formats.objects import read_unit, write_unit
 from msh_gltf.converter.game.differences import apply, difference, overlap, touched
 from tests.converter.game.mod_rows import bare, repeats
 from tests.converter.game.test_merging import merged

@@ -12,7 +12,7 @@ from msh_gltf.converter.cli.given import TAGS as TAG_CHOICES
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import Archive, read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import add_entry, replace_entry
-from msh_gltf.converter.formats.registry import TAGS, read_registry
+from msh_gltf.converter.formats.objects import TAGS, read_registry
 from msh_gltf.converter.formats.sidecar import sha256
 from tests.support import assembly as make
 from tests.support.assembled_game import GameParts

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.registry import Member
+from msh_gltf.converter.formats.objects import Member
 from msh_gltf.converter.kinds.registry import Game, find_game
 from tests.support import assembly as make
 from tests.support.corpus import CORPUS

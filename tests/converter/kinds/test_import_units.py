@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.unit import Unit, read_unit
+from msh_gltf.converter.formats.objects import Unit, read_unit
 from msh_gltf.converter.kinds.differences import diff_units
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
