@@ -10,8 +10,7 @@ import numpy as np
 from ..converter.formats.areal_map import ArealMap
 from ..converter.formats.gltf import Json, Mode
 from ..converter.formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL
-from ..converter.numeric.arrays import F32, F64
-from ..converter.numeric.polygons import triangulate
+from ..converter.numeric.arrays import F32, F64, triangulate
 from ..converter.numeric.pose import game_to_gltf
 from ..converter.options import ExportOptions
 from ..converter.scene.appearance import Appearance

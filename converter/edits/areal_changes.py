@@ -14,8 +14,7 @@ import numpy as np
 from ..errors import ConversionError, plural
 from ..findings import Report
 from ..formats.areal_map import ArealMap
-from ..numeric.arrays import F32, F64, I64, Bools
-from ..numeric.polygons import triangulate
+from ..numeric.arrays import F32, F64, I64, Bools, triangulate
 from ..numeric.surfaces import shared_area
 from ..options import ImportOptions
 from ..scene.landscape import link_targets
