@@ -201,7 +201,7 @@ def to_trimesh(
     """
     from .converter.scene.appearance import Appearance, as_shown, rectangles_of
     from .converter.scene.decode import local_poses
-    from .exporters.trimesh_scene import trimesh_scene
+    from .exporters.obj import trimesh_scene
     from .importers.gltf_file import GltfInMemory, open_gltf
 
     options = replace(options or ExportOptions(), lod=stage, group=level, parts="visible", embed=True)
