@@ -1,26 +1,32 @@
-"""A model's scene, a terrain and an areal map as glTF 2.0 (``docs/reference/gltf.md``)."""
+"""A model, a terrain, an areal map, a unit and a mission as glTF 2.0 (``docs/reference/gltf.md``).
+
+Of a unit or a mission, a model's meshes, materials and textures are in the document once; each placement has nodes of
+its own, which use them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from ..converter.formats.areal_map import ArealMap
 from ..converter.formats.gltf import Json, Mode
-from ..converter.formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL
-from ..converter.numeric.arrays import F32, F64, triangulate
+from ..converter.formats.terrain import COARSE, FINE, LEVELS
+from ..converter.numeric.arrays import F32, F64, I64, triangulate
 from ..converter.numeric.pose import game_to_gltf
 from ..converter.options import ExportOptions
 from ..converter.scene.appearance import Appearance
-from ..converter.scene.controller import PlayedRange, cut_tracks
+from ..converter.scene.assembly import AssembledModel, Assembly, Marker, Placement, Pose, closed_sides, unique_label
+from ..converter.scene.controller import PlayedRange, cut_tracks, range_name
 from ..converter.scene.decode import rest_pose
 from ..converter.scene.dialect import scene_name
 from ..converter.scene.extras import MaterialExtras, MeshExtras, NodeExtras, SceneExtras, SourceExtras, to_extras
-from ..converter.scene.landscape import MaterialPair, TerrainScene
+from ..converter.scene.landscape import TerrainScene
 from ..converter.scene.scene import Part, Scene
-from .gltf_file import Builder, Document, row_colour
+from .gltf_file import Builder, Document, json_text, row_colour
 from .gltf_nodes import (
     Pictures,
     add_clip,
@@ -29,7 +35,9 @@ from .gltf_nodes import (
     mesh_text,
     node_objects,
     placed,
-    set_appearance,
+    terrain_material,
+    terrain_streams,
+    used_windows,
 )
 
 
@@ -73,13 +81,10 @@ class _Writer:
         roots = [i for i, node in enumerate(scene.nodes) if node.parent < 0]
         if scene.paths is not None:
             roots.append(self._add_paths(scene.paths))
-        first: Json = {"name": scene.name}
-        if roots:
-            first["nodes"] = roots
+        first: Json = {"name": scene.name, **({"nodes": roots} if roots else {})}
         file.scenes = [{**first, "extras": self._scene_extras(source)}]
         for name, parts in others:
-            nodes = [self._add_part(part) for part in parts]
-            file.scenes.append({"name": name, "nodes": nodes})
+            file.scenes.append({"name": name, "nodes": [self._add_part(part) for part in parts]})
         if file.meshes:
             self._add_materials()
         add_clip(file, scene.name, [(0, scene.tracks)], self.options.fps)
@@ -120,14 +125,8 @@ class _Writer:
         values = NodeExtras(node=part.node, lod=part.lod, group=part.group)
         if flags := self.scene.meshes[part.mesh].common_flags:
             values["tri_flags"] = flags
-        return self.file.add_node(
-            {
-                "name": self._unique(name, f"#{part.node}"),
-                "mesh": self.mesh_of[part.mesh],
-                **self._placed_at_rest[part.node],
-                "extras": to_extras(values),
-            }
-        )
+        out: Json = {"name": self._unique(name, f"#{part.node}"), "mesh": self.mesh_of[part.mesh]}
+        return self.file.add_node({**out, **self._placed_at_rest[part.node], "extras": to_extras(values)})
 
     def _unique(self, name: str, suffix: str) -> str:
         while name in self.names:
@@ -143,13 +142,9 @@ class _Writer:
 
     def _add_paths(self, segments: F64) -> int:
         """The interior path graph as one node of lines; returns the node."""
-        points = game_to_gltf(segments.reshape(-1, 3).astype(np.float32))
-        position = self.file.add_vertices(points, bounds=True)
         name = self._unique("paths", "#")
-        lines = {"attributes": {"POSITION": position}, "mode": Mode.LINES}
-        mesh = self.file.add_mesh({"name": name, "primitives": [lines]})
-        about = to_extras(NodeExtras(kind="paths"))
-        return self.file.add_node({"name": name, "mesh": mesh, "extras": about})
+        mesh = _add_lines(self.file, name, segments.reshape(-1, 3).astype(np.float32))
+        return self.file.add_node({"name": name, "mesh": mesh, "extras": to_extras(NodeExtras(kind="paths"))})
 
     def _add_meshes(self, wanted: Sequence[int]) -> None:
         """Meshes of the scene by their indices."""
@@ -168,6 +163,15 @@ class _Writer:
         lit = streams.uv0 is not None and streams.uv1 is not None
         for material in self.scene.materials:
             self.file.add_material(material_object(material, pictures, lit))
+
+
+def _add_lines(file: Builder, name: str, points: F32, ends: I64 | None = None) -> int:
+    """Add a mesh of lines between each two points, or between those with the numbers ``ends``; returns it."""
+    lines: Json = {"attributes": {"POSITION": file.add_vertices(game_to_gltf(points), bounds=True)}}
+    if ends is not None:
+        lines["indices"] = file.add_indices(ends, len(points))
+    lines["mode"] = Mode.LINES
+    return file.add_mesh({"name": name, "primitives": [lines]})
 
 
 #: Names of the nodes and meshes of the two levels.
@@ -215,7 +219,7 @@ def add_levels(file: Builder, scene: TerrainScene, pictures: Pictures, levels: S
     for level in levels:
         if not scene.primitives[level]:
             continue
-        attributes = attributes or _attributes(file, scene)
+        attributes = attributes or terrain_streams(file, scene)
         primitives = [
             {
                 "attributes": attributes,
@@ -230,40 +234,8 @@ def add_levels(file: Builder, scene: TerrainScene, pictures: Pictures, levels: S
         nodes[level] = file.add_node({"name": name, "mesh": mesh, "extras": extras})
     if nodes:
         for pair in scene.material_pairs:
-            file.add_material(_material(pair, pictures))
+            file.add_material(terrain_material(pair, pictures))
     return nodes
-
-
-def _attributes(file: Builder, scene: TerrainScene) -> Json:
-    out = {
-        "POSITION": file.add_vertices(game_to_gltf(scene.positions), bounds=True),
-        "NORMAL": file.add_vertices(game_to_gltf(scene.normals)),
-        "TEXCOORD_0": file.add_vertices(scene.uv0),
-        "TEXCOORD_1": file.add_vertices(scene.micro_uv),
-    }
-    if scene.blend is not None:
-        out["_MSH_BLEND"] = file.add_vertices(scene.blend)
-    return out
-
-
-def _material(pair: MaterialPair, pictures: Pictures) -> Json:
-    """The first material; where there is a second, both textures in one (decision 0019)."""
-    values = MaterialExtras(first=pair.first, second=pair.second, microtexture=pair.micro)
-    if pair.second != NO_MATERIAL:
-        values["microtexture2"] = pair.micro2
-    out: Json = {
-        "name": pair.name,
-        "pbrMetallicRoughness": row_colour(
-            pair.first if pair.second == NO_MATERIAL else 31 * pair.first + pair.second + 7
-        ),
-        "doubleSided": True,
-    }
-    shown, picture = pictures.appearance.of(pair.first)
-    if shown is not None and shown.step != "missing":
-        both = pictures.appearance.mixed.get((pair.first, pair.second), picture)
-        set_appearance(out, values, shown, both, pictures=pictures)
-    out["extras"] = to_extras(values)
-    return out
 
 
 def export_areal_map(areals: ArealMap, name: str, source: SourceExtras) -> Document:
@@ -302,16 +274,12 @@ def export_areal_map(areals: ArealMap, name: str, source: SourceExtras) -> Docum
         file.add_node({"name": label, "mesh": mesh, "extras": extras})
     border = _borders(areals)
     if len(border):
-        ends = file.add_vertices(game_to_gltf(border.reshape(-1, 3)), bounds=True)
-        lines = {"attributes": {"POSITION": ends}, "mode": Mode.LINES}
-        mesh = file.add_mesh({"name": "borders", "primitives": [lines]})
+        mesh = _add_lines(file, "borders", border.reshape(-1, 3))
         extras = to_extras(NodeExtras(kind="borders"))
         file.add_node({"name": "borders", "mesh": mesh, "extras": extras})
     values = SceneExtras(format=1, kind="areal_map", cells_x=areals.cells_x, cells_y=areals.cells_y)
-    scene: Json = {"name": name, "extras": to_extras({**values, **source})}
-    if file.nodes:
-        scene["nodes"] = list(range(len(file.nodes)))
-    file.scenes.append(scene)
+    nodes = {"nodes": list(range(len(file.nodes)))} if file.nodes else {}
+    file.scenes.append({"name": name, "extras": to_extras({**values, **source}), **nodes})
     return file.document()
 
 
@@ -325,9 +293,200 @@ def _normals(areals: ArealMap) -> F32:
 
 def _borders(areals: ArealMap) -> F32:
     """Edges without a neighbour, (B, 2, 3)."""
-    count = np.diff(areals.vertex_start)
-    following = np.arange(len(areals.vertices)) + 1
-    last = areals.vertex_start[1:] - 1
-    following[last[count > 0]] = areals.vertex_start[:-1][count > 0]
     open_ = np.flatnonzero((areals.links["areal"] == -1) & (areals.links["edge"] == -1))
-    return np.stack([areals.vertices[open_], areals.vertices[following[open_]]], axis=1)
+    return areals.vertices[np.stack([open_, areals.following[open_]], axis=1)]
+
+
+def export_assembly(
+    assembly: Assembly,
+    options: ExportOptions,
+    about: SourceExtras | SceneExtras | None = None,
+    *,
+    clips: bool = True,
+    up: str | None = None,
+) -> Document:
+    """Return an assembly as a glTF document. The same assembly gives the same bytes.
+
+    Args:
+        options: what to show: a cell of each model, and a clip for each range that a controller plays.
+        about: more of scene 0's ``extras.msh``: what it is, where it comes from.
+        clips: whether there is a clip.
+        up: see :class:`~converter.scene.appearance.Appearance`.
+
+    Raises:
+        ConversionError: a model outgrows what glTF can hold.
+    """
+    return _AssemblyWriter(assembly, options, clips, up).document(about or SceneExtras())
+
+
+@dataclass
+class _Template:
+    """The nodes of a model as every copy of it has them.
+
+    Attributes:
+        nodes: its nodes and control points; children are numbered from the first node.
+        roots: those without a parent.
+        played: what its controller plays.
+    """
+
+    scene: Scene
+    nodes: list[Json]
+    roots: list[int]
+    played: SourceExtras
+
+
+class _AssemblyWriter:
+    """Builds one document; holds what its steps have in common."""
+
+    def __init__(self, assembly: Assembly, options: ExportOptions, clips: bool, up: str | None) -> None:
+        self.assembly = assembly
+        self.options, self.clips, self.up = options, clips, up
+        self.file = Builder()
+        self.taken: dict[str, int] = {}
+        self.pictures = Pictures(self.file, Appearance())
+        self.materials: dict[str, int] = {}
+
+    def document(self, about: SourceExtras | SceneExtras) -> Document:
+        assembly, options, file = self.assembly, self.options, self.file
+        roots = self._add_terrain()
+        templates = [self._template(model) for model in assembly.models]
+        own: list[int] = []  # node of each placement
+        moved: list[tuple[int, int]] = []  # first node and model of each placement
+        for placement in assembly.placements:
+            template = None if placement.model is None else templates[placement.model]
+            number = self._add_placement(placement, template)
+            if placement.parent < 0:
+                roots.append(number)
+            else:
+                above = own[placement.parent]
+                socket = 0 if placement.socket is None else 1 + placement.socket
+                file.nodes[above + socket].setdefault("children", []).append(number)
+            own.append(number)
+            if placement.model is not None and self.clips:
+                moved.append((number + 1, placement.model))
+        add_clip(file, assembly.name, [(base, templates[row].scene.tracks) for base, row in moved], options.fps)
+        ranges = self._add_ranges(moved) if options.clips == "states" else []
+        first: Json = {"name": assembly.name, **({"nodes": roots} if roots else {})}
+        file.scenes = [{**first, "extras": self._scene_extras(ranges, about)}]
+        for name, markers in assembly.markers.items():
+            nodes = [self._add_marker(marker) for marker in markers]
+            file.scenes.append({"name": name, **({"nodes": nodes} if nodes else {})})
+        return file.document()
+
+    def _add_ranges(self, moved: Sequence[tuple[int, int]]) -> list[str]:
+        """Add an animation for each range of the clip of a model, of all its placements; returns their names."""
+        names: list[str] = []
+        taken: dict[str, int] = {}
+        for row, model in enumerate(self.assembly.models):
+            bases = [base for base, placed_row in moved if placed_row == row]
+            if not (bases and model.ranges):
+                continue
+            of = unique_label(model.scene.name, taken)
+            for one in model.ranges:
+                tracks = cut_tracks(model.scene.tracks, one.range.first, one.range.last)
+                names.append(range_name(of, one))
+                add_clip(self.file, names[-1], [(base, tracks) for base in bases], self.options.fps)
+        return names
+
+    def _scene_extras(self, ranges: Sequence[str], about: SourceExtras | SceneExtras) -> Json:
+        options = self.options
+        values = SceneExtras(format=1, lod=options.lod, group=options.group)
+        if self.clips:
+            values["fps"] = options.fps
+            lengths = [model.scene.frame_count for model in self.assembly.models]
+            values["frame_count"] = max(lengths, default=1)
+        if ranges:
+            values["range_clips"] = "\n".join(ranges)
+        return to_extras({**values, **about})
+
+    def _add_terrain(self) -> list[int]:
+        if self.assembly.terrain is None:
+            return []
+        scene, appearance = self.assembly.terrain
+        nodes = add_levels(self.file, scene, self._pictures(appearance), (FINE,))
+        for number in nodes.values():
+            unique_label(self.file.nodes[number]["name"], self.taken)
+        return [*nodes.values()]
+
+    def _pictures(self, appearance: Appearance | None) -> Pictures:
+        """The textures of the document for the materials of a model."""
+        shown = Appearance() if appearance is None else appearance
+        return self.pictures.of(replace(shown, up=self.up))
+
+    # -------------------------------------------------------------- models
+
+    def _template(self, model: AssembledModel) -> _Template:
+        """Add the meshes and materials of a model."""
+        scene, options = model.scene, self.options
+        here = options.lod, options.group
+        shown: dict[int, Part] = {
+            part.node: part
+            for part in scene.parts
+            if (part.lod, part.group) == here and not scene.nodes[part.node].cockpit
+        }
+        mesh_of = self._add_meshes(model, sorted({part.mesh for part in shown.values()}))
+        clip = (options.fps, scene.frame_count) if self.clips else None
+        roots = [i for i, node in enumerate(scene.nodes) if node.parent < 0]
+        return _Template(scene, node_objects(scene, shown, mesh_of, clip), roots, model.played)
+
+    def _add_meshes(self, model: AssembledModel, wanted: Sequence[int]) -> dict[int, int]:
+        """Add meshes of a scene with their materials; returns their numbers in the document."""
+        scene = model.scene
+        primitives = [p for i in wanted for p in scene.meshes[i].primitives]
+        if not primitives:
+            return {}
+        streams = scene.streams
+        material = self._add_materials(model, sorted({p.material for p in primitives}))
+        primitives = [p._replace(material=material[p.material]) for p in primitives]
+        texts = iter(add_primitives(self.file, *used_windows(streams, primitives)))
+        return {i: self.file.add_mesh(mesh_text(scene.meshes[i], texts)) for i in wanted}
+
+    def _add_materials(self, model: AssembledModel, wanted: Sequence[int]) -> dict[int, int]:
+        """Add materials of a scene that the document does not have yet; returns their numbers."""
+        streams = model.scene.streams
+        lit = streams.uv0 is not None and streams.uv1 is not None
+        pictures = self._pictures(model.appearance)
+        numbers = {}
+        for i in wanted:
+            out = material_object(model.scene.materials[i], pictures, lit)
+            text = json_text(out)
+            if text not in self.materials:
+                self.materials[text] = self.file.add_material(out)
+            numbers[i] = self.materials[text]
+        return numbers
+
+    # -------------------------------------------------------------- nodes
+
+    def _add_placement(self, placement: Placement, template: _Template | None) -> int:
+        """Add a placement's own node, then those of its model; returns the first."""
+        out = self._node(placement.name, placement.pose)
+        if extras := {**placement.extras, **(template.played if template else {})}:
+            out["extras"] = to_extras(extras)
+        number = self.file.add_node(out)
+        if template is None:
+            return number
+        base = number + 1
+        if template.roots:
+            out["children"] = [base + root for root in template.roots]
+        for node in template.nodes:
+            copy = {**node, "name": unique_label(node["name"], self.taken)}
+            if "children" in node:
+                copy["children"] = [base + child for child in node["children"]]
+            self.file.add_node(copy)
+        return number
+
+    def _add_marker(self, marker: Marker) -> int:
+        out = self._node(marker.name, marker.pose)
+        out["extras"] = to_extras(marker.extras)
+        if marker.outline is not None and len(marker.outline) > 1:
+            sides = closed_sides(len(marker.outline)).reshape(-1)
+            out["mesh"] = _add_lines(self.file, out["name"], marker.outline, sides)
+        return self.file.add_node(out)
+
+    def _node(self, name: str, pose: Pose) -> Json:
+        """A node at a place, without what is the identity."""
+        out: Json = {"name": unique_label(name, self.taken), **placed(pose.translation[None], pose.rotation[None])[0]}
+        x, y, z = pose.scale.astype(np.float32).tolist()
+        if (x, y, z) != (1.0, 1.0, 1.0):
+            out["scale"] = [x, z, y]
+        return out

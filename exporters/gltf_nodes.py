@@ -1,4 +1,4 @@
-"""The nodes, primitives and materials of models in a glTF document, alone and assembled."""
+"""The nodes, primitives and materials of models and terrains in a glTF document, alone and assembled."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ from ..converter.formats.gltf import (
     pixel_digest,
 )
 from ..converter.formats.model_parts import ControlPoint
-from ..converter.numeric.arrays import F32, F64, I64, Bools
+from ..converter.formats.terrain import NO_MATERIAL
+from ..converter.numeric.arrays import F32, F64, I64, Bools, ranges
 from ..converter.numeric.pose import game_to_gltf, rotation_to_gltf
 from ..converter.numeric.quantize import to_linear
 from ..converter.scene.appearance import Appearance, MaterialAppearance, Picture
 from ..converter.scene.decode import length_of, rotation_of
 from ..converter.scene.extras import MaterialExtras, MeshExtras, NodeExtras, to_extras
+from ..converter.scene.landscape import MaterialPair, TerrainScene
 from ..converter.scene.scene import Channel, Material, Mesh, Node, Part, Primitive, Scene, Streams, Track
 from .gltf_file import Builder, Text, json_rows, numbers_text, png_bytes, quoted, row_colour
 
@@ -221,6 +223,46 @@ def _window_bounds(positions: F32, start: I64, count: I64) -> list[F32]:
     return [f.reduceat(padded, ends)[0::2] for f in (np.minimum, np.maximum)]
 
 
+def used_windows(streams: Streams, primitives: Sequence[Primitive]) -> tuple[Streams, list[Primitive]]:
+    """Return the vertices and indices that some primitives use, and the primitives in them.
+
+    A model's other levels of detail are half of it. What overlaps so much that it would grow is
+    returned as it is.
+
+    Args:
+        streams: of a whole model.
+        primitives: windows into them.
+    """
+    vertices = _Packed((p.vertex_start, p.vertex_count) for p in primitives)
+    indices = _Packed((p.index_start, p.index_count) for p in primitives)
+    if vertices.size >= len(streams.positions) or indices.size > len(streams.indices):
+        return streams, list(primitives)
+    return streams.taken(vertices.rows(), streams.indices[indices.rows()]), [
+        p._replace(
+            vertex_start=vertices.starts[p.vertex_start, p.vertex_count],
+            index_start=indices.starts[p.index_start, p.index_count],
+        )
+        for p in primitives
+    ]
+
+
+class _Packed:
+    """Windows, each once, one after the other. ``starts``: where each begins. ``size``: their sum."""
+
+    def __init__(self, windows: Iterable[tuple[int, int]]) -> None:
+        self.starts: dict[tuple[int, int], int] = {}
+        self.size = 0
+        for window in windows:
+            if window not in self.starts:
+                self.starts[window] = self.size
+                self.size += window[1]
+
+    def rows(self) -> I64:
+        """The rows of all windows in that order."""
+        windows = np.array([*self.starts], np.int64).reshape(-1, 2)
+        return ranges(windows[:, 0], windows[:, 1])
+
+
 def node_objects(
     scene: Scene, shown: Mapping[int, Part], mesh_of: Mapping[int, int], clip: tuple[float, int] | None
 ) -> list[Json]:
@@ -342,6 +384,39 @@ def material_object(material: Material, pictures: Pictures, lit: bool) -> Json:
         if light is not None:
             values["light"] = light.name
     return {**out, "extras": to_extras(values)}
+
+
+def terrain_streams(file: Builder, scene: TerrainScene) -> Json:
+    """Add the vertex streams of a terrain; returns the attributes of its primitives."""
+    out = {
+        "POSITION": file.add_vertices(game_to_gltf(scene.positions), bounds=True),
+        "NORMAL": file.add_vertices(game_to_gltf(scene.normals)),
+        "TEXCOORD_0": file.add_vertices(scene.uv0),
+        "TEXCOORD_1": file.add_vertices(scene.micro_uv),
+    }
+    if scene.blend is not None:
+        out["_MSH_BLEND"] = file.add_vertices(scene.blend)
+    return out
+
+
+def terrain_material(pair: MaterialPair, pictures: Pictures) -> Json:
+    """Return the first material; where there is a second, both textures in one (decision 0019)."""
+    values = MaterialExtras(first=pair.first, second=pair.second, microtexture=pair.micro)
+    if pair.second != NO_MATERIAL:
+        values["microtexture2"] = pair.micro2
+    out: Json = {
+        "name": pair.name,
+        "pbrMetallicRoughness": row_colour(
+            pair.first if pair.second == NO_MATERIAL else 31 * pair.first + pair.second + 7
+        ),
+        "doubleSided": True,
+    }
+    shown, picture = pictures.appearance.of(pair.first)
+    if shown is not None and shown.step != "missing":
+        both = pictures.appearance.mixed.get((pair.first, pair.second), picture)
+        set_appearance(out, values, shown, both, pictures=pictures)
+    out["extras"] = to_extras(values)
+    return out
 
 
 def add_clip(file: Builder, name: str, moved: Iterable[tuple[int, Sequence[Track]]], fps: float) -> None:

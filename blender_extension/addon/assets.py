@@ -29,7 +29,7 @@ from .converter.kinds.placed_models import GameAsset, GameAssets, game_assets
 from .converter.options import ExportOptions
 from .converter.scene.scene import ImportedScene
 from .converter.storage import write_outputs
-from .exporters.gltf_assembly import export_assembly
+from .exporters.gltf import export_assembly
 from .exporters.gltf_file import glb_bytes
 from .game import named_game
 from .game_material import HOLES, node_of, read

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...exporters.gltf_assembly import export_assembly
+from ...exporters.gltf import export_assembly
 from ...exporters.gltf_file import Document
 from ..checks.assembly import broken_model, placed_model
 from ..errors import ConversionError, in_words, plural

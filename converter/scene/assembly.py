@@ -1,7 +1,7 @@
 """Models that are placed together: units and missions. Format-neutral, game axes.
 
 ``kinds.missions`` makes the assembly of a mission, ``kinds.placed_models`` that of a unit (``formats.objects``
-says which components are seen), ``exporters.gltf_assembly`` writes it. A model is there once, however often
+says which components are seen), ``exporters.gltf`` writes it. A model is there once, however often
 it is placed.
 
 What the glTF of a unit or mission shows besides its records, so that edits of it are noticed.

@@ -22,8 +22,8 @@ from msh_gltf.converter.scene.assembly import (
 from msh_gltf.converter.scene.decode import decode, rest_pose
 from msh_gltf.converter.scene.dialect import decide
 from msh_gltf.converter.scene.extras import NodeExtras
-from msh_gltf.exporters import gltf_assembly
-from msh_gltf.exporters.gltf_assembly import export_assembly
+from msh_gltf.exporters import gltf
+from msh_gltf.exporters.gltf import export_assembly
 from msh_gltf.exporters.gltf_file import glb_bytes
 from tests.support.corpus import DATA
 from tests.support.gltf_view import TO_GAME, GltfView
@@ -134,7 +134,7 @@ def test_only_the_vertices_that_are_shown_are_written(
     views = {view["accessors"][i]["bufferView"] for i in positions}
     assert sum(view["bufferViews"][i]["byteLength"] // 12 for i in views) < stored
     # and they are the same triangles as with all of them
-    monkeypatch.setattr(gltf_assembly, "used_windows", lambda *whole: whole)
+    monkeypatch.setattr(gltf, "used_windows", lambda *whole: whole)
     whole = written(Assembly("a", models, mounted(models, 2)), tmp_path / "whole.glb")
     for number, node in enumerate(view["nodes"]):
         if "mesh" in node:
