@@ -6,12 +6,12 @@ conversion relies on, then those that only ``msh-inspect --check`` looks at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any, Generic, ParamSpec, cast
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -76,6 +76,7 @@ def similar_codes(code: str) -> list[str]:
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
+T = TypeVar("T")
 
 #: What messages call the directory of a container.
 DIRECTORY = "NRes directory"
@@ -131,6 +132,12 @@ class Check(Generic[P]):
     def also(self, function: Callable[Q, Iterator[Bad]]) -> Check[Q]:
         """Decorate a second function that finds where the rule does not hold."""
         return Check(self.rule, function)
+
+
+def run(file: T, *checks: Callable[[T], Iterable[Finding]]) -> Iterator[Finding]:
+    """Yield what checks find about a file, one after another."""
+    for check in checks:
+        yield from check(file)
 
 
 def place_of(file: object, at: At) -> Place:

@@ -13,7 +13,7 @@ from ..formats.model import TABLES, MshModel, StreamType
 from ..formats.nres import Entry
 from ..numeric.arrays import I64, MAX_USES, NONE16, Bools, Records
 from ..scene.scene import MAX_COORDINATE, in_range
-from . import Rules, why
+from . import Rules, run, why
 
 _NODES, _KEYS = StreamType.NODES, StreamType.KEYS
 _MAP = TABLES[StreamType.FRAME_MAP].label
@@ -41,8 +41,7 @@ def check_animation(model: MshModel) -> Iterator[Finding]:
     """
     if model.legacy:
         return
-    yield from key_none(model)
-    yield from key_empty(model)
+    yield from run(model, key_none, key_empty)
     if (entry := model.archive.first_of_type(StreamType.FRAME_MAP)) is not None:
         yield from _frames(model, entry)
     if model.keys is not None:
@@ -51,8 +50,7 @@ def check_animation(model: MshModel) -> Iterator[Finding]:
         yield from key_range(model, model.keys)
         if len(model.keys) and len(model.nodes):
             yield from _tracks(model, model.keys["time"])
-    yield from map_tile(model)
-    yield from _map_words(model)
+    yield from run(model, map_tile, _map_words)
 
 
 @rule(

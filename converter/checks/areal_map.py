@@ -27,7 +27,7 @@ from ..formats.kinds import AREAL_MAP_TYPE
 from ..numeric.arrays import F64, I64, Bools
 from ..scene.landscape import anchor_inside, link_targets, points_inside, signed_areas
 from ..scene.scene import MAX_COORDINATE, in_range
-from . import DIRECTORY, Rules, areal_offsets, why
+from . import DIRECTORY, Rules, areal_offsets, run, why
 
 _GRID = 128
 _LAKES = (240, 242)
@@ -52,17 +52,8 @@ def check_areal_map(areals: ArealMap) -> list[Finding]:
     """
     with np.errstate(invalid="ignore"):  # what is not finite has findings of its own
         return [
-            *areal_none(areals),
-            *areal_grid(areals),
-            *areal_anchor_finite(areals),
-            *areal_normal(areals),
-            *areal_logic(areals),
-            *areal_opaque(areals),
-            *areal_polys(areals),
-            *_polygons(areals),
-            *_links(areals),
-            *areal_cell_full(areals),
-            *areal_cell_id(areals),
+            *run(areals, areal_none, areal_grid, areal_anchor_finite, areal_normal, areal_logic, areal_opaque),
+            *run(areals, areal_polys, _polygons, _links, areal_cell_full, areal_cell_id),
         ]
 
 
@@ -73,13 +64,7 @@ def check_areal_map_further(areals: ArealMap) -> list[Finding]:
         areals: a map about which :func:`check_areal_map` finds no error.
     """
     with np.errstate(invalid="ignore"):
-        return [
-            *areal_twice(areals),
-            *areal_grid_size(areals),
-            *areal_class(areals),
-            *areal_tiling(areals),
-            *_lists(areals),
-        ]
+        return [*run(areals, areal_twice, areal_grid_size, areal_class, areal_tiling, _lists)]
 
 
 rule = Rules("areal map", "docs/reference/areal_map.md#one-areal")

@@ -27,7 +27,7 @@ from ..formats.controller import (
     state_offsets,
 )
 from ..numeric.arrays import F32, I64, field_offset
-from . import Rules, why
+from . import Rules, run, why
 
 rule = Rules("controller", "docs/reference/controller.md#what-it-names-of-its-model")
 
@@ -50,10 +50,7 @@ def check_controller(controller: Controller, model: Facts) -> Iterator[Finding]:
     yield from controller_frame(controller, model.frames)
     yield from controller_node(controller, model.nodes)
     yield from controller_point(controller, model.points)
-    yield from controller_contact(controller)
-    yield from controller_group(controller)
-    yield from controller_channel(controller)
-    yield from controller_class(controller)
+    yield from run(controller, controller_contact, controller_group, controller_channel, controller_class)
     yield from controller_transition(controller)
 
 

@@ -14,7 +14,7 @@ from ..numeric.arrays import MAX_USES, NONE16, beyond, largest_known, ranges
 from ..numeric.pose import parents_first
 from ..scene.dialect import Decision
 from ..scene.scene import MAX_COORDINATE
-from . import DIRECTORY, Rules, why
+from . import DIRECTORY, Rules, run, why
 from .animation import check_animation, check_keys
 from .model_bounds import (
     check_bounds,
@@ -68,14 +68,8 @@ def check_model(model: MshModel) -> list[Finding]:
         return findings
     return [
         *findings,
-        *check_vertex_tables(model),
-        *_nodes(model),
-        *slot_batches(model),
-        *slot_triangles(model),
-        *check_batches(model),
-        *triangle_link(model),
-        *check_keys(model),
-        *check_strings(model),
+        *run(model, check_vertex_tables, _nodes, slot_batches, slot_triangles, check_batches, triangle_link),
+        *run(model, check_keys, check_strings),
     ]
 
 
@@ -87,27 +81,16 @@ def check_model_further(model: MshModel, decision: Decision) -> list[Finding]:
         decision: its dialect (``dialect.decide``), which the header's bounds depend on.
     """
     return [
-        *check_attributes(model),
-        *_nodes_further(model),
-        *slot_unused(model),
-        *string_nul(model),
-        *check_names(model),
-        *check_graph(model),
+        *run(model, check_attributes, _nodes_further, slot_unused, string_nul, check_names, check_graph),
         *check_header(model, decision),
-        *check_animation(model),
-        *check_geometry(model),
+        *run(model, check_animation, check_geometry),
     ]
 
 
 def check_geometry(model: MshModel) -> list[Finding]:
     """Return the further findings about slots, batches, triangles and vertices."""
     findings = [
-        *slot_finite(model),
-        *slot_cover(model),
-        *batch_tile(model),
-        *batch_window_end(model),
-        *check_descriptors(model),
-        *triangle_mutual(model),
+        *run(model, slot_finite, slot_cover, batch_tile, batch_window_end, check_descriptors, triangle_mutual),
         *batch_window(model),
     ]
     if _bounded(model):
@@ -312,8 +295,7 @@ def _nodes_further(model: MshModel) -> Iterator[Finding]:
     """What is unusual about nodes and harmless to conversion."""
     yield from node_none(model)
     if len(model.nodes) and not model.legacy:
-        yield from node_order(model)
-        yield from node_stage(model)
+        yield from run(model, node_order, node_stage)
 
 
 @rule("node-none", "warning", "A model has nodes.", "docs/reference/model.md")

@@ -28,7 +28,7 @@ from ..numeric.arrays import F64, I64, NONE16, Bools, Records, beyond, cross_pro
 from ..numeric.surfaces import NO_EDGE
 from ..scene.dialect import BatchMaterials, Dialect, batch_materials
 from ..scene.scene import MAX_COORDINATE, in_range
-from . import Rules, why
+from . import Rules, run, why
 
 _STRINGS, _NAMES, _GRAPH = (TABLES[k].label for k in (StreamType.STRINGS, StreamType.NAMES, StreamType.GRAPH))
 
@@ -183,8 +183,7 @@ def check_batches(model: MshModel) -> Iterator[Finding]:
     findings = [*batch_indices(model)]
     yield from findings
     if not findings:
-        yield from batch_vertices(model)
-        yield from batch_triangles(model)
+        yield from run(model, batch_vertices, batch_triangles)
 
 
 @rule("batch-indices", "error", "A batch's indices lie inside Res6.", drops="the batch")

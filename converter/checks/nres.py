@@ -11,7 +11,7 @@ from ..findings import Bad, Finding, more
 from ..formats.names import fold_upper
 from ..formats.nres import Archive
 from ..numeric.arrays import Bools
-from . import DIRECTORY, Rules, why
+from . import DIRECTORY, Rules, run, why
 
 DATA = "NRes data region"
 #: Payloads start at multiples of this.
@@ -27,12 +27,7 @@ def check_container(archive: Archive, *, by_name: bool) -> list[Finding]:
         by_name: whether its entries are found by name, not by type, as in archives.
     """
     return [
-        *nres_alignment(archive),
-        *nres_overlap(archive),
-        *nres_gap(archive),
-        *nres_region(archive),
-        *nres_name(archive),
-        *nres_name_tail(archive),
+        *run(archive, nres_alignment, nres_overlap, nres_gap, nres_region, nres_name, nres_name_tail),
         *(nres_name_twice(archive) if by_name else ()),
         *_sort_table(archive),
     ]

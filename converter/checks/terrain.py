@@ -20,7 +20,7 @@ from ..formats.terrain import (
 )
 from ..numeric.arrays import NONE16, field_offset, max_uses, ranges
 from ..scene.scene import MAX_COORDINATE, in_range
-from . import DIRECTORY, Check, Rules, why
+from . import DIRECTORY, Check, Rules, run, why
 from .terrain_faces import (
     check_facing,
     check_links,
@@ -54,27 +54,14 @@ def check_terrain(terrain: Terrain) -> list[Finding]:
     if terrain.cut:
         return [*terrain.cut, *check_terrain(terrain.without_cut())]
     findings = [
-        *_vertex_tables(terrain),
-        *terrain_limits(terrain),
-        *terrain_faces(terrain),
-        *terrain_finite(terrain),
-        *terrain_blend_finite(terrain),
-        *terrain_blend(terrain),
-        *terrain_box(terrain),
-        *terrain_slot_count(terrain),
-        *terrain_face_vertex(terrain),
-        *terrain_face_link(terrain),
-        *_squares(terrain),
+        *run(terrain, _vertex_tables, terrain_limits, terrain_faces, terrain_finite, terrain_blend_finite),
+        *run(terrain, terrain_blend, terrain_box, terrain_slot_count, terrain_face_vertex, terrain_face_link, _squares),
     ]
     if any(finding.severity == "error" for finding in findings):
         return findings
     return [
         *findings,
-        *check_links(terrain),
-        *terrain_slot_run(terrain),
-        *terrain_face_square(terrain),
-        *terrain_coarse_vertex(terrain),
-        *terrain_draw_order(terrain),
+        *run(terrain, check_links, terrain_slot_run, terrain_face_square, terrain_coarse_vertex, terrain_draw_order),
         *terrain_second_material(terrain),
     ]
 
@@ -86,23 +73,10 @@ def check_terrain_further(terrain: Terrain) -> list[Finding]:
         terrain: a terrain about which :func:`check_terrain` finds no error.
     """
     return [
-        *terrain_attr1(terrain),
-        *terrain_attr3(terrain),
-        *terrain_twice(terrain),
-        *terrain_order(terrain),
-        *terrain_square_fine(terrain),
-        *terrain_square_words(terrain),
-        *terrain_slot_pair(terrain),
-        *terrain_slot_bounds(terrain),
-        *terrain_slot_sphere(terrain),
-        *terrain_corner(terrain),
-        *terrain_opaque(terrain),
-        *check_facing(terrain),
-        *terrain_footing(terrain),
-        *terrain_flags(terrain),
-        *terrain_lone_face(terrain),
-        *terrain_face_flat(terrain),
-        *terrain_draw_group(terrain),
+        *run(terrain, terrain_attr1, terrain_attr3, terrain_twice, terrain_order, terrain_square_fine),
+        *run(terrain, terrain_square_words, terrain_slot_pair, terrain_slot_bounds, terrain_slot_sphere),
+        *run(terrain, terrain_corner, terrain_opaque, check_facing, terrain_footing, terrain_flags, terrain_lone_face),
+        *run(terrain, terrain_face_flat, terrain_draw_group),
     ]
 
 
@@ -373,10 +347,7 @@ def _squares(terrain: Terrain) -> Iterator[Finding]:
     if broken := [*terrain_squares(terrain)]:
         yield from broken
         return
-    yield from terrain_square_slot(terrain)
-    yield from terrain_slot_faces(terrain)
-    yield from terrain_reuse(terrain)
-    yield from terrain_slot_box(terrain)
+    yield from run(terrain, terrain_square_slot, terrain_slot_faces, terrain_reuse, terrain_slot_box)
 
 
 @rule("terrain-squares", "error", "attr2 of Res1 divides the number of squares.", "#squares-and-levels")
