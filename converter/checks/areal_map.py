@@ -7,11 +7,12 @@ is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from ..findings import Bad, Finding, more
+from ..findings import Bad, Finding, Mode, more, without_errors
 from ..formats.areal_map import (
     AREAL_DTYPE,
     AREAL_LINK_DTYPE,
@@ -28,6 +29,7 @@ from ..numeric.arrays import F64, I64, Bools
 from ..scene.landscape import anchor_inside, link_targets, points_inside, signed_areas
 from ..scene.scene import MAX_COORDINATE, in_range
 from . import DIRECTORY, Rules, areal_offsets, run, why
+from .recover import Steps, rows_of, without_broken
 
 _GRID = 128
 _LAKES = (240, 242)
@@ -398,3 +400,94 @@ def areal_cell_id(areals: ArealMap) -> Iterator[Bad]:
         place = CELLS, _grid_start(areals) + 8 + 2 * (row + 1 + first)
         problem, value = more("cell lists an areal that does not exist", bad.size, "ids"), int(areals.cell_ids[first])
         yield Bad(problem, place, row, value, f"below {len(areals.records)}", bad.size, np.unique(cells))
+
+
+# ------------------------------------------------------------------ tolerant reading
+
+
+def checked_areals(areals: ArealMap, mode: Mode) -> tuple[ArealMap, list[Finding]]:
+    """An areal map that can be shown, and what was found; as ``recover.checked_model``.
+
+    Raises:
+        ConversionError: the first finding that is refused.
+    """
+    label = areals.archive.label
+    if mode != "tolerant":
+        return areals, without_errors(check_areal_map(areals), label, mode=mode)
+    return without_broken(areals, check_areal_map, AREAL_STEPS, label)
+
+
+def _setting(field: str, value: object) -> Callable[[ArealMap, Finding], ArealMap]:
+    """A step that sets a field of the areals that a finding concerns."""
+
+    def step(areals: ArealMap, finding: Finding) -> ArealMap:
+        records = areals.records.copy()
+        records[field][rows_of(finding)] = value
+        return replace(areals, records=records)
+
+    return step
+
+
+def _with_links(areals: ArealMap, none: Bools) -> ArealMap:
+    links = areals.links.copy()
+    for name in ("areal", "edge"):
+        links[name][none] = -1
+    return replace(areals, links=links)
+
+
+def _cell_of(areals: ArealMap) -> I64:
+    """The cell of every id. (C,)."""
+    return np.repeat(np.arange(len(areals.cell_start) - 1), np.diff(areals.cell_start))
+
+
+def _with_ids(areals: ArealMap, keep: Bools) -> ArealMap:
+    counts = np.bincount(_cell_of(areals)[keep], minlength=len(areals.cell_start) - 1)
+    start = np.concatenate([[0], np.cumsum(counts)])
+    return replace(areals, cell_ids=areals.cell_ids[keep], cell_start=start)
+
+
+def _without_areals(areals: ArealMap, keep: Bools) -> ArealMap:
+    """All others move up: links and cells follow them."""
+    number = np.where(keep, np.cumsum(keep) - 1, -1)
+    linked = link_targets(areals) >= 0
+    to = np.where(linked, areals.links["areal"], 0)
+    areals = _with_links(areals, ~(linked & keep[to]))
+    links = areals.links
+    links["areal"] = np.where(links["areal"] < 0, -1, number[np.maximum(links["areal"], 0)])
+    known = areals.cell_ids < len(keep)
+    areals = _with_ids(areals, known & keep[np.where(known, areals.cell_ids, 0)])
+    of_extra = np.repeat(np.arange(len(keep)), np.diff(areals.extra_start))
+
+    def starts(start: I64) -> I64:
+        return np.concatenate([[0], np.cumsum(np.diff(start)[keep])])
+
+    return replace(
+        areals,
+        records=areals.records[keep],
+        vertices=areals.vertices[keep[areals.owner]],
+        vertex_start=starts(areals.vertex_start),
+        links=links[keep[areals.owner]],
+        extra_links=areals.extra_links[keep[of_extra]],
+        extra_start=starts(areals.extra_start),
+        polys=[poly for poly, kept in zip(areals.polys, keep.tolist(), strict=True) if kept],
+        cell_ids=number[areals.cell_ids].astype(np.uint16),
+    )
+
+
+def _no_areals(areals: ArealMap, finding: Finding) -> ArealMap:
+    """All that are no polygons, of both findings at once: what is left gets other numbers."""
+    keep = np.diff(areals.vertex_start) >= 3
+    keep[areals.owner[~in_range(areals.vertices)]] = False
+    return areals if keep.all() else _without_areals(areals, keep)
+
+
+#: What is left out of an areal map, by the rule of the finding; areals last, which renumbers.
+AREAL_STEPS: Steps[ArealMap] = {
+    areal_anchor_finite.rule: _setting("anchor", 0),
+    areal_normal.rule: _setting("normal", (0, 0, 1)),
+    areal_link.rule: lambda areals, finding: _with_links(areals, link_targets(areals) < 0),
+    areal_cell_full.rule: lambda areals, finding: _with_ids(areals, ~np.isin(_cell_of(areals), rows_of(finding))),
+    areal_cell_id.rule: lambda areals, finding: _with_ids(areals, areals.cell_ids < len(areals.records)),
+    areal_vertices.rule: _no_areals,
+    areal_vertex_finite.rule: _no_areals,
+}

@@ -3,7 +3,7 @@
 What users see of it: docs/checks.md#converting-a-broken-file. What is left out for a finding is in
 its rule (:attr:`~converter.findings.Rule.drops`); rows keep their numbers, and the stored tables
 are never changed. The same bytes always give the same view, so the import compares with what was
-shown. Terrains and areal maps are in ``converter.checks.recover_maps``.
+shown. Those of terrains and areal maps are beside their checks.
 """
 
 from __future__ import annotations

@@ -1,26 +1,30 @@
-"""Terrains: tables, slots and squares, and the order of all checks."""
+"""Terrains: tables, slots and squares, the order of all checks, tolerant reading as ``checks.recover`` of models."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from ..findings import Bad, Finding
+from ..findings import Bad, Finding, Mode, without_errors
 from ..formats.tables import HEADER_DTYPE
 from ..formats.terrain import (
     COARSE,
     FINE,
     MOST_FACES,
     MOST_VERTICES,
+    TERRAIN_GROUND,
+    TERRAIN_STRIDE,
     TERRAIN_TABLES,
     TERRAIN_TABLES_RULE,
     Terrain,
     TerrainStream,
 )
-from ..numeric.arrays import NONE16, field_offset, max_uses, ranges
+from ..numeric.arrays import NONE16, Bools, field_offset, max_uses, ranges
 from ..scene.scene import MAX_COORDINATE, in_range
 from . import DIRECTORY, Check, Rules, run, why
+from .recover import Steps, filled, rows_of, setting, whole_streams, without_broken, without_links
 from .terrain_faces import (
     check_facing,
     check_links,
@@ -392,3 +396,73 @@ def terrain_square_words(terrain: Terrain) -> Iterator[Bad]:
     words = terrain.squares.view("<u2").reshape(count, 19)
     bad = (words != wanted).any(axis=1)
     yield Bad("square's words are unusual", _T.SQUARES, bad, words, "0, 65535, 0, 0, its slots, 65535 ...")
+
+
+# ------------------------------------------------------------------ tolerant reading
+
+
+def checked_terrain(terrain: Terrain, mode: Mode) -> tuple[Terrain, list[Finding]]:
+    """A terrain that can be decoded, and what was found; as ``recover.checked_model``.
+
+    Raises:
+        ConversionError: the first finding that is refused; with what is broken nothing is left.
+    """
+    label = terrain.archive.label
+    if mode != "tolerant":
+        return terrain, without_errors(check_terrain(terrain), label, mode=mode)
+    view, findings = without_broken(terrain, check_terrain, TERRAIN_STEPS, label)
+    broken = [finding for finding in findings if finding.severity == "error"]
+    if broken and not len(view.faces_of(FINE)):
+        problem = f"without what {broken[0].code} concerns no ground is left to show"
+        raise Finding(TERRAIN_GROUND, problem, broken[0].table).to_error().at(file=label)
+    return view, findings
+
+
+def _without_faces(terrain: Terrain, bad: Bools) -> Terrain:
+    """Faces that are not shown; they keep their rows. (F,)."""
+    faces = terrain.faces.copy()
+    faces["vertex"][bad] = 0
+    left_out = np.union1d(terrain.left_out, np.flatnonzero(bad))
+    return replace(terrain.with_table(_T.FACES, faces), left_out=left_out)
+
+
+def _no_face(terrain: Terrain, finding: Finding) -> Terrain:
+    bad = np.zeros(len(terrain.faces), np.bool_)
+    bad[rows_of(finding)] = True
+    return _without_faces(terrain, bad)
+
+
+def _no_vertex(terrain: Terrain, finding: Finding) -> Terrain:
+    bad = np.zeros(NONE16 + 1, np.bool_)
+    bad[rows_of(finding)] = True
+    terrain = _without_faces(terrain, bad[terrain.faces["vertex"]].any(axis=1))
+    return terrain.with_table(_T.POSITIONS, filled(terrain.positions))
+
+
+def _no_blend(terrain: Terrain, finding: Finding) -> Terrain:
+    assert terrain.blend is not None
+    blend = terrain.blend.copy()
+    rows = rows_of(finding)
+    blend[rows[rows < len(blend)]] = 1  # what is too much of the stream is gone already
+    return terrain.with_table(_T.BLEND, blend)
+
+
+def _no_square_slot(terrain: Terrain, finding: Finding) -> Terrain:
+    squares = terrain.squares.copy()
+    words = squares["slot_index"][:, 0, :2]
+    words[words >= len(terrain.slots)] = NONE16
+    return terrain.with_table(_T.SQUARES, squares)
+
+
+#: What is left out of a terrain, by the rule of the finding.
+TERRAIN_STEPS: Steps[Terrain] = {
+    TERRAIN_STRIDE: lambda terrain, finding: terrain.without_cut(),
+    terrain_vertex_count.rule: whole_streams,
+    terrain_square_slot.rule: _no_square_slot,
+    terrain_slot_faces.rule: setting(_T.SLOTS, 0, "tri_start", "tri_count"),
+    terrain_slot_box.rule: setting(_T.SLOTS, 0, "aabb_min", "aabb_max"),
+    terrain_face_vertex.rule: _no_face,
+    terrain_finite.rule: _no_vertex,
+    terrain_face_link.rule: without_links(_T.FACES),
+    terrain_blend_finite.rule: _no_blend,
+}

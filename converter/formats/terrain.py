@@ -172,7 +172,7 @@ class Terrain(TableFile):
 
     Attributes:
         left_out: rows of faces that a tolerant reader does not show
-            (``converter.checks.recover_maps``).
+            (``converter.checks.terrain``).
     """
 
     SPECS: ClassVar[Mapping[int, TableSpec]] = TERRAIN_TABLES

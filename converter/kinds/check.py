@@ -18,15 +18,14 @@ from typing import TypeVar
 import numpy as np
 
 from ..checks import all_rules
-from ..checks.areal_map import check_areal_map, check_areal_map_further
+from ..checks.areal_map import check_areal_map, check_areal_map_further, checked_areals
 from ..checks.controller import check_controller
 from ..checks.materials import check_material, check_phase_textures, check_row_names, check_texm
 from ..checks.model import check_model, check_model_further
 from ..checks.model_tables import check_materials
 from ..checks.nres import archive_mesh, archive_nested, check_container
 from ..checks.recover import checked_model
-from ..checks.recover_maps import checked_areals, checked_terrain
-from ..checks.terrain import check_terrain, check_terrain_further
+from ..checks.terrain import check_terrain, check_terrain_further, checked_terrain
 from ..checks.terrain_faces import level_material, level_wear, level_wear_parallel
 from ..errors import ConversionError, printable
 from ..files import UNREADABLE, read_file

@@ -9,10 +9,9 @@ import numpy as np
 
 from ...exporters.gltf import export_areal_map, export_terrain
 from ...exporters.gltf_file import Document
-from ..checks.areal_map import check_areal_map
+from ..checks.areal_map import check_areal_map, checked_areals
 from ..checks.recover import refuse_edit
-from ..checks.recover_maps import checked_areals, checked_terrain
-from ..checks.terrain import check_terrain
+from ..checks.terrain import check_terrain, checked_terrain
 from ..checks.terrain_faces import level_material, level_wear, level_wear_parallel, terrain_coarse_vertex
 from ..edits.areal_changes import ArealPlan, plan_areals, require_no_overlap, warn_of_lost_neighbours
 from ..edits.areal_map import edit_areals

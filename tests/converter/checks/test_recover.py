@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msh_gltf.converter.checks import all_rules
+from msh_gltf.converter.checks.areal_map import AREAL_STEPS
 from msh_gltf.converter.checks.model import check_model
 from msh_gltf.converter.checks.recover import STEPS, leave_out, without_broken
-from msh_gltf.converter.checks.recover_maps import AREAL_STEPS, TERRAIN_STEPS
+from msh_gltf.converter.checks.terrain import TERRAIN_STEPS
 from msh_gltf.converter.cli import gltf2msh, msh2gltf
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.findings import messages

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from msh_gltf.converter.checks.recover_maps import checked_terrain
-from msh_gltf.converter.checks.terrain import check_terrain
+from msh_gltf.converter.checks.terrain import check_terrain, checked_terrain
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import read_nres, write_nres
