@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
-from ..checks.materials import look_missing
+from ..checks.companions import look_missing
 from ..errors import ConversionError, called, in_words, printable
 from ..files import Stamp, read_file, stamp_of
 from ..findings import Finding

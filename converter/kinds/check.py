@@ -19,8 +19,7 @@ import numpy as np
 
 from ..checks import all_rules
 from ..checks.areal_map import check_areal_map, check_areal_map_further, checked_areals
-from ..checks.controller import check_controller
-from ..checks.materials import check_material, check_phase_textures, check_row_names, check_texm
+from ..checks.companions import check_controller, check_material, check_phase_textures, check_row_names, check_texm
 from ..checks.model import check_model, check_model_further
 from ..checks.model_tables import check_materials
 from ..checks.nres import archive_mesh, archive_nested, check_container

@@ -33,7 +33,7 @@ from .registry import Game, game_of, inside
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..checks.controller import Facts
+    from ..checks.companions import Facts
 
 
 def controller_in(files: Mapping[str, bytes]) -> tuple[Controller | None, list[Finding]]:
@@ -76,7 +76,7 @@ def facts_of_model(archive: Archive | None, path: Path, index: int | None, game:
 
 def _facts(model: memoryview | bytes, points: memoryview | bytes) -> Facts:
     """What a model and its control points have; nothing of those that cannot be read."""
-    from ..checks.controller import Facts  # a model alone checks no controller
+    from ..checks.companions import Facts  # a model alone checks no controller
 
     found = _model(model)
     if found is None:
@@ -129,7 +129,7 @@ def controller_facts(path: Path, entry: str | None) -> Json | None:
     found = controller_at(path, entry)
     if found is None:
         return None
-    from ..checks.controller import check_controller
+    from ..checks.companions import check_controller
 
     controller, name, archive, index = found
     findings = check_controller(controller, facts_of_model(archive, path, index, game_of(path)))

@@ -110,7 +110,7 @@ def _controller_seeds() -> list[bytes]:
 
 
 def _use_controller(controller: Any) -> None:
-    from msh_gltf.converter.checks.controller import Facts, check_controller
+    from msh_gltf.converter.checks.companions import Facts, check_controller
     from msh_gltf.converter.formats.controller import ranges_of, with_nodes
     from msh_gltf.converter.scene.controller import states_text
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from msh_gltf.converter.checks.controller import Facts
+from msh_gltf.converter.checks.companions import Facts
 from msh_gltf.converter.cli import gltf2msh, msh2gltf, msh_inspect
 from msh_gltf.converter.edits.controller import numbered
 from msh_gltf.converter.files import read_file
