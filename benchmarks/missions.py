@@ -48,7 +48,7 @@ from pathlib import Path
 folder, source, target = map(Path, sys.argv[1:])
 sys.path.insert(0, str(folder))
 from msh_extension.assets import make_library
-from msh_extension.long_work import at_once
+from msh_extension.window import at_once
 bpy.ops.wm.read_factory_settings(use_empty=True)
 started = time.perf_counter()
 count, _ = at_once(make_library(bpy.context, source, target))

@@ -6,10 +6,10 @@ knows of its own is how a model lives in a .blend: a scene per model, which carr
 
 import bpy
 
-from . import areals, assets, export_msh, game, import_msh, language, long_work, materials, panel, placed, seen, state
+from . import assets, editing, export_msh, game, import_msh, materials, panel, seen, state, window
 
-_PARTS = (state, long_work, import_msh, export_msh, assets, placed, game, panel, areals, materials, seen)
-_MENUS = (*import_msh.MENUS, *export_msh.MENUS, *assets.MENUS, *placed.MENUS, *game.MENUS)
+_PARTS = (state, window, import_msh, export_msh, assets, game, panel, editing, materials, seen)
+_MENUS = (*import_msh.MENUS, *export_msh.MENUS, *assets.MENUS, *editing.MENUS, *game.MENUS)
 
 
 def register() -> None:
@@ -19,7 +19,7 @@ def register() -> None:
             bpy.utils.register_class(each)
     for menu, line in _MENUS:
         getattr(bpy.types, menu).append(line)
-    language.start()
+    window.start()
     state.start()
     panel.start()
 
@@ -28,7 +28,7 @@ def unregister() -> None:
     """Called by Blender when the extension is switched off."""
     panel.stop()
     state.stop()
-    language.stop()
+    window.stop()
     game.stop()
     for menu, line in reversed(_MENUS):
         getattr(bpy.types, menu).remove(line)

@@ -35,11 +35,9 @@ from .game import named_game
 from .game_material import HOLES, node_of, read
 from .importers.gltf import read_gltf
 from .importers.gltf_file import GltfFile, GltfInMemory, open_gltf
-from .language import say
-from .long_work import Step, Steps, paced, run, whole_or_nothing
 from .materials import bring_in
 from .to_blender import Builder
-from .wording import in_blender
+from .window import Step, Steps, in_blender, paced, run, say, whole_or_nothing
 
 F32 = NDArray[np.float32]
 #: Where the camera stands, as in the gallery: heading and height in degrees; room around the asset.

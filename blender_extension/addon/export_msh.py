@@ -15,7 +15,6 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 from bpy_extras.io_utils import ExportHelper
 
-from .areals import numbered
 from .converter.errors import ConversionError, called
 from .converter.findings import Subject
 from .converter.formats.kinds import ASSEMBLY_KINDS, Kind
@@ -34,15 +33,15 @@ from .converter.kinds.registry import find_game, model_archives
 from .converter.options import ImportOptions
 from .converter.scene.scene import ImportedScene
 from .converter.storage import write_outputs
+from .editing import numbered
 from .from_blender import everything, needs_gltf, read_scene
 from .game import find_again, game_of_file, named_game, refresh, require_file
 from .importers.gltf import read_gltf
-from .language import say, shown
-from .long_work import Step, Steps, run
 from .materials import as_shown, split
 from .seen import clans_of_collections, is_elsewhere, others_are_new, report_left_out, report_unread
 from .state import DIALECTS, commit, game_folders, put_back, recorded, show_report, sidecar_bytes
 from .to_blender import FPS, SWITCHED_OFF
+from .window import Step, Steps, run, say, shown
 
 #: What leaves Blender: every property that says what is what, this scene alone. Modifiers are
 #: applied, because the game has none.

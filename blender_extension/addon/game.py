@@ -20,8 +20,8 @@ from .converter.game.edits import GameEdits
 from .converter.game.undo import Status, status, undo
 from .converter.game.vault import find_root
 from .converter.kinds.registry import find_game
-from .language import say, shown
-from .state import clear_report, game_folders, guarded, is_sidecar, remember, show_warnings
+from .state import clear_report, game_folders, is_sidecar, remember, show_warnings
+from .window import SidePanel, guarded, say, shown
 
 _MOST = 12  # lines of the list that are shown
 
@@ -220,14 +220,11 @@ class MSH_OT_find_game(bpy.types.Operator):
         return guarded(self, work)
 
 
-class MSH_PT_game(bpy.types.Panel):
+class MSH_PT_game(SidePanel, bpy.types.Panel):
     """What was changed in the game."""
 
     bl_label = "Game"
     bl_idname = "MSH_PT_game"
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "MSH"
 
     @classmethod
     def poll(cls, context):

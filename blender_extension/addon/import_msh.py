@@ -5,14 +5,16 @@ from functools import partial
 from pathlib import Path
 
 import bpy
+import numpy as np
 from bpy.props import CollectionProperty, EnumProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 from mathutils import Vector
 
-from .areals import show_areals
+from .converter.edits.areal_polygons import class_of
 from .converter.errors import ConversionError, printable
 from .converter.files import read_file
 from .converter.findings import messages
+from .converter.formats.areal_map import ArealMap
 from .converter.formats.kinds import ASSEMBLY_KINDS, Kind, archive_kind, assembly_kind, find_model, kind_at, models_in
 from .converter.formats.names import stem
 from .converter.formats.nres import Archive, read_nres
@@ -25,16 +27,15 @@ from .converter.options import ExportOptions
 from .converter.scene.controller import PlayedRange
 from .converter.scene.extras import to_extras
 from .converter.scene.scene import ImportedScene
+from .editing import LOGIC, NUMBER
 from .game import game_of_file
 from .importers.gltf import read_gltf
 from .importers.gltf_file import GltfFile, GltfInMemory, open_gltf
-from .language import say
-from .long_work import Step, Steps, paced, run, whole_or_nothing
 from .materials import Ground, bring_in, grounds_of
 from .seen import remember_clans, remember_grid, remember_model
-from .stages import show_cells
-from .state import DIALECTS, TEXTURES, clear_report, game_folders, keep_sidecar, new_owner, show_warnings
+from .state import DIALECTS, TEXTURES, clear_report, game_folders, keep_sidecar, new_owner, show_cells, show_warnings
 from .to_blender import BLEND, Builder
+from .window import Step, Steps, paced, run, say, whole_or_nothing
 
 _FILES = "*.msh;*.rlb;*.lib;*.map;*.dat;*.tma"
 
@@ -137,7 +138,7 @@ def _build(scene: bpy.types.Scene, document: _Document) -> Steps:
     materials, batches = bring_in(document.file, document.grounds, attribute)
     clans = [clan.title for clan in loaded.mission.clans] if kind is Kind.MISSION else []
     if kind is Kind.AREAL_MAP:
-        show_areals(scene, given, materials, loaded.areals)
+        _show_areals(scene, given, materials, loaded.areals)
     else:
         shares = Builder(scene, given, materials, batches, clans).build()
         yield from paced(shares, f"making objects of {loaded.name}")
@@ -147,6 +148,44 @@ def _build(scene: bpy.types.Scene, document: _Document) -> Steps:
         remember_clans(scene, clans)
     if kind is Kind.TERRAIN:
         remember_grid(scene, loaded.terrain.grid)
+
+
+def _show_areals(
+    scene: bpy.types.Scene, given: ImportedScene, materials: list[bpy.types.Material], areals: ArealMap
+) -> None:
+    """Make an object with a face for each areal, and the borders.
+
+    Args:
+        scene: what gets them.
+        given: the map's document, which has an object for each class.
+        materials: of the document.
+    """
+    borders = [item for item in given.nodes if item.extras.get("kind") == "borders"]
+    for _ in Builder(scene, replace(given, nodes=borders), materials, [0] * len(materials)).build():
+        pass
+    if not len(areals.records):
+        return
+    of_class = {class_of(material.name, {}): material for material in materials}
+    corners, start = areals.vertices + np.float32(0), areals.vertex_start
+    points, vertex = np.unique(corners, axis=0, return_inverse=True)
+    points, vertex = points.tolist(), vertex.reshape(-1)
+    faces = []
+    for own in np.split(vertex, start[1:-1]):
+        if len(np.unique(own)) < len(own):  # it meets itself: Blender knows no such face
+            own = np.arange(len(points), len(points) + len(own))
+            points += corners[start[len(faces)] : start[len(faces) + 1]].tolist()
+        faces.append(own.tolist())
+    mesh = bpy.data.meshes.new("areals")
+    mesh.from_pydata(points, [], faces)
+    names = list(of_class)
+    for name in names:
+        mesh.materials.append(of_class[name])
+    rows = [names.index(number) for number in areals.records["class_id"].tolist()]
+    mesh.polygons.foreach_set("material_index", rows)
+    numbers = np.arange(1, len(faces) + 1, dtype=np.float32)
+    for name, values in ((NUMBER, numbers), (LOGIC, areals.records["logic"].astype(np.float32))):
+        mesh.attributes.new(name, "FLOAT", "FACE").data.foreach_set("value", values)
+    scene.collection.children[0].objects.link(bpy.data.objects.new("areals", mesh))
 
 
 def _remember(scene: bpy.types.Scene, document: _Document, path: Path) -> None:

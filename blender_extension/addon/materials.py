@@ -36,10 +36,9 @@ from .importers.gltf import read_flags
 from .importers.gltf_file import GltfFile, GltfInMemory, open_gltf
 from .importers.gltf_types import GltfMaterial
 from .importers.materials import file_picture, read_material, read_surfaces
-from .language import shown
-from .stages import about, plain_items
-from .state import guarded
+from .state import about, plain_items
 from .to_blender import BATCH
+from .window import guarded, shown
 
 _CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], np.float32)
 #: What goes into the probe's file; the sampling of its animation is none.

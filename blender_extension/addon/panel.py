@@ -19,16 +19,14 @@ from .converter.rebuild.lods import generate_lods, level_of
 from .converter.scene.dialect import VIEW, Dialect
 from .converter.scene.extras import NodeExtras
 from .converter.scene.scene import Node, Part, Scene
+from .editing import MSH_OT_done_placed, MSH_OT_edit_placed, mount
 from .export_msh import MSH_OT_export, MSH_OT_put_back, MSH_OT_put_new
 from .from_blender import read_parts
 from .import_msh import MSH_OT_import
-from .language import say, shown
-from .placed import MSH_OT_done_placed, MSH_OT_edit_placed, mount
 from .seen import MODEL, MSH_OT_check
-from .stages import about, cell_of, dialect_of
-from .state import clear_report, guarded, show_warnings
+from .state import about, cell_of, clear_report, dialect_of, show_warnings
 from .to_blender import new_mesh
-from .wording import in_blender
+from .window import SidePanel, guarded, in_blender, say, shown
 
 
 def make_levels(context: bpy.types.Context, ratios: tuple[float, ...], limit: float) -> Report:
@@ -158,14 +156,11 @@ class MSH_UL_rows(bpy.types.UIList):
         layout.label(text=shown(item.status))
 
 
-class MSH_PT_model(bpy.types.Panel):
+class MSH_PT_model(SidePanel, bpy.types.Panel):
     """The scene's model."""
 
     bl_label = "Model"
     bl_idname = "MSH_PT_model"
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "MSH"
 
     def draw(self, context):
         layout, state = self.layout, context.scene.msh_gltf
@@ -210,14 +205,11 @@ def _stages(column, state) -> None:
     column.operator(MSH_OT_levels.bl_idname, icon="MOD_DECIM")
 
 
-class MSH_PT_report(bpy.types.Panel):
+class MSH_PT_report(SidePanel, bpy.types.Panel):
     """What the last export did."""
 
     bl_label = "Report"
     bl_idname = "MSH_PT_report"
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "MSH"
 
     @classmethod
     def poll(cls, context):
@@ -346,14 +338,11 @@ def fields_of(one: bpy.types.Object | None) -> list[Field]:
     return [field for field in found if field.key != "tri_flags" or one.type == "MESH"]
 
 
-class MSH_PT_fields(bpy.types.Panel):
+class MSH_PT_fields(SidePanel, bpy.types.Panel):
     """What the selected object is in the game."""
 
     bl_label = "Selected Object"
     bl_idname = "MSH_PT_fields"
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "MSH"
 
     @classmethod
     def poll(cls, context):

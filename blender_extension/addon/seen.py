@@ -23,14 +23,13 @@ from .converter.formats.names import without_number
 from .converter.formats.terrain import MOST_VERTICES, Grid
 from .converter.judge.shown import some_of, world_poses
 from .converter.scene.scene import Channel, ImportedScene, Track
+from .editing import free_constraints
 from .from_blender import curves_of, everything
 from .game_material import ADDED, mark
 from .game_material import read as read_material
-from .language import say
-from .placed import free_constraints
-from .stages import about
-from .state import guarded
+from .state import about
 from .to_blender import FPS
+from .window import guarded, say
 
 CLAN, CLANS = "msh_clan", "msh_clans"
 #: On an object and a mesh: the import that it came with, which stays its own where the game or the .blend moves.

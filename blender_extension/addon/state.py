@@ -15,20 +15,19 @@ from __future__ import annotations
 import base64
 import binascii
 import contextlib
-import os
 import secrets
-import traceback
 import uuid
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import bpy
 from bpy.app.handlers import persistent
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, PointerProperty, StringProperty
 
-from .converter.errors import ConversionError, MissingPackage, called, internal_error, printable
+from .converter.errors import ConversionError, called, printable
 from .converter.files import inflate
 from .converter.formats.names import stem
 from .converter.formats.sidecar import SUFFIX
@@ -36,11 +35,69 @@ from .converter.formats.tables import LOD_COUNT
 from .converter.game.games import Games
 from .converter.game.replace_entry import Origin
 from .converter.kinds.import_result import ImportResult
-from .converter.scene.dialect import VIEW
+from .converter.scene.dialect import VIEW, Dialect, read_part_name
 from .importers.gltf_file import UNPACKED, UNPACKED_FLOOR
-from .language import say
-from .stages import show_cells
-from .wording import in_blender
+from .window import in_blender, message_of
+
+
+def about(thing: bpy.types.ID) -> Mapping:
+    """What a thing says of itself; empty where it says nothing."""
+    found = thing.get("msh")
+    return found if hasattr(found, "get") else {}
+
+
+def plain_items(thing: bpy.types.ID) -> dict[str, Any]:
+    """The custom properties of a thing, as plain values."""
+    return {key: _plain(value) for key, value in thing.items()}
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    return value.to_list() if hasattr(value, "to_list") else value
+
+
+def dialect_of(scene: bpy.types.Scene) -> Dialect:
+    """The dialect of a scene's model; of one that was made here, that of the game's."""
+    return Dialect(scene.msh_gltf.dialect or Dialect.RETAIL)
+
+
+def cell_of(one: bpy.types.Object, shown: tuple[int, int]) -> tuple[int, int] | None:
+    """The row and column that an object's mesh is in, by what it says of itself or is called; ``None``: it has none.
+
+    Args:
+        shown: the cell whose parts are the meshes of the nodes themselves.
+    """
+    said = about(one)
+    if one.type != "MESH":
+        return None
+    if "lod" not in said:
+        named = read_part_name(one.name)
+        return shown if named is None else (named.lod, named.group)
+    cell = said.get("lod", 0), said.get("group", 0)
+    return (cell[0], VIEW) if cell == shown else cell  # beside the node's own mesh: of the view from inside
+
+
+def show_cells(scene: bpy.types.Scene) -> None:
+    """Show the parts of the chosen stage and level, and hide the others; where there are none, of the one before it."""
+    state, said = scene.msh_gltf, about(scene)
+    if state.kind not in ("", "model"):
+        return
+    shown, retail = (said.get("lod", 0), said.get("group", 0)), dialect_of(scene) is Dialect.RETAIL
+    cells = {one: cell for one in scene.objects if (cell := cell_of(one, shown)) is not None}
+    there = {cell if retail else cell[::-1] for cell in cells.values()}
+    stage = max((one for one, _ in there if one <= state.stage), default=state.stage)
+    level = max((one for of, one in there if of == stage and one <= state.level), default=state.level)
+    for name, value in (("stage", stage), ("level", level)):
+        if getattr(state, name) != value:
+            setattr(state, name, value)  # the slider stops at the last one
+    wanted = (stage, level) if retail else (level, stage)
+    for one, cell in cells.items():
+        one.hide_render = cell != wanted
+        for layer in scene.view_layers:  # the eye of the outliner: what it hides is evaluated all the same
+            if one.name in layer.objects:
+                one.hide_set(cell != wanted, view_layer=layer)
+
 
 #: The outcome where an error stopped the export; the warning below it has the message.
 FAILED = "the last export failed"
@@ -411,34 +468,3 @@ def stop() -> None:
         getattr(bpy.app.handlers, name).remove(handler)
     _records.clear()
     del bpy.types.Scene.msh_gltf
-
-
-def guarded(operator: bpy.types.Operator, work: Callable[[], None]) -> set[str]:
-    """Do an operator's work; returns what its ``execute`` returns."""
-    try:
-        work()
-    except Exception as error:
-        if os.environ.get("MSH_GLTF_TRACEBACK") and not isinstance(error, ConversionError):
-            traceback.print_exc()
-        say(operator, "ERROR", message_of(error))
-        return {"CANCELLED"}
-    return {"FINISHED"}
-
-
-def message_of(error: Exception) -> str:
-    """What is shown of an error: a line."""
-    if isinstance(error, MissingPackage):
-        return _not_here(error)
-    if isinstance(error, ConversionError):
-        return in_blender(str(error))
-    return internal_error(error)
-
-
-def _not_here(error: MissingPackage) -> str:
-    """What a package that is not in the zip was needed for."""
-    if error.needs == "scipy":
-        return (
-            "a new material is called like several of the model's: use one of those, or call it "
-            "material_ROW, after its row of the .wea"
-        )
-    return f"{error.problem}, which is not part of the extension"

@@ -26,8 +26,8 @@ from .converter.numeric.pose import rotation_matrix
 from .converter.scene.assembly import object_key
 from .converter.scene.extras import MeshExtras, to_extras
 from .converter.scene.scene import Channel, Clip, ImportedNode, ImportedScene, Mesh, Streams
+from .editing import Things, mount, placed_things, show_thing
 from .game_material import UV_NAMES
-from .placed import Things, mount, placed_things, show_thing
 
 F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]

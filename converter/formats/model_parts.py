@@ -174,7 +174,7 @@ POINT_DTYPE = np.dtype(
 )
 assert POINT_DTYPE.itemsize == 36
 
-_points = Rules("control points", "docs/reference/control_points.md")
+_rule = Rules("control points", "docs/reference/control_points.md")
 
 #: Type of a directory entry of control points.
 POINTS_TYPE = int.from_bytes(b"CTPT", "little")
@@ -218,10 +218,10 @@ class ControlPoints:
         return field_text(self.names["name"][row])
 
 
-POINTS_SIZE = _points("points-size", "warning", "A .cpt is its count, a record of 36 bytes and a name of 32 for each.")(
+POINTS_SIZE = _rule("points-size", "warning", "A .cpt is its count, a record of 36 bytes and a name of 32 for each.")(
     why="The points cannot be shown.", fix="Take the file from the game again."
 )
-POINT_PLACE = _points("point-place", "warning", "A point is on a node of the model, at finite numbers of at most 1e6.")(
+POINT_PLACE = _rule("point-place", "warning", "A point is on a node of the model, at finite numbers of at most 1e6.")(
     why="The point cannot be shown.", fix="Name a node that the model has, in the .cpt."
 )
 

@@ -218,7 +218,7 @@ REGISTRY_ROW_DTYPE = np.dtype(
 )
 assert REGISTRY_ROW_DTYPE.itemsize == 64
 
-_registry = Rules("objects.rlb", "docs/reference/registry.md#from-a-key-to-a-model")
+_rule = Rules("objects.rlb", "docs/reference/registry.md#from-a-key-to-a-model")
 
 #: The file's name; case does not matter.
 REGISTRY = "objects.rlb"
@@ -243,13 +243,13 @@ MAX_HOPS = 3
 MAX_PARENTS = 16
 
 
-REGISTRY_SIZE = _registry(
+REGISTRY_SIZE = _rule(
     "registry-size", "warning", "An entry of objects.rlb is rows of 64 bytes.", "docs/reference/registry.md"
 )(why="The last row is cut off and does not count.", fix="Take the file from a backup.")
-REGISTRY_CYCLE = _registry("registry-cycle", "error", "No object is its own parent.", drops="the object")(
+REGISTRY_CYCLE = _rule("registry-cycle", "error", "No object is its own parent.", drops="the object")(
     why="A key in a circle has no model; the game follows 3 parents and gives up.", fix="Name another parent, or none."
 )
-REGISTRY_PARENT = _registry("registry-parent", "warning", "A parent is an entry of objects.rlb, at most 3 steps away.")(
+REGISTRY_PARENT = _rule("registry-parent", "warning", "A parent is an entry of objects.rlb, at most 3 steps away.")(
     why="What the object lacks is not found.", fix="Correct the row's member."
 )
 

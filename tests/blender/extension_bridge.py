@@ -139,7 +139,7 @@ def stopped(out):
         groups = ("scenes", "collections", "objects", "meshes", "materials", "images", "node_groups", "texts")
         return {group: sorted(one.name for one in getattr(bpy.data, group)) for group in groups}
 
-    work, imports, exports = (module(name) for name in ("long_work", "import_msh", "export_msh"))
+    work, imports, exports = (module(name) for name in ("window", "import_msh", "export_msh"))
     work._PAUSE = 0  # every object
     facts, options = {}, imports.ExportOptions()
     for name, count in (("reading", 1), ("making", 4)):

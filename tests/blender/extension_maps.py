@@ -177,7 +177,7 @@ def areals(out):
         shape.faces.ensure_lookup_table()
         shape.faces[row].select_set(True)
 
-    row, seen = facts["classify"]["seen"][0], module("areals")._Faces
+    row, seen = facts["classify"]["seen"][0], module("editing")._Faces
     select(row)
     before = seen(mesh)
     was = before.areals().pop(), before.classes().pop(), before.walkable().pop()

@@ -139,7 +139,7 @@ def carried(out):
     def away():
         """How far the gun is from where its socket, below the root, puts it."""
         bpy.context.view_layer.update()
-        socket = module("placed").socket_of(gun)
+        socket = module("editing").socket_of(gun)
         place = root.matrix_world @ socket.matrix_world if socket else gun.parent.matrix_world
         return max(
             abs(a - b)
@@ -148,7 +148,7 @@ def carried(out):
         )
 
     facts["away"] = [away()]
-    socket = module("placed").socket_of(gun)
+    socket = module("editing").socket_of(gun)
     before = socket.location.copy()
     socket.location.z += 2
     facts["away"].append(away())
@@ -159,7 +159,7 @@ def carried(out):
     facts["away"].append(away())
     facts["open"] = [gun.parent == socket, put_back(path, out / "open.dat")["warnings"]]
     bpy.ops.object.msh_done_placed()
-    facts["closed"] = [gun.parent == root, module("placed").socket_of(gun) == socket, len(root.children)]
+    facts["closed"] = [gun.parent == root, module("editing").socket_of(gun) == socket, len(root.children)]
     facts["done"] = put_back(path, out / "done.dat")["warnings"]
     gun.constraints.new("LIMIT_LOCATION")
     facts["by_gltf"] = put_back(path, out / "by_gltf.dat")["warnings"]
@@ -170,7 +170,7 @@ def carried(out):
         if o.get("msh", {}).get("node", 99) not in (99, socket["msh"]["node"])
     )
     gun.msh_fields.component_attach = other["msh"]["node"]
-    facts["mounted"] = [module("placed").socket_of(gun) == other, put_back(path, out / "mounted.dat")]
+    facts["mounted"] = [module("editing").socket_of(gun) == other, put_back(path, out / "mounted.dat")]
     gun.msh_fields.component_attach = socket["msh"]["node"]
     put_back(path, out / "undone.dat")
     _select(gun)
