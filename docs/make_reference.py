@@ -24,7 +24,6 @@ from msh_gltf.converter.formats.model import TABLES
 from msh_gltf.converter.formats.tables import Presence, TableSpec
 from msh_gltf.converter.formats.terrain import TERRAIN_TABLES
 from msh_gltf.converter.formats.texture import FORMATS, INDEXED, WRITABLE_FORMATS
-from msh_gltf.converter.numeric.surfaces import COMPACT_MAIN, COMPACT_MATERIAL
 from msh_gltf.converter.scene.extras import OBJECTS, SceneExtras, SourceExtras, schema
 
 FOLDER = Path(__file__).with_name("reference")
@@ -53,6 +52,33 @@ _PRESENCE = {
     Presence.OPTIONAL: "optional",
     Presence.NOT_LOADED: "not loaded",
 }
+#: (full bit, bit of compactMain16), in the order of docs/reference/terrain.md.
+COMPACT_MAIN: tuple[tuple[int, int], ...] = (
+    (0x00000001, 0x0001),
+    (0x00000008, 0x0002),
+    (0x00000010, 0x0004),
+    (0x00000020, 0x0008),
+    (0x00001000, 0x0010),
+    (0x00004000, 0x0020),
+    (0x00000002, 0x0040),
+    (0x00000400, 0x0080),
+    (0x00000800, 0x0100),
+    (0x00020000, 0x0200),
+    (0x00002000, 0x0400),
+    (0x00000200, 0x0800),
+    (0x00000004, 0x1000),
+    (0x00000040, 0x2000),
+    (0x00200000, 0x8000),
+)
+#: (full bit, bit of compactMaterial6), in the order of docs/reference/terrain.md.
+COMPACT_MATERIAL: tuple[tuple[int, int], ...] = (
+    (0x00000100, 0x01),
+    (0x00008000, 0x02),
+    (0x00010000, 0x04),
+    (0x00040000, 0x08),
+    (0x00080000, 0x10),
+    (0x00000080, 0x20),
+)
 
 
 def dtype_of(record: str) -> np.dtype[np.generic]:

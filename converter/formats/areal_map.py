@@ -16,11 +16,11 @@ from struct import Struct
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural
 from ..findings import Rules
-from ..numeric.arrays import F32, F64, I64, U16, U32, Records, field_offset, ranges
+from ..numeric.arrays import F32, F64, I64, U16, Records, field_offset, ranges
 from .kinds import AREAL_MAP_TYPE
 from .nres import Archive, Entry, write_nres
 from .nres_edits import replace_entry
@@ -52,9 +52,6 @@ AREAL_LINK_DTYPE = np.dtype(
 )
 assert AREAL_LINK_DTYPE.itemsize == 8
 
-#: A runtime cell word: this many bits for the count, the rest for the one-based start.
-AREAL_CELL_COUNT_BITS = 10
-AREAL_CELL_START_BITS = 22
 
 _rule = Rules("areal map", "docs/reference/areal_map.md")
 
@@ -64,8 +61,7 @@ LINKS = "Type 12 (links)"
 CELLS = "Type 12 (cells)"
 
 #: The most ids that a runtime cell word can count (docs/reference/areal_map.md).
-CELL_LIMIT = (1 << AREAL_CELL_COUNT_BITS) - 1
-_START_LIMIT = (1 << AREAL_CELL_START_BITS) - 1
+CELL_LIMIT = (1 << 10) - 1
 
 _Row = TypeVar("_Row", bound=np.generic)
 #: Records that each poly adds to the links of its areal.
@@ -201,56 +197,6 @@ def require_areal(areals: ArealMap, index: int) -> None:
             value=index,
             expected=f"0..{len(areals.records) - 1}",
         )
-
-
-def pack_cells(counts: ArrayLike, starts: ArrayLike) -> U32:
-    """The words which the runtime keeps per cell (docs/reference/areal_map.md).
-
-    Args:
-        counts: (n,) how many ids each cell lists: the high 10 bits.
-        starts: (n,) one-based index of its first id in the pool of all ids: the low 22 bits.
-
-    Returns:
-        (n,) uint32.
-
-    Raises:
-        ConversionError: a count or start does not fit, named by its cell.
-    """
-    count, start = np.asarray(counts, np.int64), np.asarray(starts, np.int64)
-    for value, bad, problem, expected in (
-        (count, (count < 0) | (count > CELL_LIMIT), "too many ids in a cell", f"0..{CELL_LIMIT}"),
-        (
-            start,
-            (start < (count > 0)) | (start > _START_LIMIT),
-            "start of a cell's ids does not fit its word",
-            f"1..{_START_LIMIT}",
-        ),
-    ):
-        if bad.any():
-            row = int(np.argmax(bad))
-            raise ConversionError(problem, table=CELLS, row=row, value=int(value[row]), expected=expected)
-    return (count << AREAL_CELL_START_BITS | start).astype(np.uint32)
-
-
-def unpack_cells(words: ArrayLike) -> tuple[I64, I64]:
-    """Counts and one-based starts, (n,) int64 each, of runtime cell words (:func:`pack_cells`)."""
-    word = np.asarray(words, np.uint32).astype(np.int64)
-    return word >> AREAL_CELL_START_BITS, word & _START_LIMIT
-
-
-def cell_words(areals: ArealMap) -> U32:
-    """(cells_x * cells_y,) uint32: the runtime's word of every cell.
-
-    A cell without ids gets the start that a first id of it would have; the source does not say
-    what the runtime leaves there, and with count 0 nothing reads it.
-
-    Raises:
-        ConversionError: a cell lists more than 1,023 ids, or there are more than 4,194,303.
-    """
-    try:
-        return pack_cells(np.diff(areals.cell_start), areals.cell_start[:-1] + 1)
-    except ConversionError as error:
-        raise error.at(file=areals.archive.label) from None
 
 
 def read_areal_map(archive: Archive) -> ArealMap:

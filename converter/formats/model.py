@@ -129,16 +129,6 @@ TABLES = by_type(
     TableSpec(StreamType.GRAPH, "path graph", None, Presence.NOT_LOADED, 0),
 )
 
-#: The order in which the core loader opens the tables (docs/reference/model.md).
-LOAD_ORDER: tuple[int, ...] = tuple(
-    number for number, spec in TABLES.items() if spec.presence is not Presence.NOT_LOADED
-)
-
-#: Directory attributes that the runtime reads: (table, attribute, meaning).
-RUNTIME_ATTRIBUTES = (
-    (StreamType.FRAME_MAP, "attr2", "frame count of the model's timeline"),
-    (StreamType.TABLE20, "attr1", "a count, meaning unknown"),
-)
 
 # Node flags (hdr0)
 NODE_COCKPIT = 0x20

@@ -211,39 +211,6 @@ def neighbours(model: MshModel, triangle: int) -> list[tuple[int, int, int]]:
     return found
 
 
-def neighbour_set(model: MshModel, triangle: int, depth: int) -> I64:
-    """Return the triangles within ``depth`` links of one, itself included.
-
-    Args:
-        model: the model; without Res7, no triangle has a neighbour.
-        triangle: row of Res7.
-        depth: 0 = the triangle alone.
-
-    Returns:
-        (n,) int64, ascending.
-
-    Raises:
-        ConversionError: a negative depth.
-        IndexError: no such triangle.
-    """
-    if depth < 0:
-        raise ConversionError("depth is negative", value=depth, expected="0 or more")
-    if model.triangles is None:
-        return np.array([triangle], np.int64)
-    _require_triangle(model.triangles, triangle)
-    links = model.triangles["link"]
-    found = np.zeros(len(links), np.bool_)
-    found[triangle] = True
-    front = np.array([triangle], np.int64)
-    while depth > 0 and front.size:
-        ahead = np.unique(links[front]).astype(np.int64)
-        ahead = ahead[ahead != NONE16]
-        front = ahead[~found[ahead]]
-        found[front] = True
-        depth -= 1
-    return np.flatnonzero(found).astype(np.int64)
-
-
 def world_bounds(model: MshModel, slot: int, matrix: ArrayLike) -> WorldBounds:
     """Return a slot's box and sphere after a transform.
 

@@ -1,4 +1,4 @@
-"""Face flags: every bit through both tables, which are typed again here in another form."""
+"""Face flags: filters, edges, words."""
 
 import numpy as np
 import pytest
@@ -6,74 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.numeric.surfaces import FaceFlag, describe, edges, passes, to_compact, to_full
-
-# Position in the string = number of the full bit, counted from bit 0; the letter or digit is the
-# number of the compact bit in hex, "." = none. Typed from terrain-map-loading, not from the code.
-#       full bit 0         8         16
-MAIN = "06c123d" + "." + ".b784a5." + ".9...f" + "." * 10
-MATERIAL = "......." + "5" + "0......1" + "2.34" + "." * 12
+from msh_gltf.converter.numeric.surfaces import FaceFlag, describe, edges, passes
 
 flags32 = st.integers(0, 0xFFFFFFFF)
-
-
-def partner(table: str, bit: int) -> int:
-    return 0 if table[bit] == "." else 1 << int(table[bit], 16)
-
-
-def test_the_tables_have_a_place_for_every_bit() -> None:
-    assert len(MAIN) == len(MATERIAL) == 32
-    assert (sum(c != "." for c in MAIN), sum(c != "." for c in MATERIAL)) == (15, 6)
-
-
-@pytest.mark.parametrize("bit", range(32))
-def test_every_full_bit(bit: int) -> None:
-    main, material, rest = to_compact(np.array([1 << bit], np.uint32))
-    assert (main.dtype, material.dtype, rest.dtype) == (np.uint16, np.uint8, np.uint32)
-    assert int(main[0]) == partner(MAIN, bit)
-    assert int(material[0]) == partner(MATERIAL, bit)
-    alone = MAIN[bit] == MATERIAL[bit] == "."
-    assert int(rest[0]) == (1 << bit if alone else 0)
-
-
-@pytest.mark.parametrize("bit", range(16))
-def test_every_main_bit(bit: int) -> None:
-    flags, rest_main, rest_material = to_full(np.array([1 << bit], np.uint16), np.zeros(1, np.uint8))
-    assert (flags.dtype, rest_main.dtype, rest_material.dtype) == (np.uint32, np.uint16, np.uint8)
-    where = MAIN.find(f"{bit:x}")
-    assert int(flags[0]) == (0 if where < 0 else 1 << where)
-    assert int(rest_main[0]) == (0x4000 if bit == 14 else 0)
-    assert int(rest_material[0]) == 0
-
-
-@pytest.mark.parametrize("bit", range(8))
-def test_every_material_bit(bit: int) -> None:
-    flags, rest_main, rest_material = to_full(np.zeros(1, np.uint16), np.array([1 << bit], np.uint8))
-    where = MATERIAL.find(f"{bit:x}")
-    assert int(flags[0]) == (0 if where < 0 else 1 << where)
-    assert int(rest_main[0]) == 0
-    assert int(rest_material[0]) == (1 << bit if bit > 5 else 0)
-
-
-@given(st.lists(flags32, max_size=20))
-def test_full_compact_full(values: list[int]) -> None:
-    flags = np.array(values, np.uint32)
-    main, material, rest = to_compact(flags)
-    back, rest_main, rest_material = to_full(main, material)
-    assert (back | rest).tolist() == values
-    assert not (back & rest).any()
-    assert not rest_main.any()
-    assert not rest_material.any()
-
-
-def test_compact_full_compact_is_exhaustive() -> None:
-    main = np.arange(0x10000, dtype=np.uint16)
-    material = (main >> 3).astype(np.uint8)
-    full = to_full(main, material)
-    again = to_compact(full.flags)
-    assert not again.rest.any()
-    assert np.array_equal(again.main | full.rest_main, main)
-    assert np.array_equal(again.material | full.rest_material, material)
 
 
 @given(st.lists(flags32, max_size=20), flags32, flags32, flags32)

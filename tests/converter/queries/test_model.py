@@ -15,7 +15,6 @@ from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.queries import model as queries
 from msh_gltf.converter.queries.model import (
     Hit,
-    neighbour_set,
     neighbours,
     owner_slot,
     owner_slots,
@@ -96,7 +95,6 @@ def test_neighbours(sample) -> None:
     raw = Raw(model, False)
     if not raw.count(7, 16):
         pytest.skip("no Res7: see test_no_res7")
-    links = {}
     for triangle in range(raw.count(7, 16)):
         _, a, b, c, *_, packed = raw.read(7, "<8H", 16 * triangle)
         digits = [packed % 4, packed // 4 % 4, packed // 16 % 4]
@@ -106,16 +104,6 @@ def test_neighbours(sample) -> None:
             if link != 0xFFFF
         ]
         assert neighbours(model, triangle) == expected
-        links[triangle] = [link for _, link, _ in expected]
-    for triangle in random.Random(7).choices(list(links), k=5):
-        near = {triangle}
-        for depth in range(5):
-            got = neighbour_set(model, triangle, depth)
-            assert got.dtype == np.int64
-            assert got.tolist() == sorted(near)
-            near |= {link for t in near for link in links[t]}
-    far = neighbour_set(model, 0, 10**9)
-    assert {link for t in far.tolist() for link in links[t]} <= set(far.tolist())
 
 
 @every_sample
@@ -238,7 +226,6 @@ def test_no_res7() -> None:
     assert len(walk_triangles(model, dialect, tri_required=1).node) == 0
     assert len(walk_triangles(model, dialect, tri_forbidden=0xFFFF).node) == len(whole)
     assert neighbours(model, 0) == []
-    assert neighbour_set(model, 5, 3).tolist() == [5]
 
 
 def test_rows_past_res7_have_no_flags() -> None:
@@ -414,9 +401,6 @@ def test_legacy_models_are_refused() -> None:
         (lambda m, d: walk_triangles(m, d, tri_required=-1), ConversionError),
         (lambda m, d: neighbours(m, -1), IndexError),
         (lambda m, d: neighbours(m, 204), IndexError),
-        (lambda m, d: neighbour_set(m, 204, 1), IndexError),
-        (lambda m, d: neighbour_set(m, -1, 1), IndexError),
-        (lambda m, d: neighbour_set(m, 0, -1), ConversionError),
         (lambda m, d: world_bounds(m, 19, np.eye(4)), IndexError),
         (lambda m, d: world_bounds(m, -1, np.eye(4)), IndexError),
         (lambda m, d: world_bounds(m, 0, np.eye(3)), ConversionError),
