@@ -20,11 +20,10 @@ from ..converter.numeric.pose import game_to_gltf
 from ..converter.options import ExportOptions
 from ..converter.scene.appearance import Appearance
 from ..converter.scene.assembly import AssembledModel, Assembly, Marker, Placement, Pose, closed_sides, unique_label
-from ..converter.scene.controller import PlayedRange, cut_tracks, range_name
-from ..converter.scene.decode import rest_pose
+from ..converter.scene.companions import PlayedRange, cut_tracks, range_name
+from ..converter.scene.decode import TerrainScene, rest_pose
 from ..converter.scene.dialect import scene_name
 from ..converter.scene.extras import MaterialExtras, MeshExtras, NodeExtras, SceneExtras, SourceExtras, to_extras
-from ..converter.scene.landscape import TerrainScene
 from ..converter.scene.scene import Part, Scene
 from .gltf_file import Builder, Document, json_text, row_colour
 from .gltf_nodes import (

@@ -26,9 +26,9 @@ from ..converter.numeric.arrays import F32, F64, I64, Bools, ranges
 from ..converter.numeric.pose import game_to_gltf, rotation_to_gltf
 from ..converter.numeric.quantize import to_linear
 from ..converter.scene.appearance import Appearance, MaterialAppearance, Picture
-from ..converter.scene.decode import length_of, rotation_of
+from ..converter.scene.companions import length_of, rotation_of
+from ..converter.scene.decode import MaterialPair, TerrainScene
 from ..converter.scene.extras import MaterialExtras, MeshExtras, NodeExtras, to_extras
-from ..converter.scene.landscape import MaterialPair, TerrainScene
 from ..converter.scene.scene import Channel, Material, Mesh, Node, Part, Primitive, Scene, Streams, Track
 from .gltf_file import Builder, Text, json_rows, numbers_text, png_bytes, quoted, row_colour
 

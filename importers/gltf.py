@@ -25,7 +25,7 @@ from ..converter.numeric.pose import (
     rotation_to_game,
 )
 from ..converter.numeric.quantize import normalise
-from ..converter.scene.controller import add_clips
+from ..converter.scene.companions import add_clips
 from ..converter.scene.extras import NAMESPACE, FileInfo, MaterialExtras, NodeExtras, read_extras, typed_extras
 from ..converter.scene.scene import Channel, Clip, ImportedNode, ImportedScene, StatedFlags, Track
 from .gltf_file import (

@@ -24,7 +24,7 @@ from .converter.kinds.dispatch import load
 from .converter.kinds.model import LoadedModel
 from .converter.kinds.open_files import mission_in
 from .converter.options import ExportOptions
-from .converter.scene.controller import PlayedRange
+from .converter.scene.companions import PlayedRange
 from .converter.scene.extras import to_extras
 from .converter.scene.scene import ImportedScene
 from .editing import LOGIC, NUMBER

@@ -22,11 +22,14 @@ from ..formats.areal_map import (
     CELLS,
     LINKS,
     ArealMap,
+    anchor_inside,
     game_xy,
+    link_targets,
+    points_inside,
+    signed_areas,
 )
 from ..formats.kinds import AREAL_MAP_TYPE
 from ..numeric.arrays import F64, I64, Bools
-from ..scene.landscape import anchor_inside, link_targets, points_inside, signed_areas
 from ..scene.scene import MAX_COORDINATE, in_range
 from . import DIRECTORY, Rules, areal_offsets, run, why
 from .recover import Steps, rows_of, without_broken

@@ -13,11 +13,10 @@ import numpy as np
 
 from ..errors import ConversionError, plural
 from ..findings import Report
-from ..formats.areal_map import ArealMap
+from ..formats.areal_map import ArealMap, link_targets
 from ..numeric.arrays import F32, F64, I64, Bools, triangulate
 from ..numeric.surfaces import shared_area
 from ..options import ImportOptions
-from ..scene.landscape import link_targets
 from ..scene.scene import ImportedScene
 from .areal_map import MATCH_DISTANCE, NewAreal
 from .areal_polygons import (

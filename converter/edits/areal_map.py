@@ -29,9 +29,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ConversionError
-from ..formats.areal_map import AREAL_DTYPE, AREAL_LINK_DTYPE, AREALS, CELL_LIMIT, CELLS, ArealMap, require_areal
+from ..formats.areal_map import (
+    AREAL_DTYPE,
+    AREAL_LINK_DTYPE,
+    AREALS,
+    CELL_LIMIT,
+    CELLS,
+    ArealMap,
+    anchor_inside,
+    link_targets,
+    require_areal,
+    signed_areas,
+)
 from ..numeric.arrays import F32, F64, I64, Bools, Records, cells_under, near_pairs
-from ..scene.landscape import anchor_inside, link_targets, signed_areas
 from .areal_polygons import inner_point, refused, require_polygon, vertices_of
 
 _Kind = TypeVar("_Kind", bound=np.generic)

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ConversionError, in_words, plural
-from ..formats.areal_map import AREALS, ArealMap
+from ..formats.areal_map import AREALS, ArealMap, points_inside
 from ..formats.names import without_number
 from ..numeric.arrays import F32, F64, I64
 from ..numeric.surfaces import position_ids
-from ..scene.landscape import points_inside
 from ..scene.scene import ImportedNode, ImportedScene, Part, Scene
 from .nodes import world_matrices
 from .triangles import concatenate, triangle_list

@@ -22,7 +22,7 @@ from ..formats.controller import (
     with_nodes,
 )
 from ..numeric.arrays import F64, Bools
-from ..scene.controller import PlayedRange, played_ranges, strides_of
+from ..scene.companions import PlayedRange, played_ranges, strides_of
 from ..scene.extras import FileInfo
 from ..scene.scene import Channel, Scene, evaluate
 from .nodes import POSE_NOISE, model_size

@@ -17,7 +17,7 @@ from ..formats.library import MATERIALS, LibraryEntry, entry_key
 from ..formats.names import known_name
 from ..formats.terrain import NO_MATERIAL
 from ..formats.wear import is_material_name
-from ..scene.landscape import MaterialPair
+from ..scene.decode import MaterialPair
 from ..scene.scene import ImportedScene
 from .looks import OF_TWO, SurfaceEdits
 from .material_rows import NO_NAME, TerrainWearEdit

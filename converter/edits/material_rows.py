@@ -22,8 +22,8 @@ from ..formats.names import known_name, without_number
 from ..formats.nres import NAME_SIZE
 from ..formats.terrain import NO_MATERIAL
 from ..formats.wear import is_material_name
+from ..scene.decode import TerrainScene
 from ..scene.dialect import Dialect, last_row
-from ..scene.landscape import TerrainScene
 from ..scene.scene import ImportedScene, Mesh, Scene
 from .materials import NewMaterial, listed, origins_by_faces, row_title, rows_by_name, stated_row
 from .nodes import Identified

@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import called, printable
 from ..findings import Subject
 from ..formats.names import without_number
-from ..scene.decode import is_point
+from ..scene.companions import is_point
 from ..scene.dialect import Dialect, part_key, part_name, read_part_name
 from ..scene.scene import ImportedNode, ImportedScene, Mesh, Part, Scene
 

@@ -16,7 +16,8 @@ from ..formats.tables import NAME_DTYPE
 from ..numeric.arrays import F32, F64
 from ..numeric.pose import rotation_matrix
 from ..options import ImportOptions
-from ..scene.decode import is_point, length_of, name_of, rest_pose
+from ..scene.companions import is_point, length_of, name_of
+from ..scene.decode import rest_pose
 from ..scene.dialect import node_of_part
 from ..scene.scene import ImportedNode, Node
 from .controller import NamedController

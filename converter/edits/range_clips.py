@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import called, few, in_words, printable
 from ..findings import Subject
 from ..numeric.arrays import F64, Bools
-from ..scene.controller import spliced
+from ..scene.companions import spliced
 from ..scene.scene import Channel, Clip, Track, evaluate
 from .frame_rate import Timing, in_frames
 from .nodes import POSE_NOISE, Identified

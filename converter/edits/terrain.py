@@ -18,8 +18,8 @@ from ..formats.names import known_name
 from ..formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Grid, Terrain
 from ..numeric.arrays import F32, I64, Bools, join, row_ids
 from ..numeric.quantize import decode_normals, encode_uv
+from ..scene.decode import MaterialPair, TerrainScene
 from ..scene.extras import MaterialExtras, NodeExtras
-from ..scene.landscape import MaterialPair, TerrainScene
 from ..scene.scene import ImportedScene, Part, Scene
 from .materials import same_stored
 from .nodes import world_matrices

@@ -17,7 +17,8 @@ from ..formats.model import MshModel, read_model
 from ..formats.model_parts import ControlPoint
 from ..formats.nres import read_nres
 from ..numeric.arrays import F64, I64, row_ids, surface_distance
-from ..scene.decode import decode, is_point, name_of, points_in
+from ..scene.companions import is_point, name_of, points_in
+from ..scene.decode import decode
 from ..scene.dialect import Dialect
 from ..scene.scene import GeneratedLevel, ImportedNode, ImportedScene, Scene, Track, channels_of, nodes_above
 from .compare import Comparison

@@ -13,7 +13,7 @@ from ..errors import called, in_words, plural
 from ..formats.areal_map import ArealMap
 from ..formats.terrain import COARSE, FINE
 from ..numeric.arrays import F64, I64
-from ..scene.landscape import TerrainScene
+from ..scene.decode import TerrainScene
 from ..scene.scene import ImportedScene
 from .compare import Comparison
 from .difference import COLOURS_LOST, Difference

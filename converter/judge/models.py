@@ -15,7 +15,7 @@ from ..findings import Report
 from ..formats.model import BATCH_PORTAL
 from ..numeric.arrays import F64, I64
 from ..numeric.pose import parents_first
-from ..scene.controller import spliced
+from ..scene.companions import spliced
 from ..scene.dialect import Dialect, part_key, part_name
 from ..scene.scene import (
     Channel,

@@ -26,7 +26,7 @@ from ..formats.model import MshModel, read_model
 from ..formats.model_parts import POINTS_ENDING, POINTS_TYPE, read_points
 from ..formats.nres import Archive, is_nres, read_nres
 from ..formats.objects import Member
-from ..scene.controller import PlayedRange, played_ranges
+from ..scene.companions import PlayedRange, played_ranges
 from .open_files import companion
 from .registry import Game, game_of, inside
 

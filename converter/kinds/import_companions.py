@@ -51,7 +51,8 @@ from ..formats.wear import LEVEL_ENDINGS, WEAR_ENDING, WEAR_TYPE, edited_wear, n
 from ..numeric.arrays import F32, Records
 from ..options import ImportOptions
 from ..queries.model import owner_slot
-from ..scene.decode import decode, is_point, points_in, shown_points
+from ..scene.companions import is_point, points_in, shown_points
+from ..scene.decode import decode
 from ..scene.dialect import decide
 from ..scene.scene import Scene, nodes_above
 from .controllers import controller_in

@@ -26,7 +26,7 @@ from ..judge.judge import judge_motion
 from ..judge.models import snapshot
 from ..options import ExportOptions, ImportOptions
 from ..scene.assembly import CLIPS, TERRAIN, material_names, object_key
-from ..scene.decode import shown_points
+from ..scene.companions import shown_points
 from ..scene.scene import ImportedScene, Scene
 from .import_model import import_edited, stored_model, written_model
 from .import_result import ImportResult, PlacedImport

@@ -40,8 +40,8 @@ from ..numeric.surfaces import describe as describe_flags
 from ..options import ExportOptions, ImportOptions
 from ..queries.landscape import TerrainQueries
 from ..scene.appearance import Appearance
+from ..scene.decode import TerrainScene, blend_weights, decode_terrain, material_pair
 from ..scene.extras import SourceExtras
-from ..scene.landscape import TerrainScene, blend_weights, decode_terrain, material_pair
 from ..scene.scene import ImportedScene, require_in_range
 from ..storage import cannot_read
 from .appearance import find_appearance, missing_materials

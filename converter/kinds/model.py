@@ -22,8 +22,8 @@ from ..formats.sidecar import Description
 from ..formats.wear import WEAR_ENDING, read_wear_names
 from ..options import ExportOptions
 from ..scene.appearance import Appearance
-from ..scene.controller import PlayedRange, played_extras, played_ranges
-from ..scene.decode import decode, path_segments, points_in
+from ..scene.companions import PlayedRange, played_extras, played_ranges, points_in
+from ..scene.decode import decode, path_segments
 from ..scene.dialect import Decision, batch_materials, decide, node_labels, read_keys
 from ..scene.extras import SourceExtras
 from ..scene.scene import Scene, require_in_range

@@ -26,7 +26,7 @@ from ..formats.wear import WEAR_ENDING
 from ..options import ExportOptions
 from ..scene.appearance import Appearance
 from ..scene.assembly import AssembledModel, Assembly, Placement, Pose, component_extras, root_pose, shown_inside
-from ..scene.controller import played_extras
+from ..scene.companions import played_extras
 from ..scene.extras import NodeExtras, SceneExtras, SourceExtras
 from ..scene.scene import require_in_range
 from ..storage import walk_files

@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import needed_for
-from ..formats.areal_map import ArealMap, game_xy, require_areal
+from ..formats.areal_map import ArealMap, game_xy, link_targets, points_inside, require_areal
 from ..formats.terrain import FINE, Grid, Terrain
 from ..numeric.arrays import F32, F64, I64, NONE16, U32, Records, ranges
 from ..numeric.quantize import decode_unit
 from ..numeric.surfaces import FaceFlag, passes
-from ..scene.landscape import link_targets, points_inside
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -33,9 +33,9 @@ from ..formats.objects import Unit
 from ..numeric.arrays import F32, F64, I64
 from ..numeric.pose import multiply, rotate
 from .appearance import Appearance
-from .controller import PlayedRange
+from .companions import PlayedRange
+from .decode import TerrainScene
 from .extras import NodeExtras, SourceExtras
-from .landscape import TerrainScene
 from .scene import Scene
 
 _IDENTITY = (1.0, 0.0, 0.0, 0.0)

@@ -1,38 +1,23 @@
-"""Decode a :class:`~converter.formats.model.MshModel` and its control points into a scene."""
+"""Decode a :class:`~converter.formats.model.MshModel` and a :class:`~converter.formats.terrain.Terrain` into scenes."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Container, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
-from ..findings import Finding
 from ..formats.model import NODE_COCKPIT, MshModel, largest_indices
-from ..formats.model_parts import POINTS_SIZE, ControlPoint, ControlPoints, misplaced, read_points
-from ..formats.names import without_number
-from ..numeric.arrays import F32, F64, I64, NONE16, F, cross_products, fill_non_finite
+from ..formats.terrain import COARSE, FINE, NO_MATERIAL, Terrain
+from ..numeric.arrays import F32, F64, I64, NONE16, U16, F, cross_products, fill_non_finite
 from ..numeric.pose import Tracks, compose, rotate, rotation, sample
 from ..numeric.quantize import decode_lightmap_uv, decode_normals, decode_uv, normalise
 from . import dialect as dialects
 from .dialect import Dialect, Readings, part_name
-from .scene import (
-    MAX_COORDINATE,
-    Channel,
-    ImportedNode,
-    Material,
-    Mesh,
-    Node,
-    Part,
-    Primitive,
-    Scene,
-    Streams,
-    Track,
-    in_range,
-)
+from .scene import MAX_COORDINATE, Channel, Material, Mesh, Node, Part, Primitive, Scene, Streams, Track, in_range
 
 Poses = tuple[F64, F64]
 
@@ -310,87 +295,6 @@ def one_hemisphere(rotations: F64) -> F64:
     return signed
 
 
-_POINT_NAME = re.compile(r"(?P<name>.+)\.point(#[0-9]+)*")
-
-
-def shown_points(points: ControlPoints, scene: Scene) -> tuple[list[ControlPoint], list[Finding]]:
-    """Return the points that have a place in a scene, by row, and a warning where some have none.
-
-    A point is called ``NAME.point``, with ``#`` and its row where that is taken.
-    """
-    taken = {node.name for node in scene.nodes}
-    wrong, shown = misplaced(points, len(scene.nodes)), []
-    for row, record in enumerate(points.records):
-        if row in wrong:
-            continue
-        numbers = np.concatenate([record["position"], record["direction"]])
-        name, node = points.name(row), int(record["node"])
-        label = f"{name or row}.point"
-        while label in taken:
-            label += f"#{row}"
-        taken.add(label)
-        x, y, z, *direction = map(float, numbers)
-        across, along, up = direction
-        words = int(record["opaque0"]), int(record["second"])
-        shown.append(ControlPoint(label, row, node, (x, y, z), (across, along, up), *words))
-    findings = list(wrong.values())[:1]
-    if len(wrong) > 1:
-        more = f"{findings[0].problem}, and {len(wrong) - 1} more"
-        findings = [replace(findings[0], problem=more)]
-    return shown, findings
-
-
-def points_in(scene: Scene, data: bytes) -> tuple[list[ControlPoint], list[Finding]]:
-    """The control points of a model that have a place in its scene, and findings about the others.
-
-    A broken ``.cpt`` is a warning too: the model is whole without it. ``data``: its ``.cpt``.
-    """
-    try:
-        points = read_points(data, f"{scene.name}.cpt")
-    except ConversionError as error:
-        return [], [Finding(POINTS_SIZE, str(error))]
-    return shown_points(points, scene)
-
-
-def is_point(item: ImportedNode, nodes: Container[str] = ()) -> bool:
-    """Return whether a node of a glTF file is a control point that the exporter showed.
-
-    By its extras; where an editor dropped them, by a name that ends in ``.point``, without a mesh.
-
-    Args:
-        nodes: names of the model's own nodes, as far as they are known.
-    """
-    if item.extras:
-        return item.extras.get("kind") == "point"
-    named = _POINT_NAME.fullmatch(without_number(item.name)) is not None
-    return named and item.mesh < 0 and item.name not in nodes
-
-
-def length_of(direction: Sequence[float]) -> float:
-    """Return the length of a direction."""
-    return float(np.linalg.norm(np.array(direction, np.float64)))
-
-
-def rotation_of(direction: Sequence[float]) -> F64:
-    """Return the shortest rotation that takes up (z) to a direction, ``[w, x, y, z]``.
-
-    Of a direction without length: none.
-    """
-    length = length_of(direction)
-    x, y, z = np.array(direction, np.float64) / length if length > 0 else (0.0, 0.0, 1.0)
-    if z < -1 + 1e-9:  # straight down: half a turn about x
-        return np.array([0.0, 1.0, 0.0, 0.0])
-    whole = np.array([1 + z, -y, x, 0.0])
-    return np.asarray(whole / np.linalg.norm(whole))
-
-
-def name_of(item: ImportedNode) -> str:
-    """Return a control point's name: without ``.point``, and what made it unique."""
-    bare = without_number(item.name)
-    found = _POINT_NAME.fullmatch(bare)
-    return found["name"] if found else bare
-
-
 def poses_at(model: MshModel, scene: Scene, dialect: Dialect, frame: float) -> Poses:
     """Model-space rotations (N, 4) and translations (N, 3) at a frame, game axes, float64.
 
@@ -423,3 +327,96 @@ def _sampled(model: MshModel, scene: Scene, dialect: Dialect, frame: float) -> P
         return None
     now = sample(tracks, np.arange(len(scene.nodes)), [frame])
     return rotation(now.quaternion[:, 0]), now.position[:, 0].astype(np.float64)
+
+
+class MaterialPair(NamedTuple):
+    """A pair of materials: what one primitive shows.
+
+    Attributes:
+        name: ``first`` or ``first+second``, from ``Land1.wea``.
+        first, second: rows of it; 255 = no second.
+        micro, micro2: the microtextures' names, from ``Land2.wea``.
+    """
+
+    name: str
+    first: int
+    second: int
+    micro: str
+    micro2: str
+
+
+@dataclass
+class TerrainScene:
+    """A terrain as a scene.
+
+    Attributes:
+        positions, normals, uv0, micro_uv: (V, 3), (V, 3), (V, 2), (V, 2) float32.
+        blend: (V,) float32 or ``None``: alpha of the second material.
+        material_pairs: the material pairs, in order of first appearance.
+        primitives: per level, ``(pair, faces)``: rows of the face table, in table order.
+        vertex: (F, 3) vertices of every face.
+    """
+
+    name: str
+    positions: F32
+    normals: F32
+    uv0: F32
+    micro_uv: F32
+    blend: F32 | None
+    material_pairs: list[MaterialPair]
+    primitives: list[list[tuple[int, I64]]]
+    vertex: U16
+
+
+def blend_weights(scene: TerrainScene) -> dict[tuple[int, int], float]:
+    """Return the mean weight of each pair's second material on the fine level, 0..1.
+
+    Returns:
+        By (first, second) rows; pairs without a second one are left out.
+    """
+    out = {}
+    for i, rows in scene.primitives[FINE]:
+        pair = scene.material_pairs[i]
+        if pair.second != NO_MATERIAL:
+            blend = 1.0
+            if scene.blend is not None:
+                blend = float(scene.blend[scene.vertex[rows]].mean(dtype=np.float64))
+            out[pair.first, pair.second] = min(1.0, max(0.0, blend))
+    return out
+
+
+def decode_terrain(terrain: Terrain, name: str, wear: list[str], micro: list[str]) -> TerrainScene:
+    """Decode a valid terrain. ``wear``, ``micro``: names by row of ``Land1.wea`` and ``Land2.wea``."""
+    faces = terrain.faces
+    pair = faces["first"].astype(np.uint16) << 8 | faces["second"]  # few bits are sorted faster
+    levels = [terrain.faces_of(level) for level in (FINE, COARSE)]
+    shown, first_at = np.unique(pair[np.concatenate(levels)], return_index=True)
+    pairs = shown[np.argsort(first_at)].tolist()
+    material_pairs = [material_pair(key >> 8, key & 0xFF, wear, micro) for key in pairs]
+    primitives = [
+        [(i, rows[hit]) for i, key in enumerate(pairs) if (hit := pair[rows] == key).any()] for rows in levels
+    ]
+    return TerrainScene(
+        name=name,
+        positions=terrain.positions,
+        normals=normalise(decode_normals(terrain.normals), (0, 0, 1)).astype(np.float32),
+        uv0=decode_uv(terrain.uv0),
+        micro_uv=decode_uv(terrain.micro_uv),
+        blend=terrain.blend,
+        material_pairs=material_pairs,
+        primitives=primitives,
+        vertex=faces["vertex"],
+    )
+
+
+def material_pair(first: int, second: int, wear: list[str], micro: list[str]) -> MaterialPair:
+    """Return a pair of rows with its names; rows without a name are ``material_{row}``."""
+
+    def named(names: list[str], row: int, missing: str) -> str:
+        return names[row] if row < len(names) and names[row] else missing
+
+    name = named(wear, first, f"material_{first}")
+    if second == NO_MATERIAL:
+        return MaterialPair(name, first, second, named(micro, first, ""), "")
+    name += f"+{named(wear, second, f'material_{second}')}"
+    return MaterialPair(name, first, second, named(micro, first, ""), named(micro, second, ""))

@@ -112,7 +112,7 @@ def _controller_seeds() -> list[bytes]:
 def _use_controller(controller: Any) -> None:
     from msh_gltf.converter.checks.companions import Facts, check_controller
     from msh_gltf.converter.formats.controller import ranges_of, with_nodes
-    from msh_gltf.converter.scene.controller import states_text
+    from msh_gltf.converter.scene.companions import states_text
 
     list(check_controller(controller, Facts(3, 9, 2)))
     _ = ranges_of(controller), states_text(controller), with_nodes(controller, {0: 1})

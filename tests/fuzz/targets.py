@@ -264,7 +264,7 @@ def _points(data: bytes) -> Any:
 
 
 def _points_rest(points: Any) -> None:
-    from msh_gltf.converter.scene.decode import shown_points
+    from msh_gltf.converter.scene.companions import shown_points
 
     shown_points(points, _scene())
 

@@ -11,9 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from msh_gltf.converter.files import read_file
-from msh_gltf.converter.formats.areal_map import ArealMap, read_areal_map
+from msh_gltf.converter.formats.areal_map import ArealMap, read_areal_map, signed_areas
 from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.scene.landscape import signed_areas
 from tests.support.maps import level_called
 
 LEVEL = "spec__AutoMAP_00"

@@ -11,14 +11,13 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.checks.areal_map import check_areal_map, check_areal_map_further
 from msh_gltf.converter.edits.areal_polygons import class_of
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.areal_map import ArealMap, read_areal_map
+from msh_gltf.converter.formats.areal_map import ArealMap, link_targets, read_areal_map
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.numeric.arrays import near_pairs
 from msh_gltf.converter.numeric.surfaces import shared_area
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.scene.landscape import link_targets
 from tests.support.areal_edits import own, record_bytes, require_mutual
 from tests.support.gltf_edit import Editable
 from tests.support.gltf_view import TO_GAME

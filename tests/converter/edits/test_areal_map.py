@@ -9,10 +9,15 @@ from msh_gltf.converter.edits.areal_changes import warn_of_lost_neighbours
 from msh_gltf.converter.edits.areal_map import NewAreal, add_areal, remove_areals, replace_polygons
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.findings import Report
-from msh_gltf.converter.formats.areal_map import areal_payload, read_areal_map, write_areal_map
+from msh_gltf.converter.formats.areal_map import (
+    anchor_inside,
+    areal_payload,
+    read_areal_map,
+    signed_areas,
+    write_areal_map,
+)
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.queries.landscape import areal_at
-from msh_gltf.converter.scene.landscape import anchor_inside, signed_areas
 from tests.support.areal_edits import (
     compare_cells,
     inner,

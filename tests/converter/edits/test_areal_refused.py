@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from msh_gltf.converter.edits.areal_map import NewAreal, add_areal, remove_areals, repair_anchors, replace_polygons
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.areal_map import AREALS, ArealMap
-from msh_gltf.converter.scene.landscape import anchor_inside
+from msh_gltf.converter.formats.areal_map import AREALS, ArealMap, anchor_inside
 from tests.support.areal_edits import lists, own, require_written, row_of
 from tests.support.areals import brute_inside, sample, square, tiny
 

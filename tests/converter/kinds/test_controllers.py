@@ -16,7 +16,7 @@ from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import read_sidecar
 from msh_gltf.converter.kinds.controllers import facts_of_model
 from msh_gltf.converter.kinds.registry import game_of
-from msh_gltf.converter.scene.controller import spliced
+from msh_gltf.converter.scene.companions import spliced
 from msh_gltf.converter.scene.scene import Channel, evaluate
 from tests.support.assembly import mission, placed, registry, unit
 from tests.support.controller import State, controller, walker

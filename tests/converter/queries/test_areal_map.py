@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.areal_map import areal_payload
+from msh_gltf.converter.formats.areal_map import anchor_inside, areal_payload, link_targets, points_inside, signed_areas
 from msh_gltf.converter.queries.landscape import areal_at, link_graph, shortest_path
-from msh_gltf.converter.scene.landscape import anchor_inside, link_targets, points_inside, signed_areas
 from tests.support.areals import (
     LEVEL,
     S,

@@ -1,19 +1,22 @@
-"""What a controller plays of a model's clip, for people: states as text, ranges with their time and speed."""
+"""What comes with a model, for people: its control points, what its controller plays of the clip (states, ranges)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import plural, printable
+from ..errors import ConversionError, plural, printable
+from ..findings import Finding
 from ..formats.controller import Controller, Range, ranges_of
+from ..formats.model_parts import POINTS_SIZE, ControlPoint, ControlPoints, misplaced, read_points
 from ..formats.names import stem, without_number
 from ..numeric.arrays import F64
 from .extras import SourceExtras
-from .scene import Channel, Clip, ImportedScene, Scene, Track, evaluate
+from .scene import Channel, Clip, ImportedNode, ImportedScene, Scene, Track, evaluate
 
 #: The name of a range: two frames, of a placed model after its name.
 _SPAN = re.compile(r"(?:.+:)?(-?\d{1,9}(?:\.\d{1,9})?)-(-?\d{1,9}(?:\.\d{1,9})?)")
@@ -182,3 +185,84 @@ def ranges_text(ranges: Sequence[PlayedRange]) -> str:
         speed = "" if played.range.speed is None else f"{played.range.speed:g}"
         lines.append(f"{played.name};{seconds};{speed}")
     return "\n".join(lines)
+
+
+_POINT_NAME = re.compile(r"(?P<name>.+)\.point(#[0-9]+)*")
+
+
+def shown_points(points: ControlPoints, scene: Scene) -> tuple[list[ControlPoint], list[Finding]]:
+    """Return the points that have a place in a scene, by row, and a warning where some have none.
+
+    A point is called ``NAME.point``, with ``#`` and its row where that is taken.
+    """
+    taken = {node.name for node in scene.nodes}
+    wrong, shown = misplaced(points, len(scene.nodes)), []
+    for row, record in enumerate(points.records):
+        if row in wrong:
+            continue
+        numbers = np.concatenate([record["position"], record["direction"]])
+        name, node = points.name(row), int(record["node"])
+        label = f"{name or row}.point"
+        while label in taken:
+            label += f"#{row}"
+        taken.add(label)
+        x, y, z, *direction = map(float, numbers)
+        across, along, up = direction
+        words = int(record["opaque0"]), int(record["second"])
+        shown.append(ControlPoint(label, row, node, (x, y, z), (across, along, up), *words))
+    findings = list(wrong.values())[:1]
+    if len(wrong) > 1:
+        more = f"{findings[0].problem}, and {len(wrong) - 1} more"
+        findings = [replace(findings[0], problem=more)]
+    return shown, findings
+
+
+def points_in(scene: Scene, data: bytes) -> tuple[list[ControlPoint], list[Finding]]:
+    """The control points of a model that have a place in its scene, and findings about the others.
+
+    A broken ``.cpt`` is a warning too: the model is whole without it. ``data``: its ``.cpt``.
+    """
+    try:
+        points = read_points(data, f"{scene.name}.cpt")
+    except ConversionError as error:
+        return [], [Finding(POINTS_SIZE, str(error))]
+    return shown_points(points, scene)
+
+
+def is_point(item: ImportedNode, nodes: Container[str] = ()) -> bool:
+    """Return whether a node of a glTF file is a control point that the exporter showed.
+
+    By its extras; where an editor dropped them, by a name that ends in ``.point``, without a mesh.
+
+    Args:
+        nodes: names of the model's own nodes, as far as they are known.
+    """
+    if item.extras:
+        return item.extras.get("kind") == "point"
+    named = _POINT_NAME.fullmatch(without_number(item.name)) is not None
+    return named and item.mesh < 0 and item.name not in nodes
+
+
+def length_of(direction: Sequence[float]) -> float:
+    """Return the length of a direction."""
+    return float(np.linalg.norm(np.array(direction, np.float64)))
+
+
+def rotation_of(direction: Sequence[float]) -> F64:
+    """Return the shortest rotation that takes up (z) to a direction, ``[w, x, y, z]``.
+
+    Of a direction without length: none.
+    """
+    length = length_of(direction)
+    x, y, z = np.array(direction, np.float64) / length if length > 0 else (0.0, 0.0, 1.0)
+    if z < -1 + 1e-9:  # straight down: half a turn about x
+        return np.array([0.0, 1.0, 0.0, 0.0])
+    whole = np.array([1 + z, -y, x, 0.0])
+    return np.asarray(whole / np.linalg.norm(whole))
+
+
+def name_of(item: ImportedNode) -> str:
+    """Return a control point's name: without ``.point``, and what made it unique."""
+    bare = without_number(item.name)
+    found = _POINT_NAME.fullmatch(bare)
+    return found["name"] if found else bare
