@@ -178,37 +178,6 @@ def test_legacy_model(tmp_path: Path) -> None:
     np.testing.assert_array_equal(shown["POSITION"].astype(np.float32), local)
 
 
-def test_scenes(tmp_path: Path) -> None:
-    """Cockpit parts have a scene of their own; the cell that is shown can be chosen."""
-    sample = sample_called("retail__odd__s_rock_009")
-    view = GltfView(to_gltf(sample, tmp_path / "a.glb"))
-    names = [scene["name"] for scene in view["scenes"]]
-    assert names[1] == "cockpit"
-    assert names[2:] == sorted(names[2:])
-    cockpit = [view["nodes"][n]["name"] for n in view["scenes"][1]["nodes"]]
-    assert cockpit == ["BTCP_6.stage0", "CP_7.stage0"]
-    for index in (6, 7):  # still nodes of the hierarchy, without a mesh
-        assert "mesh" not in view["nodes"][index]
-
-    other = GltfView(to_gltf(sample, tmp_path / "b.glb", "--group", 1))
-    assert (other.info["lod"], other.info["group"]) == (0, 1)
-    assert set(other.scene_parts()) == set(view.scene_parts())
-    only = GltfView(to_gltf(sample, tmp_path / "c.glb", "--parts", "visible"))
-    assert len(only["scenes"]) == 1
-    assert {cell[1:] for cell in only.scene_parts()} == {(0, 0)}
-
-
-def test_shared_slots_are_one_mesh(tmp_path: Path) -> None:
-    sample = sample_called("spec__odd__Gen_stat_011")
-    view = GltfView(to_gltf(sample, tmp_path / "a.glb"))
-    slots = {tuple(r[:3]): r[3] for r in sample.arrays["soup_dir"].tolist() if r[5]}
-    meshes: dict[int, set[int]] = {}
-    for cell, node in view.scene_parts().items():
-        meshes.setdefault(slots[cell], set()).add(view["nodes"][node]["mesh"])
-    assert len(slots) > len(meshes)
-    assert all(len(used) == 1 for used in meshes.values())
-
-
 def test_subframes_and_keys(tmp_path: Path) -> None:
     sample = sample_called("spec__static__b_bun_000")
     frames, truth = sample.truth["frame_count"], sample.arrays
@@ -227,27 +196,6 @@ def test_subframes_and_keys(tmp_path: Path) -> None:
         keys = sample.truth["nodes"][channel["target"]["node"]]["keys"]
         accessor = keyed["accessors"][clip["samplers"][channel["sampler"]]["input"]]
         assert accessor["count"] == keys
-
-
-def test_frames_per_second(tmp_path: Path) -> None:
-    sample = sample_called("spec__static__b_bun_000")
-    view = GltfView(to_gltf(sample, tmp_path / "a.glb", "--fps", 30))
-    times = view.array(view["animations"][0]["samplers"][0]["input"])[:, 0]
-    assert times[1] == np.float32(1 / 30)
-    assert view.info["fps"] == 30
-    assert {n["extras"]["msh"].get("fps", 30) for n in view["nodes"]} == {30}
-
-
-def test_paths(tmp_path: Path) -> None:
-    sample = sample_called(PORTAL)
-    view = GltfView(to_gltf(sample, tmp_path / "a.glb", "--paths"))
-    node = next(n for n in view["nodes"] if n["name"] == "paths")
-    (primitive,) = view["meshes"][node["mesh"]]["primitives"]
-    assert primitive["mode"] == 1
-    points = view.array(primitive["attributes"]["POSITION"]) @ TO_GAME.T
-    links = sample.arrays["graph_link"][:, :2]
-    np.testing.assert_allclose(points.reshape(-1, 2, 3), sample.arrays["graph_posed"][links], atol=1e-4)
-    assert "paths" not in [n["name"] for n in GltfView(to_gltf(sample, tmp_path / "b.glb"))["nodes"]]
 
 
 def test_wide_indices_and_restart(tmp_path: Path) -> None:
@@ -293,12 +241,6 @@ def test_zero_normals_take_the_triangle(tmp_path: Path) -> None:
     a, b, c = model.positions[first].astype(np.float64)
     expected = np.cross(b - a, c - a)
     np.testing.assert_allclose(got, expected / np.linalg.norm(expected), atol=1e-6)
-
-
-@every_sample
-def test_same_input_same_bytes(sample: Sample, tmp_path: Path) -> None:
-    a = to_gltf(sample, tmp_path / "a" / "m.glb").read_bytes()
-    assert a == to_gltf(sample, tmp_path / "b" / "m.glb").read_bytes()
 
 
 def test_validator_is_silent(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Models that are placed together as glTF: what is shared, where everything stands."""
 
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +25,7 @@ from msh_gltf.exporters import gltf
 from msh_gltf.exporters.gltf import export_assembly
 from msh_gltf.exporters.gltf_file import glb_bytes
 from tests.support.corpus import DATA
-from tests.support.gltf_view import TO_GAME, GltfView
+from tests.support.gltf_view import GltfView
 from tests.support.validator import issues
 
 #: Animated, with geometry-less nodes.
@@ -65,24 +64,6 @@ def written(assembly: Assembly, path: Path, *, fps: float = 24.0, clips: bool = 
 
 def named(view: GltfView, name: str) -> int:
     return next(i for i, node in enumerate(view["nodes"]) if node["name"] == name)
-
-
-def test_a_model_that_is_placed_twice_has_its_meshes_once(models: list[AssembledModel], tmp_path: Path) -> None:
-    once = written(Assembly("a", models, mounted(models, 2)[:2]), tmp_path / "once.glb")
-    twice = written(Assembly("a", models, mounted(models, 2)), tmp_path / "twice.glb")
-    for part in ("meshes", "materials", "accessors", "bufferViews"):
-        assert twice[part] == once[part], part
-    assert len(twice.buffer) == len(once.buffer)
-    uses = Counter(node["mesh"] for node in twice["nodes"] if "mesh" in node)
-    assert set(uses.values()) == {2}
-    assert len(uses) == len(twice["meshes"])
-
-
-def test_every_node_has_a_name_of_its_own(models: list[AssembledModel], tmp_path: Path) -> None:
-    view = written(Assembly("a", models, mounted(models, 2)), tmp_path / "a.glb")
-    names = [node["name"] for node in view["nodes"]]
-    assert len(set(names)) == len(names)
-    assert {"hall", "hall#2", "gun", "gun#2"} <= set(names)
 
 
 def test_labels_are_unique_whatever_is_asked_for() -> None:
@@ -141,52 +122,6 @@ def test_only_the_vertices_that_are_shown_are_written(
             one, other = view.triangles(number), whole.triangles(number)
             for key in one:
                 np.testing.assert_array_equal(one[key], other[key])
-
-
-def test_the_clip_moves_every_copy_with_shared_samplers(models: list[AssembledModel], tmp_path: Path) -> None:
-    view = written(Assembly("a", models, mounted(models, 2)), tmp_path / "a.glb", fps=12.0)
-    (clip,) = view["animations"]
-    assert clip["name"] == "a"
-    tracks = sum(len(model.scene.tracks) for model in models)
-    assert tracks
-    assert len(clip["channels"]) == 4 * tracks  # two copies, two paths
-    assert len(clip["samplers"]) == 2 * tracks
-    for channel in clip["channels"]:
-        node = view["nodes"][channel["target"]["node"]]
-        assert node["extras"]["msh"]["fps"] == 12.0
-    assert view.info["fps"] == 12.0
-    still = written(Assembly("a", models, mounted(models, 2)), tmp_path / "s.glb", clips=False)
-    assert not still["animations"]
-    assert "fps" not in still.info
-
-
-def test_markers_are_scenes_of_their_own(tmp_path: Path) -> None:
-    corners = np.array([[0, 0, 0], [4, 0, 0], [4, 4, 1]], np.float32)
-    markers = {
-        "routes": [
-            Marker("route_7", NodeExtras(kind="route", index=0), outline=corners),
-            Marker("route_8", NodeExtras(kind="route", index=1), outline=corners[:1]),
-        ],
-        "zones": [
-            Marker(
-                "zone",
-                NodeExtras(kind="zone", index=0, inner=2.0),
-                Pose(np.array([1.0, 2.0, 3.0]), scale=np.full(3, 9.0)),
-            )
-        ],
-    }
-    view = written(Assembly("m", markers=markers), tmp_path / "a.glb")
-    assert [scene["name"] for scene in view["scenes"]] == ["m", "routes", "zones"]
-    lines, alone, zone = view["nodes"]
-    primitive = view["meshes"][lines["mesh"]]["primitives"][0]
-    assert primitive["mode"] == 1
-    points = view.array(primitive["attributes"]["POSITION"]) @ TO_GAME.T
-    np.testing.assert_array_equal(points, corners)
-    assert view.array(primitive["indices"]).reshape(-1).tolist() == [0, 1, 1, 2, 2, 0]
-    assert "mesh" not in alone
-    assert zone["translation"] == [1.0, 3.0, -2.0]
-    assert zone["scale"] == [9.0, 9.0, 9.0]
-    assert zone["extras"]["msh"]["inner"] == 2.0
 
 
 def test_the_validator_is_silent(models: list[AssembledModel], tmp_path: Path) -> None:

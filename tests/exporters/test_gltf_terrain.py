@@ -105,37 +105,6 @@ def test_areals_without_a_normal_look_up() -> None:
     assert shown == [[0, 0, 1], [np.float32(0.6), 0, np.float32(0.8)]]
 
 
-@every_level
-def test_areal_maps_come_back(level, tmp_path: Path) -> None:
-    export(level, tmp_path, "Land.map")
-    back = run("gltf2msh", tmp_path / "out.glb", "-o", f"{tmp_path}/back/")
-    assert back.returncode == 0, back.stderr
-    assert back.stderr == ""
-    assert (tmp_path / "back/Land.map").read_bytes() == (level.folder / "Land.map").read_bytes()
-
-
-def test_an_edited_areal_map_without_numbers_is_reported(tmp_path: Path) -> None:
-    from tests.support.gltf_edit import Editable
-
-    level = level_called("spec__AutoMAP_00")
-    export(level, tmp_path, "Land.map")
-    document = Editable(tmp_path / "out.glb")
-    document.arrays[0][0] += 1
-    for primitive in document.primitives():
-        primitive["attributes"].pop("_MSH_AREAL", None)
-    document.save(tmp_path / "out.glb")
-    back = run("gltf2msh", tmp_path / "out.glb", "-o", f"{tmp_path}/back/")
-    assert "the file does not number its areals (_MSH_AREAL)" in back.stderr
-    assert (tmp_path / "back/Land.map").read_bytes() == (level.folder / "Land.map").read_bytes()
-
-
-def test_fine_level_alone(tmp_path: Path) -> None:
-    view = export(level_called("spec__AutoMAP_00"), tmp_path, "Land.msh", "--parts", "visible")
-    assert [s["name"] for s in view["scenes"]] == ["Land"]
-    back = run("gltf2msh", tmp_path / "out.glb", "-o", f"{tmp_path}/back/")
-    assert "unchanged" in back.stdout
-
-
 def test_needs_its_sidecar(tmp_path: Path) -> None:
     export(level_called("spec__AutoMAP_00"), tmp_path)
     back = run("gltf2msh", tmp_path / "out.glb", "--no-sidecar", "-o", f"{tmp_path}/back/")

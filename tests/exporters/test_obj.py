@@ -158,15 +158,6 @@ def test_frames(name: str, frame: float, tmp_path: Path) -> None:
         np.testing.assert_allclose(obj.corners(node["name"], "v"), np.concatenate(got), atol=1e-5 * size)
 
 
-def test_frame_zero_is_the_rest_pose(tmp_path: Path) -> None:
-    for name in (ANIMATED, "mixed__odd__Gen_stat_059"):
-        sample = sample_called(name)
-        loaded = load_file(sample.path, sample.entry, ExportOptions(dialect=sample.dialect))
-        rest, _ = export_obj(loaded.scene, rest_pose(loaded.scene))
-        still, moved = Objects(rest).pools, parsed(sample, tmp_path).pools
-        assert still == moved
-
-
 def test_up_z_keeps_game_axes(tmp_path: Path) -> None:
     sample = sample_called(ANIMATED)
     y, z = (parsed(sample, tmp_path, up=up) for up in ("y", "z"))
@@ -182,19 +173,6 @@ def test_numbers_are_whole_float32(sample: Sample, tmp_path: Path) -> None:
     for rows in parsed(sample, tmp_path, frame=1.5).pools.values():
         for text in {number for row in rows for number in row}:
             assert f"{np.float32(text):.9g}" == text
-
-
-@every_sample
-def test_materials_are_told_apart(sample: Sample, tmp_path: Path) -> None:
-    """Every name is in the MTL, once, and stands for one material of the scene."""
-    made = files(sample, tmp_path)
-    obj = Objects(made[".obj"])
-    assert obj.mtllib == "m.mtl"
-    lines = made[".mtl"].decode().splitlines()
-    named = [line.removeprefix("newmtl ") for line in lines if line.startswith("newmtl ")]
-    assert len(set(named)) == len(named)
-    assert set(named) == {name for names in obj.materials.values() for name in names}
-    assert sum(line.startswith("Kd ") for line in lines) == len(named)
 
 
 def test_equal_material_names_get_numbers() -> None:
@@ -279,11 +257,6 @@ def test_names_come_back(name: str) -> None:
 def test_common_names_stay() -> None:
     assert escape("башня_2#7") == "башня_2#7"
     assert escape("a b%") == "a%20b%25"
-
-
-def test_same_input_same_bytes(tmp_path: Path) -> None:
-    sample = sample_called(ANIMATED)
-    assert files(sample, tmp_path, frame=2) == files(sample, tmp_path, frame=2)
 
 
 def test_streams_that_a_model_lacks() -> None:

@@ -15,8 +15,6 @@ from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.scene.decode import decode
-from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.importers.gltf_file import _draco_counts
 from tests.support.foreign import (
     QUAD,
@@ -70,73 +68,6 @@ def test_made_by_trimesh(name: str, tmp_path: Path) -> None:
     same_triangles(world(got), np.asarray(expected.triangles) @ TO_GAME.T)
 
 
-@pytest.mark.parametrize(
-    ("mode", "indices", "expected"),
-    [
-        (4, [0, 1, 2, 1, 3, 2], [[0, 1, 2], [1, 3, 2]]),
-        (5, [0, 1, 2, 3], [[0, 1, 2], [1, 3, 2]]),
-        (6, [0, 1, 3, 2], [[1, 3, 0], [3, 2, 0]]),
-        (5, None, [[0, 1, 2], [1, 3, 2]]),
-    ],
-)
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
-def test_modes_and_index_types(mode, indices, expected, dtype, tmp_path: Path) -> None:
-    b = Builder()
-    b.node(
-        mesh=b.mesh(indices=indices, mode=mode, dtype=dtype) if indices is not None else b.mesh(indices=None, mode=mode)
-    )
-    same_triangles(world(convert(b.save(tmp_path))[0]), QUAD[expected].astype(float) @ TO_GAME.T)
-
-
-def test_interleaved(tmp_path: Path) -> None:
-    b = Builder()
-    rows = np.zeros(4, [("p", "<f4", 3), ("uv", "<f4", 2)])
-    rows["p"], rows["uv"] = QUAD, QUAD[:, :2]
-    view = b.view(rows.tobytes(), byteStride=20)
-    b.mesh()
-    for name, kind, offset in (("POSITION", "VEC3", 0), ("TEXCOORD_0", "VEC2", 12)):
-        b.json["accessors"].append(
-            {"bufferView": view, "byteOffset": offset, "componentType": 5126, "count": 4, "type": kind}
-        )
-        b.json["meshes"][0]["primitives"][0]["attributes"][name] = len(b.json["accessors"]) - 1
-    b.node(mesh=0)
-    scene, _ = convert(b.save(tmp_path))
-    same_triangles(world(scene), quad())
-    uv = {tuple(row) for row in scene.streams.uv0.tolist()}
-    assert uv == {(0, 0), (1, 0), (0, 1), (1, 1)}
-
-
-def test_sparse(tmp_path: Path) -> None:
-    b = Builder()
-    mesh = b.mesh()
-    b.json["accessors"][0]["sparse"] = {
-        "count": 1,
-        "indices": {"bufferView": b.view(bytes([3])), "componentType": 5121},
-        "values": {"bufferView": b.view(np.float32([5, 6, 7]).tobytes())},
-    }
-    b.node(mesh=mesh)
-    points = QUAD.copy()
-    points[3] = [5, 6, 7]
-    same_triangles(world(convert(b.save(tmp_path))[0]), quad(points=points))
-
-
-def test_quantised(tmp_path: Path) -> None:
-    """KHR_mesh_quantization: int16 positions under a scaled node, u16 normalised UV, i8 normals."""
-    b = Builder()
-    b.json["extensionsRequired"] = ["KHR_mesh_quantization"]
-    padded = np.zeros((4, 4), np.int16)
-    padded[:, :3] = QUAD * 1000
-    mesh = b.mesh()
-    attributes = b.json["meshes"][0]["primitives"][0]["attributes"]
-    view = b.view(padded.tobytes(), byteStride=8)
-    b.json["accessors"][0] = {"bufferView": view, "componentType": 5122, "count": 4, "type": "VEC3"}
-    attributes["TEXCOORD_0"] = b.accessor((QUAD[:, :2] * 65535).astype(np.uint16), normalized=True)
-    b.node(mesh=mesh, scale=[0.002, 0.002, 0.002])
-    scene, _ = convert(b.save(tmp_path))
-    same_triangles(world(scene), quad(np.diag([2.0, 2, 2, 1])))
-    assert scene.streams.uv0.max() == 1
-
-
 @pytest.mark.parametrize("as_matrix", [False, True])
 @pytest.mark.parametrize("outer", [(2, 2, 2), (1, 3, 0.5), (-1, 1, 1), (1, 1, 1)])
 @pytest.mark.parametrize("inner", [(1, 1, 1), (0.5, 2, 1), (1, -2, 1)])
@@ -160,18 +91,6 @@ def test_nested_transforms(as_matrix: bool, outer: tuple, inner: tuple, tmp_path
     same_triangles(world(scene), quad(matrices[0] @ matrices[1]))
     for node in scene.nodes:
         assert np.linalg.norm(node.rotation) == pytest.approx(1)
-
-
-def test_normals_follow_a_mirror(tmp_path: Path) -> None:
-    b = Builder()
-    normals = b.accessor(np.tile(np.float32([0, 0, 1]), (4, 1)))
-    b.node(mesh=b.mesh(attributes={"NORMAL": normals}), scale=[1, 1, -3])
-    scene, _ = convert(b.save(tmp_path))
-    p = scene.meshes[0].primitives[0]
-    index = scene.streams.indices[p.index_start : p.index_start + 3].astype(int)
-    corner = scene.streams.positions[index].astype(float)
-    flat = np.cross(corner[1] - corner[0], corner[2] - corner[0])
-    assert flat @ scene.streams.normals[index[0]] > 0
 
 
 def test_instances_share_a_slot(tmp_path: Path) -> None:
@@ -199,25 +118,6 @@ def test_several_scenes(tmp_path: Path) -> None:
         convert(path, scene="three")
 
 
-def test_cameras_lights_points_lines(tmp_path: Path) -> None:
-    b = Builder()
-    b.json["cameras"] = [{"type": "perspective", "perspective": {"yfov": 1, "znear": 0.1}}]
-    light = {"extensions": {"KHR_lights_punctual": {"light": 0}}}
-    body = b.node(name="body", mesh=b.mesh())
-    lines = b.node(name="wire", mesh=b.mesh(mode=1))
-    points = b.node(name="dust", mesh=b.mesh(mode=0))
-    nodes = [body, lines, points, b.node(name="eye", camera=0), b.node(name="sun", **light)]
-    b.json["scenes"][0]["nodes"] = nodes
-    path = b.save(tmp_path)
-    scene, _ = convert(path)
-    assert [n.name for n in scene.nodes] == ["body", "wire", "dust"]
-    assert [(fact.where, fact.what) for fact in import_gltf(path, None).not_applied] == [
-        ("mesh 'mesh'", "has lines"),
-        ("mesh 'mesh'", "has points"),
-    ]
-    same_triangles(world(scene), quad())
-
-
 def test_lines_without_a_name_are_skipped(tmp_path: Path) -> None:
     b = Builder()
     nodes = [b.node(name="body", mesh=b.mesh()), b.node(name="wire", mesh=b.mesh(mode=1))]
@@ -242,46 +142,11 @@ def test_extras_of_a_buffer_may_be_anything(tmp_path: Path, extras: object) -> N
     same_triangles(world(convert(path)[0]), quad())
 
 
-@pytest.mark.parametrize(
-    ("kind", "values", "expected"),
-    [
-        ("LINEAR", [[0, 0, 0], [4, 0, 0]], [0, 1, 2, 3, 4]),
-        ("STEP", [[0, 0, 0], [4, 0, 0]], [0, 0, 0, 0, 4]),
-        ("CUBICSPLINE", [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [4, 0, 0], [0, 0, 0]], [0, 0.625, 2, 3.375, 4]),
-    ],
-)
-def test_interpolations(kind: str, values: list, expected: list, tmp_path: Path) -> None:
-    b = Builder()
-    node = b.node(mesh=b.mesh())
-    b.clip(node, "translation", [0, 4 / 24], values, kind)
-    turns = kind != "CUBICSPLINE"
-    if turns:  # by 160 degrees, at an even speed
-        half = np.radians(80)
-        b.clip(node, "rotation", [0, 4 / 24], [[0, 0, 0, 1], [0, np.sin(half), 0, np.cos(half)]], kind)
-    back = import_gltf(b.save(tmp_path), None, ImportOptions())
-    scene = decode(read_model(read_nres(back.data, "x"), "x"), Dialect.SPEC, "x")
-    track = scene.tracks[0]
-    assert track.translation is not None
-    np.testing.assert_allclose(track.translation.values[:, 0], expected, atol=1e-4)
-    if turns:
-        assert track.rotation is not None
-        np.testing.assert_allclose(track.rotation.values[:, 0], np.cos(np.radians(20 * np.array(expected))), atol=1e-4)
-
-
 def test_frame_rates(tmp_path: Path) -> None:
     b = Builder()
     b.clip(b.node(mesh=b.mesh()), "translation", [0, 1], [[0, 0, 0], [1, 0, 0]])
     assert convert(b.save(tmp_path))[0].frame_count == 25
     assert convert(b.save(tmp_path), fps=30.0)[0].frame_count == 31
-
-
-def test_animated_scale(tmp_path: Path) -> None:
-    b = Builder()
-    b.clip(b.node(name="n", mesh=b.mesh()), "scale", [0, 1], [[1, 1, 1], [2, 2, 2]])
-    path = b.save(tmp_path)
-    with pytest.raises(ConversionError, match=r"node 'n' has animated scale.*--ignore-scale"):
-        convert(path)
-    same_triangles(world(convert(path, ignore_scale=True)[0]), quad())
 
 
 def test_clips(tmp_path: Path) -> None:
@@ -316,17 +181,6 @@ def skinned(tmp_path: Path) -> Path:
     b.node(name="knee", translation=[1, 0, 0])
     b.json["scenes"][0]["nodes"] = [0, 1]
     return b.save(tmp_path)
-
-
-def test_skins(tmp_path: Path) -> None:
-    path = skinned(tmp_path)
-    with pytest.raises(ConversionError, match=r"node 'body' has a skin.*--rigid-skin"):
-        convert(path)
-    scene, warnings = convert(path, rigid_skin=True)
-    assert any("dominant joint" in w for w in warnings)
-    same_triangles(world(scene), quad())  # at rest nothing moves
-    owners = {scene.nodes[p.node].name: scene.triangle_count(p.mesh) for p in scene.parts}
-    assert owners == {"hip": 1, "knee": 1}
 
 
 def test_draco(tmp_path: Path) -> None:

@@ -7,17 +7,9 @@ import pytest
 
 from msh_gltf.converter.checks.areal_map import check_areal_map
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.areal_map import AREALS, CELLS, LINKS, ArealMap, areal_payload
+from msh_gltf.converter.formats.areal_map import AREALS, LINKS, ArealMap, areal_payload
 from msh_gltf.converter.formats.nres import Archive
-from tests.support.areals import S, read, square, tiny
-from tests.support.maps import every_level
-
-
-@every_level
-def test_the_corpus_is_sound(level) -> None:
-    found = {(f.severity, f.code) for f in check_areal_map(read(level.folder / "Land.map"))}
-    poly = level.facts("areal")["poly_records"]
-    assert found == ({("note", "areal-polys")} if poly else set())
+from tests.support.areals import S, square, tiny
 
 
 def edited(areals: ArealMap, field: str, row: int, value: object) -> ArealMap:
@@ -29,11 +21,6 @@ def edited(areals: ArealMap, field: str, row: int, value: object) -> ArealMap:
     array = getattr(areals, field).copy()
     array[row] = value
     return replace(areals, **{field: array})
-
-
-def reversed_polygon(areals: ArealMap, row: int) -> ArealMap:
-    own = slice(*areals.vertex_start[row : row + 2])
-    return edited(areals, "vertices", own, areals.vertices[own][::-1])
 
 
 FAR = S.vertices[int(S.vertex_start[9])] + np.float32(5000)
@@ -79,24 +66,6 @@ def test_what_is_still_sound() -> None:
     assert len(check_areal_map(edited(small, "area", 0, 81 + 53))) == 1
 
 
-def test_polygons_that_break_a_rule() -> None:
-    vertex = int(S.vertex_start[9]) + 2
-    found = check_areal_map(edited(S, "vertices", vertex, (0, np.inf, 0)))
-    assert [(f.code, f.severity, f.row) for f in found] == [("areal-vertex-finite", "error", 9)]
-    assert "vertex 2" in found[0].problem
-    payload = bytes(S.entry.payload)
-    at = found[0].offset - S.entry.data_offset
-    assert payload[at : at + 12] == S.vertices[vertex].tobytes()
-    found = check_areal_map(reversed_polygon(S, 9))
-    assert ("areal-winding", "warning", 9) in {(f.code, f.severity, f.row) for f in found}
-    few = tiny(square(0, 0, 9), [(0, 0, 0), (1, 1, 0)], [])
-    found = check_areal_map(few)
-    assert [(f.code, f.severity, f.row, f.value) for f in found] == [("areal-vertices", "error", 1, 2)]
-    assert "and in 1 more rows" in found[0].problem
-    two = edited(S, "vertices", slice(vertex, vertex + 2), np.nan)
-    assert "and in 1 more vertices" in check_areal_map(two)[0].problem
-
-
 @pytest.mark.parametrize(
     ("link", "code", "severity"),
     [
@@ -127,46 +96,6 @@ def test_a_corner_that_moved_away_from_its_links() -> None:
     (ends,) = [one for one in found if one.code == "areal-link-ends"]
     assert ends.row == 0
     assert "and in 3 more rows" in ends.problem
-
-
-def test_one_end_of_a_link_cut() -> None:
-    edge = int(np.flatnonzero(S.links["areal"] >= 0)[3])
-    found = check_areal_map(edited(S, "links", edge, (-1, -1)))
-    other = S.vertex_start[S.links["areal"][edge]] + S.links["edge"][edge]
-    assert [(f.code, f.row) for f in found] == [("areal-link-mutual", other)]
-
-
-def test_cells_that_break_a_rule() -> None:
-    where = int(S.cell_start[301]) - 1
-    bad = edited(S, "cell_ids", where, 160)
-    found = check_areal_map(bad)
-    assert [(f.code, f.severity, f.table, f.row, f.value) for f in found] == [
-        ("areal-cell-id", "error", CELLS, 300, 160)
-    ]
-    at = found[0].offset - S.entry.data_offset
-    assert areal_payload(bad)[at : at + 2] == b"\xa0\0"
-    areals = tiny(square(0, 0, 9), cells=2)
-    full = replace(areals, cell_start=np.array([0, 1, 1, 1025, 1026]), cell_ids=np.zeros(1026, np.uint16))
-    found = check_areal_map(full)
-    assert [(f.code, f.severity, f.table, f.row, f.value) for f in found] == [
-        ("areal-cell-full", "error", CELLS, 2, 1024)
-    ]
-    at = found[0].offset - S.entry.data_offset
-    assert areal_payload(full)[at : at + 2] == (1024).to_bytes(2, "little")
-    most = replace(full, cell_start=np.array([0, 2, 2, 1025, 1026]))
-    assert check_areal_map(most) == []
-
-
-def test_empty_maps() -> None:
-    found = check_areal_map(tiny())
-    assert [(f.code, f.severity) for f in found] == [("areal-none", "error")]
-    for x, y in ((0, 1), (1, 0)):
-        bare = replace(tiny(square(0, 0, 9)), cells_x=x, cells_y=y, cell_start=np.zeros(1, int))
-        bare = replace(bare, cell_ids=bare.cell_ids[:0])
-        found = check_areal_map(bare)
-        assert [(f.code, f.severity) for f in found] == [("areal-grid", "error")]
-        at = found[0].offset - S.entry.data_offset
-        assert np.frombuffer(areal_payload(bare)[at : at + 8], "<u4").tolist() == [x, y]
 
 
 def test_an_archive_without_a_map() -> None:

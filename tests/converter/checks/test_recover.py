@@ -19,7 +19,6 @@ from msh_gltf.converter.checks.terrain import TERRAIN_STEPS
 from msh_gltf.converter.cli import gltf2msh, msh2gltf
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.findings import messages
-from msh_gltf.converter.formats.model import StreamType
 from msh_gltf.converter.formats.sidecar import read_sidecar
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.model import LoadedModel
@@ -484,10 +483,6 @@ def test_any_damage_converts_or_is_refused(
     except ConversionError:
         return
     assert import_gltf(folder / "a.glb").data == data
-
-
-def test_streams_are_numbered_as_expected() -> None:
-    assert (StreamType.NODES, StreamType.BATCHES, StreamType.KEYS) == (1, 13, 8)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter.checks import all_rules
-from tests.support.corpus import DATA, LIBS
+from tests.support.corpus import DATA
 from tests.support.corruption.base import Nres
 from tests.support.game import archive, entry, make_game
 from tests.support.runs import run
@@ -150,13 +150,6 @@ def test_whole_game(tmp_path: Path) -> None:
     assert one_process.stdout == out.stdout
 
 
-def test_libraries_are_checked(tmp_path: Path) -> None:
-    facts = json.loads(run("msh-inspect", "--check", LIBS, "--json").stdout)
-    kinds = [item["kind"] for item in facts["items"]]
-    assert {"archive", "MAT0", "Texm"} == set(kinds)
-    assert facts["valid"]
-
-
 def test_equal_findings_of_many_files_are_not_all_listed(tmp_path: Path) -> None:
     for number in range(9):
         broken(tmp_path / f"{number}.msh", lambda box: box.table(2).set(3, 4, "H", 60000))
@@ -180,16 +173,6 @@ def test_one_entry(tmp_path: Path) -> None:
     none = run("msh-inspect", "--check", path, "--entry", "nobody.msh")
     assert none.returncode == 2
     assert "no entry of this name is checked" in none.stderr
-
-
-@pytest.mark.parametrize("data", [b"", b"NRe", b"hello\n", bytes(range(256)) * 100])
-def test_junk_that_is_named_is_a_finding(data: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "junk.msh"
-    path.write_bytes(data)
-    out = run("msh-inspect", "--check", path)
-    assert out.returncode == 1
-    assert "nres-magic" in out.stdout
-    assert "Traceback" not in out.stdout + out.stderr
 
 
 def test_nothing_to_check_is_no_verdict(tmp_path: Path) -> None:

@@ -301,37 +301,6 @@ def test_sidecar_name_stays_in_the_directory(tmp_path: Path) -> None:
 # ------------------------------------------------------------------ msh-inspect and help
 
 
-def test_inspect(tmp_path: Path) -> None:
-    shown = run("msh-inspect", ROBOT.path)
-    assert shown.returncode == 0, shown.stderr
-    for text in (
-        "dialect   retail (header box: error 2.4e-08 against 0.67)",
-        "8 nodes, 19 slots, 22 batches, 388 vertices, 204 triangles, 54 keys",
-        "26 frames, 6 animated nodes",
-        "└── 0 Base_TM",
-        "cockpit",
-        "Metal_011",
-        "triangle descriptors",
-        "findings",
-    ):
-        assert text in shown.stdout, text
-
-
-def test_inspect_json() -> None:
-    facts = json.loads(run("msh-inspect", ROBOT.path, "--json").stdout)
-    truth = ROBOT.truth
-    assert facts["kind"] == "model"
-    assert facts["dialect"]["dialect"] == "retail"
-    assert facts["dialect"]["step"] == "a"
-    assert [n["name"] for n in facts["nodes"]] == [n["name"] for n in truth["nodes"]]
-    assert [n["keys"] for n in facts["nodes"]] == [n["keys"] for n in truth["nodes"]]
-    assert facts["counts"]["keys"] == truth["counts"]["keys"]
-    assert [e["type"] for e in facts["entries"]] == [str(t) for t in truth["order"]]
-    used = {r: n for r, (_, n) in enumerate(truth["wear"])}
-    assert all(m["name"] == used[m["row"]] for m in facts["materials"])
-    assert sum(c["triangles"] for c in facts["cells"]) == truth["counts"]["triangles"]
-
-
 def test_inspect_archive(tmp_path: Path) -> None:
     archive = archive_of_models(tmp_path, ["one.msh", "БАШНЯ.msh", "note.txt"])
     shown = run("msh-inspect", archive).stdout

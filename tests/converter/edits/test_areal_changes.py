@@ -114,12 +114,6 @@ def inner() -> tuple[int, np.ndarray]:
 AREAL, CORNER = inner()
 
 
-def test_an_unchanged_file_is_the_map(faces: Faces) -> None:
-    result = faces.back()
-    assert result.unchanged
-    assert result.data == SOURCE.read_bytes()
-
-
 def test_a_moved_corner_moves_in_all_areals_that_have_it(faces: Faces) -> None:
     at = (faces.points == CORNER).all(axis=2)
     concerned = sorted({int(n) - 1 for n in faces.number[at]})
@@ -179,23 +173,6 @@ def test_deleted_areals_and_new_ones(faces: Faces) -> None:
     assert len(new.records) == len(OLD.records)
     assert (link_targets(new) >= 0).sum() == (link_targets(OLD) >= 0).sum()
     assert result.warnings == []
-
-
-def test_class_and_flag_are_set(faces: Faces) -> None:
-    rows, before = faces.of(AREAL), OLD.records[AREAL]
-    faces.logic[rows] = 1 - before["logic"]
-    names = [mesh["name"] for mesh in faces.meshes]
-    other = next(i for i, name in enumerate(names) if name != f"class_{before['class_id']}")
-    faces.mesh[rows] = other
-    result = faces.back()
-    new = arrived(result)
-    assert f"class_{new.records['class_id'][AREAL]}" == names[other]
-    assert new.records["logic"][AREAL] == 1 - before["logic"]
-    old, now = OLD.records.copy(), new.records.copy()
-    for records in (old, now):
-        records["class_id"][AREAL] = records["logic"][AREAL] = 0
-    assert old.tobytes() == now.tobytes()
-    assert np.array_equal(new.cell_ids, OLD.cell_ids)
 
 
 def test_a_new_class_is_a_material_of_its_name(faces: Faces) -> None:

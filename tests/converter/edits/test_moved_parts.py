@@ -1,14 +1,11 @@
 """Parts that were moved, copied, renamed, or stand in another place."""
 
 import copy
-import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.options import ImportOptions
@@ -33,29 +30,6 @@ def only_slot_indices(out: Outcome) -> None:
     old, new = out.old.nodes.copy(), out.new.nodes.copy()
     old["slot_index"] = new["slot_index"] = 0
     assert old.tobytes() == new.tobytes()
-
-
-@pytest.mark.parametrize("by", ["name", "extras", "both", "name alone"])
-def test_moving_a_part_changes_its_slot_index_alone(by: str, tmp_path: Path) -> None:
-    rows = cells_of(parse(sample_called(PLANT).source), 2, 0)
-
-    def edit(document: Editable) -> None:
-        for row in rows:
-            move(document, row, (2, 0), (1, 3), by=by.partition(" ")[0])
-        if by == "name alone":
-            drop_extras(document)
-
-    out = edited(tmp_path, PLANT, edit)
-    only_slot_indices(out)
-    for row in rows:
-        assert out.cell(row, 2, 0) == NONE16
-        assert out.cell(row, 1, 3) == int(out.old.nodes["slot_index"][row, 2, 0])
-    assert len(out.back.changes) == len(rows)
-    assert all(" lod 1 group 3: was part '" in change for change in out.changes)
-    assert all(change.endswith(" lod 2 group 0") for change in out.changes)
-    assert out.back.not_applied == []
-    status = {row["status"] for row in out.back.report if row["what"] == "part"}
-    assert status == {"kept", "moved"}
 
 
 @pytest.mark.parametrize("by", ["name", "extras", "name alone"])
@@ -91,46 +65,6 @@ def test_a_part_takes_the_place_of_another(tmp_path: Path) -> None:
     assert len(out.new.slots) == len(out.old.slots) - 1
     assert out.cell(row, 2, 0) == NONE16
     assert [c.split(": ")[1] for c in out.changes if "are gone" in c] == ["its triangles are gone"]
-
-
-def test_a_part_goes_to_another_node(tmp_path: Path) -> None:
-    """Of equal triangles in the frame of that node, so that it stands there."""
-    model = parse(sample_called(PLANT).source)
-    row = cells_of(model, 2, 0)[0]
-    other = next(r for r in cells_of(model, 0, 4) if r not in cells_of(model, 2, 0))
-
-    def edit(document: Editable) -> None:
-        node = document.node(name_of(document, row, 2, 0))
-        node["name"] = name_of(document, other, 2, 0)
-        there = document.node(name_of(document, other, 0, 4))
-        for key in ("translation", "rotation"):
-            node.pop(key, None)
-            if key in there:
-                node[key] = there[key]
-
-    out = edited(tmp_path, PLANT, edit)
-    only_slot_indices(out)
-    assert out.cell(other, 2, 0) == int(out.old.nodes["slot_index"][row, 2, 0])
-    assert out.cell(row, 2, 0) == NONE16
-
-
-def test_a_copy_shares_the_slot(tmp_path: Path) -> None:
-    row = cells_of(parse(sample_called(PLANT).source), 1, 0)[0]
-
-    def edit(document: Editable) -> None:
-        nodes = document.json["nodes"]
-        copy = json.loads(json.dumps(document.node(name_of(document, row, 1, 0))))
-        copy["name"] = name_of(document, row, 1, 2)
-        # Blender copies the mesh, too
-        document.json["meshes"].append({**document.json["meshes"][copy["mesh"]], "name": "copy"})
-        copy["mesh"] = len(document.json["meshes"]) - 1
-        nodes.append(copy)
-        document.json["scenes"][0]["nodes"].append(len(nodes) - 1)
-
-    out = edited(tmp_path, PLANT, edit)
-    only_slot_indices(out)
-    assert out.cell(row, 1, 2) == out.cell(row, 1, 0) != NONE16
-    assert "is new, a copy of part" in out.changes[0]
 
 
 def test_a_part_is_moved_and_edited(tmp_path: Path) -> None:
@@ -254,22 +188,6 @@ def test_a_renamed_node_keeps_its_parts(tmp_path: Path) -> None:
     assert out.back.not_applied == []
 
 
-def test_a_part_that_was_moved_on_its_own_takes_its_vertices_along(tmp_path: Path) -> None:
-    row = cells_of(parse(sample_called(PLANT).source), 2, 0)[0]
-
-    def edit(document: Editable) -> None:
-        node = document.node(name_of(document, row, 2, 0))
-        node["translation"] = [x + 1 for x in node.get("translation", [0, 0, 0])]
-
-    out = edited(tmp_path, PLANT, edit)
-    (change,) = out.changes
-    assert change.endswith("as its object was moved, turned or scaled")
-    assert out.tables.keys() <= {"Res2", "Res3", "Res4", "Res7"}
-    slot = out.cell(row, 2, 0)
-    apart = out.new.slots["sphere_center"][slot] - out.old.slots["sphere_center"][slot]
-    assert np.linalg.norm(apart) == pytest.approx(3**0.5, abs=1e-4)
-
-
 def test_a_part_that_was_moved_with_its_node_keeps_its_vertices(tmp_path: Path) -> None:
     model = parse(sample_called(PLANT).source)
     row = next(r for r in cells_of(model, 2, 0) if model.nodes["parent"][r] == NONE16)
@@ -281,16 +199,6 @@ def test_a_part_that_was_moved_with_its_node_keeps_its_vertices(tmp_path: Path) 
 
     out = edited(tmp_path, PLANT, edit)
     assert not any("part '" in change and "lod 2" in change for change in out.changes)
-
-
-def test_a_part_scaled_to_nothing_is_refused(tmp_path: Path) -> None:
-    row = cells_of(parse(sample_called(PLANT).source), 2, 0)[0]
-
-    def edit(document: Editable) -> None:
-        document.node(name_of(document, row, 2, 0))["scale"] = [0, 1, 1]
-
-    with pytest.raises(ConversionError, match=r"part '.*lod2.group0' is scaled to nothing"):
-        edited(tmp_path, PLANT, edit)
 
 
 def test_a_part_below_another_node_is_reported(tmp_path: Path) -> None:
@@ -317,28 +225,6 @@ def test_an_empty_without_its_name_is_known_by_its_place(tmp_path: Path) -> None
         node["name"] = "other"
 
     assert edited(tmp_path, PLANT, edit).changes == ["node 'Wheel_m4o1': renamed to 'other'"]
-
-
-def test_a_part_of_a_deleted_node_is_reported(tmp_path: Path) -> None:
-    model = parse(sample_called(PLANT).source)
-    parents = set(model.nodes["parent"].tolist())
-    row = next(r for r in cells_of(model, 0, 4) if r not in parents)
-    out = edited(tmp_path, PLANT, lambda d: delete(d, d.json["nodes"][row]["name"]))
-    assert len(out.new.nodes) == len(model.nodes) - 1
-    assert {one.what for one in out.back.not_applied} == {"is left of a node that is missing"}
-
-
-def test_parts_follow_their_node(tmp_path: Path) -> None:
-    """Their objects stay where they were exported: nothing of them is edited."""
-    model = parse(sample_called(PLANT).source)
-    row = next(r for r in cells_of(model, 2, 0) if model.nodes["parent"][r] == NONE16)
-
-    def edit(document: Editable) -> None:
-        node = document.json["nodes"][row]
-        node["translation"] = [x + 1 for x in node.get("translation", [0, 0, 0])]
-
-    out = edited(tmp_path, PLANT, edit)
-    assert not any("part '" in change for change in out.changes)
 
 
 @pytest.mark.parametrize("source", [(0, 0), (2, 0)])

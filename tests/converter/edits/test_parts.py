@@ -14,48 +14,14 @@ from msh_gltf.converter.kinds.obj import import_obj
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.options import ImportOptions
 from tests.support.corpus import sample_called
-from tests.support.gltf_edit import Editable, drop_extras
+from tests.support.gltf_edit import Editable
 from tests.support.part_edits import COCKPIT, DELETE, PLANT, cells_of, delete, edited, name_of, parse, part_names
 from tests.support.runs import first_difference, run, to_gltf
-
-
-def delete_lod2(document: Editable) -> None:
-    """All parts of a cell, and so its scene."""
-    delete(document, *(name for name in part_names(document) if ".stage2" in name or ".lod2." in name))
 
 
 def hide(document: Editable) -> None:
     """As *Visible Objects* exports it: nothing but the default scene's collection."""
     delete(document, *part_names(document))
-
-
-def test_the_last_parts_of_a_cell_can_be_deleted(tmp_path: Path) -> None:
-    out = edited(tmp_path, PLANT, delete_lod2)
-    gone = cells_of(out.old, 2, 0)
-    assert len(gone) == 2
-    assert cells_of(out.new, 2, 0) == []
-    assert len(out.back.changes) == 2
-    assert out.back.not_applied == []
-    assert len(out.new.slots) == len(out.old.slots) - 2
-
-
-@pytest.mark.parametrize("extras", [True, False])
-def test_hidden_parts_are_kept_and_reported(extras: bool, tmp_path: Path) -> None:
-    def edit(document: Editable) -> None:
-        hide(document)
-        if not extras:
-            drop_extras(document)
-
-    out = edited(tmp_path, PLANT, edit)
-    assert out.back.changes == []
-    assert not out.back.unchanged
-    outside = (out.old.nodes["slot_index"] != NONE16).sum() - len(cells_of(out.old, 0, 0))
-    assert len(out.back.not_applied) == outside
-    for one in out.back.not_applied:
-        assert one.where.startswith("part '")
-        assert one.what == "is missing"
-        assert "--allow-delete" in one.instead
-    assert first_difference(sample_called(PLANT).source, out.back.data) is None
 
 
 def test_hidden_parts_are_deleted_if_allowed(tmp_path: Path) -> None:

@@ -47,26 +47,6 @@ def exported_again(out: Outcome, folder: Path) -> Editable:
     return Editable(folder / "again.glb")
 
 
-@pytest.mark.parametrize("nested", [False, True])
-@pytest.mark.parametrize("lod", [0, 1])
-def test_an_object_states_the_flags_of_its_part(lod: int, nested: bool, tmp_path: Path) -> None:
-    row = first_row(PLANT, lod)
-    names = []
-
-    def edit(document: Editable) -> None:
-        names.append(name_of(document, row, lod, 0) if lod else document.json["nodes"][row]["name"])
-        state(document, names[0], 34, nested=nested)
-
-    out = edited(tmp_path, PLANT, edit)
-    assert set(flags_in(out.new, row, lod, 0)) == {34}
-    assert set(out.tables) == {"Res7"}
-    (change,) = out.back.changes
-    assert change.what.startswith("flags changed on ")
-    before = np.array(flags_in(out.old, row, lod, 0))
-    assert change.what == f"flags changed on {(before != 34).sum()} triangles"
-    assert exported_again(out, tmp_path).node(names[0])["extras"]["msh"]["tri_flags"] == 34
-
-
 def test_flags_that_differ_or_are_0_are_not_exported(tmp_path: Path) -> None:
     path = to_gltf(sample_called(PLANT), tmp_path / "m.glb")
     assert not any("tri_flags" in json.dumps(n) for n in Editable(path).json["nodes"])

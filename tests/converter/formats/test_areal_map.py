@@ -1,7 +1,6 @@
 """Areal maps: read, written, refused."""
 
 import struct
-import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -113,42 +112,6 @@ def test_cells_are_split_as_a_loop_would(made: tuple[bytes, int]) -> None:
 
 BIG = 0xFFFFFFFF
 ONE = areal(1)
-CELL = grid(1, 2, [[0], []])
-
-
-@pytest.mark.parametrize(
-    ("payload", "count", "table", "row", "at"),
-    [
-        (ONE + CELL, BIG, AREALS, 0, 0),
-        (ONE * 3 + CELL, 4, AREALS, 3, 3 * 76),  # the grid, read as an areal
-        (ONE[:48] + struct.pack("<II", BIG, 0) + bytes(99), 1, AREALS, 0, 56),
-        (ONE[:48] + struct.pack("<II", 0, BIG) + bytes(99), 1, AREALS, 0, 56),
-        (ONE + ONE[:48] + struct.pack("<II", BIG, BIG) + bytes(99), 2, AREALS, 1, 76 + 56),
-        (areal(0, (0,))[:-4] + struct.pack("<I", BIG) + CELL, 1, AREALS, 0, 56 + 24),
-        (ONE, 1, CELLS, 0, 76),
-        (ONE + struct.pack("<II", BIG, BIG) + bytes(99), 1, CELLS, 0, 76 + 8),
-        (ONE + struct.pack("<II", 1, BIG) + bytes(99), 1, CELLS, 0, 76 + 8),
-        (ONE + grid(1, 2, [[0, 0]]), 1, CELLS, 1, 76 + 8 + 6),
-        (ONE + grid(1, 2, [[0], [1]])[:-2], 1, CELLS, 1, 76 + 8 + 4),
-        (ONE + grid(1, 2, [[], []])[:-4] + struct.pack("<HH", 0xFFFF, 0), 1, CELLS, 0, 76 + 8),
-        (ONE + CELL + b"\0", 1, CELLS, 2, 76 + len(CELL)),
-        (ONE + CELL + bytes(6), 1, CELLS, 2, 76 + len(CELL)),
-        (ONE + grid(0, BIG, []) + bytes(2), 1, CELLS, 0, 76 + 8),
-        (ONE + CELL, 0, CELLS, 0, 8),  # an areal, read as the grid
-    ],
-)
-def test_wrong_sizes_are_named(payload: bytes, count: int, table: str, row: int, at: int) -> None:
-    """Also: a hostile count is refused before anything of its size is made."""
-    archive = archive_of(payload, count)
-    tracemalloc.start()
-    with pytest.raises(ConversionError) as caught:
-        read_areal_map(archive)
-    assert tracemalloc.get_traced_memory()[1] < 1 << 20
-    tracemalloc.stop()
-    error = caught.value
-    start = archive.entries[0].data_offset
-    where = (error.file, error.table, error.row, error.offset)
-    assert where == ("Land.map", table, row, start + at)
 
 
 def test_every_cut_is_refused() -> None:
@@ -157,13 +120,6 @@ def test_every_cut_is_refused() -> None:
     for end in range(len(payload)):
         with pytest.raises(ConversionError):
             read_areal_map(archive_of(payload[:end], 2))
-
-
-def test_no_areal_map() -> None:
-    archive = new_archive([Entry(3, 0, 0, 0, name_field(b"x"), 0, 0, b"")], "Land.map")
-    with pytest.raises(ConversionError, match=r"Land.map.*no areal map.*3.*type 12") as caught:
-        read_areal_map(archive)
-    assert caught.value.table == AREALS
 
 
 def test_nothing_is_no_error() -> None:

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.gltf import surface_of
 from msh_gltf.converter.formats.material import (
@@ -180,31 +179,6 @@ def test_any_bytes_come_back(
     assert write_material(material) == data + tail
     assert material.trailing == tail
     assert [(t.word, len(t.keys)) for t in material.tracks] == [(w, len(k)) for w, k in tracks]
-
-
-@pytest.mark.parametrize(
-    ("broken", "problem"),
-    [
-        (replace(entry(header(1) + phase()), type_id=1), "not a material: 1 (expected type MAT0)"),
-        (entry(header(1) + phase(), version=5), "unknown version (attr2): 5 (expected 6)"),
-        (entry(b"\1\0"), "byte 0x0: too short for its header: 2 bytes (expected at least 14)"),
-        (entry(header(0) + phase()), "byte 0x0: phases do not fit the entry: 0 (expected 1..1)"),
-        (entry(header(2) + phase()), "byte 0x0: phases do not fit the entry: 2 (expected 1..1)"),
-        (
-            entry(header(1, 65535) + phase() + bytes(11)),
-            "row 1, byte 0x2: tracks do not fit the entry: 65535 (expected at most 1)",
-        ),
-        (
-            entry(header(1, 1) + phase() + struct.pack("<IH", 0, 65535) + bytes(7)),
-            "row 0, byte 0x34: keys do not fit the entry: 65535 (expected at most 1)",
-        ),
-    ],
-)
-def test_broken_entries_are_named(broken: Entry, problem: str) -> None:
-    with pytest.raises(ConversionError) as caught:
-        read_material(broken, "Material.lib")
-    assert str(caught.value).startswith("Material.lib, entry M, MAT0")
-    assert str(caught.value).endswith(problem)
 
 
 def test_unknown_names_lead_to_default_then_to_the_first() -> None:

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msh_gltf.converter.checks.model import check_model
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.kinds import archive_kind
@@ -111,58 +110,6 @@ def test_edited_table_is_written_and_all_else_kept() -> None:
     assert {t for t in before if before[t] != changed[t]} == {13}
 
 
-@pytest.mark.parametrize(
-    ("type_id", "data", "row", "problem"),
-    [
-        (3, bytes(13), 1, "size does not fit its records"),
-        (1, bytes(39), 1, "size does not fit its records"),
-        (13, bytes(21), 1, "size does not fit its records"),
-        (8, bytes(25), 1, "size does not fit its records"),
-        (2, bytes(139), 0, "size does not fit its records"),
-        (2, bytes(141), 0, "size does not fit its records"),
-    ],
-)
-def test_wrong_sizes_are_named(type_id: int, data: bytes, row: int, problem: str) -> None:
-    archive = container(minimal() | {1: bytes(38)} | {type_id: data})
-    with pytest.raises(ConversionError, match=problem) as caught:
-        read_model(archive, "x")
-    assert caught.value.table == TABLES[type_id].label
-    assert caught.value.row == row
-    entry = archive.first_of_type(type_id)
-    assert entry is not None
-    assert caught.value.offset == entry.data_offset
-
-
-@pytest.mark.parametrize(
-    ("data", "row", "within"),
-    [
-        (b"", 0, 0),
-        (struct.pack("<I", 9) + b"ab", 0, 0),
-        (struct.pack("<I", 2**32 - 1), 0, 0),
-        (struct.pack("<I2sI", 1, b"a", 1) + b"b", 1, 6),
-        (struct.pack("<I2sI", 1, b"a", 0) + bytes(3), 2, 10),
-    ],
-)
-def test_strings_past_the_table_are_named_and_kept(data: bytes, row: int, within: int) -> None:
-    archive = container(minimal() | {1: bytes(3 * 38), 10: data})
-    model = read_model(archive, "x")
-    entry = archive.first_of_type(10)
-    assert entry is not None
-    found = next(f for f in check_model(model) if f.code == "string-run")
-    assert (found.table, found.row, found.offset) == ("Res10 (strings)", row, entry.data_offset + within)
-    assert found.rows is not None
-    assert found.rows.tolist() == list(range(row, 3))
-    assert encode_strings(model.strings) == data
-
-
-@pytest.mark.parametrize("missing", [1, 2, 3, 6, 13])
-def test_required_tables(missing: int) -> None:
-    payloads = minimal()
-    del payloads[missing]
-    with pytest.raises(ConversionError, match=f"Res{missing} "):
-        read_model(container(payloads), "x")
-
-
 def test_first_of_two_tables_counts() -> None:
     archive = container(minimal())
     twice = [*archive.entries, entry(3, bytes(24))]
@@ -188,12 +135,6 @@ def test_kinds_by_content() -> None:
     assert archive_kind(container(dict.fromkeys([1, 2, 3, 11, 21], b""))) == "terrain"
     assert archive_kind(container({12: b""})) == "areal map"
     assert archive_kind(container({})) == "archive"
-
-
-def test_legacy_nodes() -> None:
-    model = read_msh(DATA / "retail__system__MTCHECK.msh")
-    assert model.legacy
-    assert model.nodes["words"].shape == (1, 12)
 
 
 def test_directory_attributes_of_the_runtime() -> None:

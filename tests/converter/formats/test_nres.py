@@ -24,7 +24,7 @@ from msh_gltf.converter.formats.nres_edits import (
     sort_table,
 )
 from msh_gltf.converter.kinds.open_files import open_nres
-from tests.support.corpus import DATA, every_sample
+from tests.support.corpus import every_sample
 
 NAMES = st.binary(min_size=0, max_size=35).map(lambda b: b.replace(b"\0", b"_"))
 
@@ -254,32 +254,6 @@ def test_map_file(tmp_path: Path) -> None:
     assert bytes(read_file(empty)) == b""
     with pytest.raises(ConversionError, match="cannot be read"):
         read_file(tmp_path / "missing")
-
-
-@pytest.mark.parametrize(
-    ("change", "problem", "offset"),
-    [
-        (lambda b: b[:8], "too short", 0),
-        (lambda b: b"NRez" + b[4:], "not an NRes", 0),
-        (lambda b: b[:4] + struct.pack("<I", 0x101) + b[8:], "unknown version", 4),
-        (lambda b: b[:8] + struct.pack("<i", -1) + b[12:], "entry_count", 8),
-        (lambda b: b[:8] + struct.pack("<i", 99) + b[12:], "entry_count", 8),
-        (lambda b: b + b"\0", "1 byte after the directory", 12),
-        (lambda b: b[:-1], "total_size", 12),
-        (lambda b: b[:-8] + struct.pack("<I", 4) + b[-4:], "outside the data region", 24 + 56),
-        (lambda b: b[:-8] + struct.pack("<I", 20) + b[-4:], "outside the data region", 24 + 56),
-    ],
-)
-def test_broken_headers(change, problem: str, offset: int) -> None:
-    with pytest.raises(ConversionError, match=problem) as caught:
-        read_nres(change(write_nres(_archive([b"a"]))), "file.rlb")
-    assert caught.value.file == "file.rlb"
-    assert caught.value.offset == offset
-
-
-def test_other_containers_are_told_apart() -> None:
-    with pytest.raises(ConversionError, match="not an NRes file"):
-        read_nres(read_file(DATA / "gamefont.rlb"), "gamefont.rlb")
 
 
 def _archive(names: list[bytes]) -> Archive:

@@ -323,30 +323,6 @@ def test_outputs_do_not_leave_the_directory(game: Path, tmp_path: Path) -> None:
     assert os.listdir(elsewhere) == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["game"], "several models need a directory: -o OUT_DIR"),
-        (["game", "-o", "-"], "several models need a directory"),
-        (["game", "-o", "game/zero.dat"], "expected a directory"),
-        (["game", "-o", "out", "--entry", "x"], "--entry takes one archive"),
-        (["game", "-o", "out", "--include", "nothing"], "none of 10 models is left by --include"),
-        (["game/Video", "-o", "out"], "game/Video: holds no core model"),
-        (["game", "missing", "-o", "out"], "missing: cannot be read"),
-        (["game", "-o", "out", "-j", "0"], "Invalid value for '-j'"),
-        (["game", "-o", "game/zero.dat/out"], "cannot be written"),
-        (["game/OBJECTS.RLB", "-o", "out"], "holds no core model"),
-    ],
-)
-def test_refusals(arguments: list[str], said: str, game: Path, tmp_path: Path) -> None:
-    before = snapshot(tmp_path)
-    result = run("msh2gltf", *arguments, cwd=tmp_path)
-    assert result.returncode == 2, result.stdout
-    assert said in result.stderr
-    assert "Traceback" not in result.stderr
-    assert snapshot(tmp_path) == before
-
-
 def test_log(game: Path, tmp_path: Path) -> None:
     write(game / "bad.rlb", archive([entry(MESH, b"bad.msh", model(ROCK)[:-1])]))
     log = tmp_path / "logs/run.log"

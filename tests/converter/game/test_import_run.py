@@ -351,32 +351,6 @@ def test_names_of_any_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "new" / f"{name}.msh").read_bytes() == import_gltf(path).data
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["out"], "a directory of glTF needs the game: --game GAME_DIR"),
-        (["out", "--game", "game"], "give a new game directory with -o NEW_GAME_DIR, or"),
-        (["out", "--game", "game", "-o", "n", "--in-place"], "give a new game directory"),
-        (["out", "--game", "missing", "-o", "new"], "missing: is not a directory"),
-        (["out", "--game", "game", "-o", "game"], "the new game directory overlaps the game's"),
-        (["out", "--game", "game", "-o", "game/new"], "overlaps the game's directory"),
-        (["out", "--game", "game", "-o", "."], "overlaps the game's directory"),
-        (["out", "--game", "game", "-o", "out/new"], "overlaps the glTF directory"),
-        (["game", "--game", "game", "-o", "new"], "game: has no manifest.json; give the directory"),
-        (["out", "--game", "game", "-o", "new", "--sidecar", "x"], "--sidecar is for one file"),
-        (["out/static.rlb/MTCHECK.glb", "--in-place"], "--in-place is for directories"),
-        (["out/static.rlb/MTCHECK.glb", "--add"], "--add puts one file into an archive"),
-    ],
-)
-def test_refusals(arguments: list[str], said: str, game: Path, out: Path, tmp_path: Path) -> None:
-    before = snapshot(tmp_path)
-    result = run("gltf2msh", *arguments, cwd=tmp_path)
-    assert result.returncode == 2, result.stdout
-    assert said in result.stderr
-    assert "Traceback" not in result.stderr
-    assert snapshot(tmp_path) == before
-
-
 def test_dry_run(game: Path, out: Path, tmp_path: Path) -> None:
     path = out / "static.rlb/s_rock_057.glb"
     move(path)

@@ -105,21 +105,6 @@ def test_another_directory_does_not_undo_an_edit(place: Place, tmp_path: Path) -
     assert snapshot(place.game) == done
 
 
-def test_a_texture_is_painted_twice(made: Path, tmp_path: Path) -> None:
-    edit = Edit(made, tmp_path)
-    place = Place(shutil.copytree(edit.game, tmp_path / "GAME"), edit.out)
-    original = (place.game / "Textures.lib").read_bytes()
-    for red in (10, 200):
-        picture = min((place.out / "textures").glob("armour*.png"))
-        painted = Image.open(picture).convert("RGBA")
-        painted.paste((red, 0, 0, 255), (0, 0, 8, 8))
-        painted.save(picture)
-        assert len(place.back()["changed"]) == 1
-        assert kept(place.game, "Textures.lib") == [sha256(original)]
-        assert export(place.game, place.out, "--force") == 0
-    assert restored(place.game) == place.before
-
-
 def test_into_a_library_that_another_tool_patched(made: Path, tmp_path: Path) -> None:
     (tmp_path / "libs").mkdir()
     library = Path(shutil.copy(made / "GAME/Textures.lib", tmp_path / "libs"))
@@ -140,21 +125,6 @@ def test_into_a_library_that_another_tool_patched(made: Path, tmp_path: Path) ->
     to = ("--to", states[0][:12])
     assert call(cli.msh_mod, "restore", library.parent, "Textures.lib", *to) == 0
     assert library.read_bytes() == original
-
-
-def test_a_patch_between_two_edits_stays(place: Place) -> None:
-    original = (place.game / "static.rlb").read_bytes()
-    move(place.out / ROCK)
-    place.back()
-    theirs = patched(place.game / "static.rlb", 1)
-    wanted = bytes(read_nres(theirs, "").entries[1].payload)
-    move(place.out / ROCK)
-    assert place.back() == {"changed": ["static.rlb::s_rock_057.msh"]}
-    assert place.notes == ["static.rlb was changed by another program, which stays"]
-    assert kept(place.game, "static.rlb")[0] == sha256(original)
-    assert sha256(theirs) in kept(place.game, "static.rlb")
-    now = read_nres((place.game / "static.rlb").read_bytes(), "")
-    assert bytes(now.entries[1].payload) == wanted
 
 
 def test_somebodys_backup_is_a_candidate(place: Place) -> None:

@@ -13,7 +13,7 @@ from msh_gltf.converter.game.undo import restore, status, undo
 from tests.converter.game.others import ROWS, with_row
 from tests.converter.game.test_vault import BEFORE, FILE, change, digest, entries, game, patch
 from tests.support.game import snapshot
-from tests.support.vault import VAULT, original, records
+from tests.support.vault import VAULT
 
 __all__ = ["game"]
 PLAIN = "DATA/plain.bin"
@@ -40,61 +40,6 @@ def plain(game: Path, data: bytes, owner: str = "out:1") -> None:
         door.commit()
 
 
-def test_each_transaction_goes_back_exactly(game: Path) -> None:
-    states = [snapshot(game)]
-    for act in (
-        lambda: change(game, "out:1", {0: b"mine"}),
-        lambda: change(game, "out:1", {0: b"mine", 2: b"more"}, new={b"new": b"new"}),
-        lambda: change(game, "out:2", {0: b"theirs"}),
-        lambda: plain(game, b"plain"),
-        lambda: change(game, "out:1"),
-    ):
-        act()
-        states.append(snapshot(game))
-    for state in reversed(states[:-1]):
-        take_back(game)
-        assert snapshot(game) == state
-    with pytest.raises(ConversionError, match="has no change to take back"):
-        take_back(game)
-    assert len(records(game)) == 10
-
-
-def test_an_undo_can_be_taken_back(game: Path) -> None:
-    change(game, "out:1", {0: b"mine"})
-    edited = snapshot(game)
-    take_back(game)
-    assert take_back(game, 2) == [FILE]
-    assert snapshot(game) == edited
-    take_back(game)  # the edit again
-    assert (game / FILE).read_bytes() == BEFORE
-
-
-def test_any_transaction_goes_back_where_nothing_is_built_on_it(game: Path) -> None:
-    """Entries of the same name are told apart."""
-    change(game, "out:1", {1: b"mine"}, new={b"new": b"1"})
-    change(game, "out:2", {2: b"theirs"}, new={b"other": b"2"})
-    assert take_back(game, 1) == [FILE]
-    assert entries(game) == [ONE, TWO, b"theirs", FOUR, b"2"]
-    take_back(game, 2)
-    assert (game / FILE).read_bytes() == BEFORE
-
-
-def test_a_later_transaction_is_named(game: Path) -> None:
-    change(game, "out:1", {0: b"mine", 3: b"mine"})
-    change(game, "out:2", {1: b"elsewhere"})
-    change(game, "out:2", {0: b"theirs", 1: b"elsewhere"})
-    before = snapshot(game)
-    with pytest.raises(ConversionError, match=r"change 3 \(edit out:2\) changed it") as caught:
-        take_back(game, 1)
-    assert (caught.value.file, caught.value.entry) == (FILE, "one")
-    assert caught.value.hint == "take that back first: msh-mod undo GAME 3"
-    assert snapshot(game) == before
-    assert len(records(game)) == 3
-    take_back(game, 3)
-    take_back(game, 1)
-    assert entries(game) == [ONE, b"elsewhere", TWO, FOUR]
-
-
 def test_what_is_not_there_any_more_is_not_taken_back(game: Path) -> None:
     change(game, "out:1", {0: b"mine"})
     change(game, "out:1")
@@ -107,20 +52,6 @@ def test_what_is_not_there_any_more_is_not_taken_back(game: Path) -> None:
     assert entries(game)[0] == b"patched"
     with pytest.raises(ConversionError, match="has no such change"):
         take_back(game, 9)
-
-
-def test_twice_is_refused(game: Path) -> None:
-    change(game, "out:1", {0: b"mine"})
-    take_back(game, 1)
-    with pytest.raises(ConversionError, match="change 1 is taken back already"):
-        take_back(game, 1)
-
-
-def test_undo_beside_a_foreign_patch(game: Path) -> None:
-    change(game, "out:1", {0: b"mine"}, new={b"new": b"new"})
-    patch(game, 1, b"patched")
-    take_back(game)
-    assert entries(game) == [ONE, b"patched", TWO, FOUR]
 
 
 def test_undo_gives_back_the_bytes_of_another_program(game: Path) -> None:
@@ -233,30 +164,6 @@ def test_a_dry_run_writes_nothing(game: Path) -> None:
 
 
 # ------------------------------------------------------------------ restore
-
-
-def test_everything_comes_back(game: Path) -> None:
-    """Byte for byte, layout included; the edits stay in the history, and can be had again."""
-    before = snapshot(game)
-    change(game, "out:1", {0: b"mine"}, new={b"new": b"new"})
-    change(game, "out:2", {0: b"theirs", 3: b"theirs"})
-    plain(game, b"plain")
-    edited = snapshot(game)
-    assert put_away(game) == []
-    assert snapshot(game) == before
-    assert status(game).changes == []
-    take_back(game, 4)
-    assert snapshot(game) == edited
-
-
-def test_one_file_comes_back(game: Path) -> None:
-    change(game, "out:1", {0: b"mine"})
-    plain(game, b"plain")
-    put_away(game, [PLAIN])
-    assert (game / PLAIN).read_bytes() == original(game, PLAIN)
-    assert entries(game)[0] == b"mine"
-    with pytest.raises(ConversionError, match="was never changed here"):
-        put_away(game, ["other.rlb"])
 
 
 def test_what_another_program_changed_stays(game: Path) -> None:

@@ -21,7 +21,7 @@ from msh_gltf.converter.game.replace_entry import Origin, replace_model
 from msh_gltf.converter.kinds.import_result import Companion
 from tests.converter.game.test_import_run import move
 from tests.converter.game.test_library_edits import TURRETS, Edit, colour, made
-from tests.support.game import LOOSE, MESH, WEAR, archive, entry, make_game, model, snapshot, write
+from tests.support.game import MESH, WEAR, archive, entry, make_game, model, snapshot, write
 from tests.support.gltf_edit import Editable
 from tests.support.runs import call
 from tests.support.vault import original, originals
@@ -254,26 +254,6 @@ def test_an_added_model_stays_without_add_and_goes_with_its_file(place: Place) -
     assert place.differing() == set()
 
 
-def test_a_new_conversion_starts_from_the_game_as_it_is(place: Place) -> None:
-    move(place.out / ROCK)
-    place.back()
-    edited = (place.game / "static.rlb").read_bytes()
-    assert call(cli.msh2gltf, place.game, "-o", place.out, "-q", "-j", "1", "--force") == 0
-    assert place.back() == {}
-    assert (place.game / "static.rlb").read_bytes() == edited
-
-
-def test_a_loose_model_comes_back(place: Place) -> None:
-    name = str(Path(LOOSE).with_suffix(".glb"))
-    move(place.out / name)
-    assert place.back() == {"changed": [LOOSE]}
-    move(place.out / name)
-    assert place.back() == {"changed": [LOOSE]}
-    place.restore(name)
-    assert place.back() == {"restored": [LOOSE]}
-    assert place.differing() == set()
-
-
 # ------------------------------------------------------------------ Put Back, and the parts
 
 
@@ -332,30 +312,3 @@ def test_removing_an_added_entry_leaves_no_trace(name: bytes, payload: bytes) ->
     assert write_nres(remove_entries(again, [len(again.entries) - 1])) == before
     inner = remove_entries(again, [0])
     assert [e.name_bytes for e in read_nres(write_nres(inner), "x").entries] == [b"a.msh", name]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[]\n",
-        "{}\n",
-        "half a line\n",
-        '{"number": 1, "files": {"a": [1]}}\n',
-        "[" * 20_000 + "\n",
-        '{"number": ' + "9" * 5000 + "}\n",
-        "\0\xff\n",
-    ],
-)
-def test_a_broken_history_is_named(text: str, place: Place, capsys: pytest.CaptureFixture[str]) -> None:
-    """In one line; nothing is written."""
-    move(place.out / ROCK)
-    place.back()
-    (place.game / ".msh-gltf/edits.jsonl").write_text(text, "latin-1")
-    before = snapshot(place.game)
-    capsys.readouterr()
-    where = ("--game", place.game, "--in-place", "-j", "1", "-q")
-    assert call(cli.gltf2msh, place.out, *where) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert "edits.jsonl: the history of changes is damaged" in said
-    assert snapshot(place.game) == before

@@ -18,7 +18,7 @@ from msh_gltf.converter.game.history import Layer
 from msh_gltf.converter.game.undo import restore, status, undo
 from msh_gltf.converter.game.vault import find_root
 from tests.support.game import archive, entry, snapshot, write
-from tests.support.vault import VAULT, original, originals, records
+from tests.support.vault import VAULT, originals, records
 
 TEST = int.from_bytes(b"TEST", "little")
 FILE = "a.rlb"
@@ -87,21 +87,6 @@ def digest(data: bytes) -> str:
 # ------------------------------------------------------------------ what is, and what was
 
 
-def test_an_original_is_never_replaced(game: Path) -> None:
-    """Two output directories, a second edit, a foreign patch, undo: the first one stays."""
-    kept = game / VAULT / "originals" / digest(BEFORE)
-    change(game, "out:1", {0: b"mine"})
-    inode = kept.stat()
-    for owner, data in (("out:2", b"theirs"), ("out:1", b"again"), ("out:2", b"more")):
-        change(game, owner, {3: data} if owner == "out:2" else {0: data})
-    patch(game, 1, b"patched")
-    change(game, "out:1", {0: b"after the patch"})
-    with GameEdits(game, "undo", "msh-mod") as door:
-        door.commit("undo", undoes=undo(door))
-    assert original(game, FILE) == kept.read_bytes() == BEFORE
-    assert (kept.stat().st_ino, kept.stat().st_mtime_ns) == (inode.st_ino, inode.st_mtime_ns)
-
-
 def test_an_original_that_is_damaged_is_made_good(game: Path) -> None:
     """A disk that was full, or a game that comes from anybody."""
     kept = game / VAULT / "originals" / digest(BEFORE)
@@ -126,15 +111,6 @@ def test_the_order_of_transactions_does_not_change_the_bytes(game: Path, tmp_pat
     assert (game / FILE).read_bytes() == (other / FILE).read_bytes() == BEFORE
 
 
-def test_another_output_directory_takes_nothing_back(game: Path) -> None:
-    change(game, "out:1", {0: b"mine"})
-    assert change(game, "out:2") == []
-    assert entries(game)[0] == b"mine"
-    change(game, "out:2", {1: b"theirs"})
-    assert change(game, "out:1") == [FILE]
-    assert entries(game) == [b"one" * 9, b"theirs", b"two" * 9, b"four" * 9]
-
-
 def test_what_was_exported_again_is_not_taken_back(game: Path) -> None:
     """The export shows the edit: it is part of what comes back unedited."""
     change(game, "out:1", {0: b"mine"})
@@ -143,20 +119,6 @@ def test_what_was_exported_again_is_not_taken_back(game: Path) -> None:
     change(game, "out:1", {1: b"later"}, seen=1)
     change(game, "out:1", seen=1)
     assert entries(game) == [b"mine", b"two" * 9, b"two" * 9, b"four" * 9]
-
-
-def test_a_foreign_patch_stays_and_is_kept(game: Path) -> None:
-    change(game, "out:1", {0: b"mine"})
-    patched = patch(game, 1, b"patched")
-    change(game, "out:1", {0: b"second"})
-    assert entries(game)[:2] == [b"second", b"patched"]
-    kept = {one.digest: one.what for one in status(game).kept}
-    assert kept[digest(BEFORE)] == "original"
-    assert kept[digest(patched)] == "kept"
-    assert (game / VAULT / "originals" / digest(patched)).read_bytes() == patched
-    change(game, "out:1")
-    assert entries(game) == [b"one" * 9, b"patched", b"two" * 9, b"four" * 9]
-    assert original(game, FILE) == BEFORE
 
 
 def test_a_foreign_patch_of_our_entry_is_theirs_now(game: Path) -> None:

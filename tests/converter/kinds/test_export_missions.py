@@ -8,17 +8,14 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.kinds import Kind
 from msh_gltf.converter.formats.mission import FLOAT, Property, read_mission
-from msh_gltf.converter.formats.sidecar import read_sidecar
-from msh_gltf.converter.kinds.base import sidecar_path
 from msh_gltf.converter.kinds.dispatch import load_file
 from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.scene.assembly import property_labels, property_values
 from tests.converter.kinds.test_export_units import check_component, exported, point_nodes
 from tests.support.assembled_game import BASE, ROBOT, GameParts
 from tests.support.corpus import CORPUS
-from tests.support.gltf_view import TO_GAME, GltfView
+from tests.support.gltf_view import GltfView
 from tests.support.runs import require, run
 from tests.support.validator import issues
 
@@ -36,36 +33,6 @@ def view_of(parts: GameParts, folder: Path, **options: Any) -> GltfView:
 @pytest.fixture
 def view(tmp_path: Path) -> GltfView:
     return view_of(GameParts(), tmp_path)
-
-
-def test_every_object_has_a_node_with_its_record(view: GltfView) -> None:
-    found = {row: view.extras(node) for row, node in objects(view).items()}
-    assert [view["nodes"][node]["name"] for node in objects(view).values()] == ["Base", "Герой", "Guard", "S_ROCK"]
-    assert found[0] == {
-        "kind": "object",
-        "index": 0,
-        "object_kind": 0,
-        "path": BASE,
-        "clan": 1,
-        "logical_id": 100,
-        "start": 0,
-        "host": -1,
-        "vertex": -1,
-        "properties": {"LogicalID": 100, "ClanID": 1},
-    }
-    assert found[1]["hosted"] == 1
-    assert (found[1]["host"], found[1]["vertex"]) == (100, 3)
-    assert "hosted" not in found[2]
-    assert view.info["kind"] == "mission"
-    assert view.info["map"] == "DATA\\MAPS\\M1\\land"
-    assert view["scenes"][0]["name"] == "Single.01"
-
-
-def test_the_terrain_is_the_fine_level(view: GltfView) -> None:
-    (terrain,) = (n for n in view["nodes"] if n["name"] == "terrain")
-    attributes = view["meshes"][terrain["mesh"]]["primitives"][0]["attributes"]
-    assert "_MSH_BLEND" in attributes
-    assert terrain["extras"]["msh"] == {"level": 0}
 
 
 def test_only_scenery_is_scaled(tmp_path: Path) -> None:
@@ -133,28 +100,6 @@ def test_a_forest_is_one_mesh(tmp_path: Path) -> None:
     assert len({node["name"] for node in all_["nodes"]}) == len(all_["nodes"])
 
 
-def test_clips_are_there_on_request(tmp_path: Path) -> None:
-    assert not view_of(GameParts(), tmp_path)["animations"]
-    (clip,) = view_of(GameParts(), tmp_path, clips=True)["animations"]
-    assert clip["name"] == "Single.01"
-
-
-def test_routes_zones_and_lodes_have_scenes(view: GltfView) -> None:
-    scenes = {scene["name"]: scene.get("nodes", []) for scene in view["scenes"][1:]}
-    assert list(scenes) == ["routes", "zones", "lodes"]
-    (route,), (zone,), (lode,) = scenes.values()
-    assert view["nodes"][route]["name"] == "route_7"
-    assert view.extras(route) == {"kind": "route", "index": 0, "route": 7}
-    mesh = view["meshes"][view["nodes"][route]["mesh"]]["primitives"][0]
-    points = view.array(mesh["attributes"]["POSITION"]) @ TO_GAME.T
-    corners = [(1, 1, 0), (9, 1, 0), (9, 9, 0)]
-    np.testing.assert_array_equal(points, corners)
-    assert view.extras(zone) == {"kind": "zone", "clan": 0, "index": 0, "inner": 5.0}
-    np.testing.assert_allclose(view.game_world(zone), np.diag([9.0, 9, 9, 1]) + shift(50, 50, 0))
-    assert view.extras(lode)["amount"] == 1000.0
-    np.testing.assert_allclose(view.game_world(lode)[:3, 3], [20.0, 30.0, 5.0])
-
-
 def test_a_route_of_two_points_and_objects_without_names(tmp_path: Path) -> None:
     """One side, not two; what has no name is called after its file."""
     parts = GameParts(routes=[(7, [(1, 1, 0), (9, 1, 0)])])
@@ -210,14 +155,6 @@ def test_broken_units_of_a_mission_are_reported_with_their_path(tmp_path: Path) 
     (text,) = {str(f) for f in loaded.findings if f.code == "unit-key"}
     assert "robot.dat" in text.lower()
     assert "e_gun_9" in text
-
-
-def test_the_sidecar_keeps_the_bytes(tmp_path: Path) -> None:
-    path = GameParts().write(tmp_path / "GAME")
-    exported(path, tmp_path / "mission.glb")
-    kept = read_sidecar(sidecar_path(tmp_path / "mission.glb").read_bytes(), "")
-    assert bytes(kept.source) == path.read_bytes()
-    assert kept.description.kind is Kind.MISSION
 
 
 def test_the_command_takes_a_directory_with_an_output_file(tmp_path: Path) -> None:

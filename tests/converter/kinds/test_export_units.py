@@ -9,8 +9,6 @@ import pytest
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.kinds import Kind
-from msh_gltf.converter.formats.sidecar import read_sidecar
-from msh_gltf.converter.kinds.base import sidecar_path
 from msh_gltf.converter.kinds.dispatch import load_file
 from msh_gltf.converter.kinds.missions import find_unit
 from msh_gltf.converter.options import ExportOptions
@@ -55,33 +53,6 @@ def child(view: GltfView, node: int, row: int) -> int:
 @pytest.fixture
 def view(tmp_path: Path) -> GltfView:
     return exported(robot(GameParts(), tmp_path / "GAME"), tmp_path / "robot.glb")
-
-
-def test_the_root_says_what_the_file_is(view: GltfView) -> None:
-    (root,) = view["scenes"][0]["nodes"]
-    assert view["nodes"][root]["name"] == "robot"
-    assert view.extras(root) == {"kind": "unit", "type": 0x4D70ECC2}
-    assert view["scenes"][0]["name"] == "robot"
-    assert view.info["kind"] == "unit"
-    assert view.info["source"] == "robot.dat"
-
-
-def test_every_component_has_a_node_with_its_record(view: GltfView) -> None:
-    (root,) = view["scenes"][0]["nodes"]
-    found = {i: view.extras(n) for i, n in view.below(root, "component").items()}
-    assert found == {
-        row: {"kind": "component", "index": row, "key": key, "class": part, "attach": attach, "label": f"the {key}"}
-        for row, (key, part, attach, _) in enumerate(GameParts().units[ROBOT])
-    }
-
-
-def test_a_gun_hangs_on_the_socket_of_its_parent(view: GltfView) -> None:
-    chassis, gun = component(view, 0), component(view, 1)
-    socket = child(view, chassis, SOCKET)
-    assert gun in view["nodes"][socket]["children"]
-    root = child(view, gun, 0)
-    np.testing.assert_allclose(view.game_world(root), view.game_world(socket), atol=1e-5)
-    np.testing.assert_allclose(view.game_world(chassis), np.eye(4), atol=1e-6)
 
 
 def test_the_clip_of_the_chassis_moves_its_gun(tmp_path: Path) -> None:
@@ -159,14 +130,6 @@ def test_the_materials_are_those_that_the_registry_names(tmp_path: Path) -> None
     wear = (DATA / f"{ROOM}.wea").read_text("cp1251")
     assert names
     assert all(name in wear for name in names)
-
-
-def test_the_sidecar_keeps_the_bytes(tmp_path: Path) -> None:
-    path = robot(GameParts(), tmp_path / "GAME")
-    exported(path, tmp_path / "robot.glb")
-    kept = read_sidecar(sidecar_path(tmp_path / "robot.glb").read_bytes(), "")
-    assert bytes(kept.source) == path.read_bytes()
-    assert kept.description.kind is Kind.UNIT
 
 
 def test_a_unit_without_a_game_is_refused(tmp_path: Path) -> None:

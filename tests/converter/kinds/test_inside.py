@@ -246,13 +246,6 @@ def test_a_node_that_is_deleted_in_one_object_is_gone_in_all(made: Path, tmp_pat
     ]
 
 
-def test_a_component_that_is_deleted_in_one_object_is_reported(made: Path, tmp_path: Path) -> None:
-    file = opened(made, tmp_path)
-    file.remove(file.places("e_gun_1")[1])
-    (one,) = file.back().not_applied
-    assert (one.where, one.what) == ("node 'Guard'", "has other components than its unit")
-
-
 def test_a_copy_is_compared_too(made: Path, tmp_path: Path) -> None:
     """A new object is the model of its file, whatever was done to the copy."""
     file = opened(made, tmp_path)
@@ -388,14 +381,3 @@ def test_a_file_that_is_turned_is_refused(made: Path, tmp_path: Path, name: str)
     with pytest.raises(ConversionError, match="turned by 90 degrees") as caught:
         file.back()
     assert "+Y Up" in str(caught.value.hint)
-
-
-def test_a_hidden_object_stays_and_is_reported(made: Path, tmp_path: Path) -> None:
-    file = opened(made, tmp_path, "still")
-    file.places("S_ROCK")[0]["extensions"] = {"KHR_node_visibility": {"visible": False}}
-    file.file.json["extensionsUsed"] = ["KHR_node_visibility"]
-    out = file.back()
-    assert out.kept_all
-    (one,) = out.not_applied
-    assert one.what == "are hidden"
-    assert one.where.startswith("node 'S_ROCK'")

@@ -31,22 +31,6 @@ def shown(capsys: pytest.CaptureFixture, *arguments: object) -> str:
     return capsys.readouterr().out
 
 
-def test_a_unit_is_shown_as_a_tree(game: Path, capsys: pytest.CaptureFixture) -> None:
-    path = game / "UNITS/robot.dat"
-    unit = facts(capsys, path)
-    robot, gun, inside = unit["components"]
-    assert (unit["kind"], unit["game"]) == ("unit", str(game))
-    assert (robot["key"], robot["class_name"], robot["parent"]) == ("u_robot", "chassis", -1)
-    names = json.loads((DATA / f"{ROOM}.json").read_text("utf-8"))["nodes"]
-    assert (gun["attach"], gun["socket"]) == (SOCKET, names[SOCKET]["name_cp1251"])
-    assert (gun["model"], gun["missing"]) == ("static.rlb::rock.msh", "")
-    assert [part["shown"] for part in (robot, gun, inside)] == [True, True, False]
-    text = shown(capsys, path)
-    assert "robot.dat  unit of 3 components" in text
-    assert f"── 1 e_gun_1 gun  socket {SOCKET} " in text
-    assert "i_comp internal  slot 0   the i_comp  inside" in text
-
-
 def test_a_directory_with_a_mission_is_the_mission(game: Path, capsys: pytest.CaptureFixture) -> None:
     path = game / "MISSIONS/Single.01/data.tma"
     assert shown(capsys, path.parent) == shown(capsys, path)
@@ -67,19 +51,6 @@ def test_a_unit_without_a_game_is_shown(game: Path, capsys: pytest.CaptureFixtur
     alone = game.parent / "alone.dat"
     alone.write_bytes((game / "UNITS/robot.dat").read_bytes())
     assert "no objects.rlb above it: keys were not looked up" in shown(capsys, alone)
-
-
-def test_a_mission_is_shown(game: Path, capsys: pytest.CaptureFixture) -> None:
-    path = game / "MISSIONS/Single.01/data.tma"
-    mission = facts(capsys, path)
-    assert mission["kind"] == "mission"
-    assert [one["kind"] for one in mission["objects"]] == ["building", "unit", "unit", "rock"]
-    assert mission["objects"][1]["host"] == [100, 3]
-    assert mission["objects"][0]["properties"] == {"LogicalID": 100, "ClanID": 1}
-    assert {one["missing"] for one in mission["objects"]} == {""}
-    text = shown(capsys, path)
-    assert "4 objects, 2 clans, 1 route, 1 zone, 1 lode" in text
-    assert "1 unit units\\robot.dat Герой Игрок id 101  at 100.0 100.0 6.2, hosted by 100" in text
 
 
 def test_a_registry_is_shown(game: Path, capsys: pytest.CaptureFixture) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import TABLES, MshModel
-from msh_gltf.converter.kinds.differences import diff_models
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_model import require_sound
 from msh_gltf.converter.numeric.arrays import NONE16
@@ -20,39 +19,6 @@ from tests.support.corpus import Sample, every_sample, sample_called
 from tests.support.gltf_edit import Editable
 from tests.support.rebuilt import ALONE, parse
 from tests.support.runs import to_gltf
-
-
-def tables_changed(edit, tmp_path: Path, name: str = edits.ANIMATED) -> dict[str, list]:
-    """Tables that differ after an edit, with the rows where the tables are equally long."""
-    sample = sample_called(name)
-    base = to_gltf(sample, tmp_path / "m.glb")
-    document = Editable(base)
-    edit(document)
-    back = import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
-    out: dict[str, list] = {}
-    for item in diff_models(parse(sample.source), parse(back.data)):
-        out.setdefault(item["table"].partition(" ")[0], []).extend(item.get("rows", ["moved"]))
-        if "header" in item["table"]:
-            out.setdefault("header", [])
-    return out
-
-
-@pytest.mark.parametrize(
-    ("edit", "expected"),
-    [
-        (edits.move_node, {"Res8": [52]}),
-        (edits.turn_node, {"Res8": [52]}),
-        (edits.rename, {"Res9": [3]}),
-        (edits.reparent, {"Res1": [7]}),
-        (edits.flags, {"Res1": [7]}),
-        (edits.move_uv, {"Res5": [0]}),
-        (edits.turn_normal, {"Res4": [0]}),
-        (edits.change_material, {"Res13": [0]}),
-        (edits.move_vertex, {"Res2": [0], "Res3": [0], "Res7": [0, 1, 2, 3]}),
-    ],
-)
-def test_small_edits_touch_only_their_rows(edit, expected: dict, tmp_path: Path) -> None:
-    assert tables_changed(edit, tmp_path) == expected
 
 
 @pytest.mark.parametrize(
@@ -91,34 +57,6 @@ def slot_content(model: MshModel, slot: int) -> tuple:
         rows["link"] = np.where(link == NONE16, NONE16, (link - int(record["tri_start"])) & 0xFFFF)
         out.append(rows.tobytes())
     return tuple(out)
-
-
-def new_shape(d: Editable) -> None:
-    """A new node with a mesh that the model has not: a copy would share its slot."""
-    edits.new_node(d)
-    d.json["meshes"].append(json.loads(json.dumps(d.json["meshes"][0])))
-    d.json["nodes"][-1]["mesh"] = len(d.json["meshes"]) - 1
-    attributes = d.json["meshes"][-1]["primitives"][0]["attributes"]
-    attributes["POSITION"] = d.add(d.arrays[attributes["POSITION"]] * 2)
-
-
-def test_new_node_appends(tmp_path: Path) -> None:
-    changed = tables_changed(new_shape, tmp_path)
-    assert set(changed) == {
-        "Res1",
-        "Res2",
-        "Res3",
-        "Res4",
-        "Res5",
-        "Res15",
-        "Res13",
-        "Res6",
-        "Res7",
-        "Res8",
-        "Res9",
-        "Res10",
-        "header",
-    }
 
 
 def test_deleted_clip_makes_static_nodes(tmp_path: Path) -> None:

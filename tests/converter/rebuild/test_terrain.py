@@ -193,24 +193,6 @@ def test_a_face_over_another(edit: Edit) -> None:
     assert (face[:8].hex(), face[27:].hex()) == ("0006100005ffffff", "00")
 
 
-def test_materials(edit: Edit) -> None:
-    """A face painted with another pair: its bytes, its flag, its group in the draw order."""
-    source, target = edit.primitives()[0], edit.primitives()[1]
-    names = edit.document.json["materials"]
-    rows = [names[p["material"]]["extras"]["msh"] for p in (source, target)]
-    index = edit.index(source)
-    edit.set_index(source, index[1:])
-    edit.set_index(target, np.concatenate([edit.index(target), index[:1]]))
-    back = edit.back()
-    check(back.data)
-    assert differing(edit.source, back.data) <= {11, 21}
-    before, after = Tables(edit.source), Tables(back.data)
-    changed = [i for i, (a, b) in enumerate(zip(before.faces, after.faces, strict=True)) if a != b]
-    assert len(changed) == 1
-    face = after.faces[changed[0]]
-    assert (face[4], face[5]) == (rows[1]["first"], rows[1]["second"])
-
-
 def test_a_new_pair_by_name(edit: Edit) -> None:
     """Two names of Land1.wea with a + between; case is nothing."""
     edit.document.json["materials"].append({"name": "lnd_03+LND_05"})
@@ -240,15 +222,6 @@ def test_texture_coordinates_and_blend(edit: Edit) -> None:
     values = np.frombuffer(Tables(back.data).tables[14], "<f4")
     assert values[vertex] == 0.125
     assert str(back.changes[0]).startswith("fine level: blend changed on ")
-
-
-def test_normals(edit: Edit) -> None:
-    vertex = inner_vertex(edit)
-    edit.document.arrays[edit.attributes["NORMAL"]][vertex] = [0.6, 0.8, 0]
-    back = edit.back()
-    assert differing(edit.source, back.data) == {4}
-    stored = np.frombuffer(Tables(back.data).tables[4], "i1").reshape(-1, 4)[vertex]
-    assert stored[:3].tolist() == [76, 0, 102]
 
 
 def test_painted_ground_is_named(edit: Edit) -> None:
@@ -295,14 +268,6 @@ def test_a_face_across_a_border(edit: Edit) -> None:
     edit.positions[vertex, 0] += 400
     with pytest.raises(ConversionError, match=r"a face crosses its square's border: a face|face \d"):
         edit.back()
-
-
-def test_moving_inside_a_square(edit: Edit) -> None:
-    vertex = inner_vertex(edit)
-    edit.positions[vertex, 0] += 1
-    back = edit.back()
-    check(back.data)
-    assert differing(edit.source, back.data) <= {2, 3, 21}
 
 
 def test_a_level_that_is_not_shown_stays(edit: Edit) -> None:
