@@ -4,14 +4,23 @@ import hashlib
 import io
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
 
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
-from tests.support.gltf_edit import Editable
+from msh_gltf.converter.options import ImportOptions
+from tests.support.corpus import Sample, sample_called
+from tests.support.gltf_edit import Editable, drop_extras
+from tests.support.runs import to_gltf
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 class Recorded:
@@ -30,6 +39,55 @@ class Recorded:
 
     def write(self, rows: Iterable[tuple[str, str]]) -> None:
         self.path.write_text("".join(f"{name} | {text}\n" for name, text in rows), "utf-8")
+
+    def write_each(self, names: Iterable[str], found: Callable[[str, Path], str]) -> None:
+        """Write what is found for each name, in a folder of its own."""
+        with TemporaryDirectory() as whole:
+            folders = [(name, Path(whole) / str(number)) for number, name in enumerate(names)]
+            for _, folder in folders:
+                folder.mkdir()
+            self.write([(name, found(name, folder)) for name, folder in folders])
+
+
+class Case(NamedTuple):
+    """An edit of a model's glTF.
+
+    Attributes:
+        edit: changes the document.
+        model: the name of a bundled model, or the stem of an example.
+        export: options of the export.
+        alone: import it without the sidecar.
+        extras: whether custom properties are left.
+        options: of the import.
+    """
+
+    edit: Callable[[Editable], object]
+    model: str = "walker"
+    export: tuple[object, ...] = ()
+    alone: bool = False
+    extras: bool = True
+    options: dict[str, Any] = {}  # noqa: RUF012
+
+    def found(self, folder: Path) -> str:
+        """What comes of it."""
+        example = EXAMPLES / f"{self.model}.msh"
+        sample = Sample(self.model, example, None, example) if example.is_file() else sample_called(self.model)
+        document = Editable(to_gltf(sample, folder / "m.glb", *self.export))
+        self.edit(document)
+        if not self.extras:
+            drop_extras(document)
+        path, beside = document.save(folder / "e.glb"), None if self.alone else folder / "m.msh-sidecar"
+        options = ImportOptions(use_sidecar=not self.alone, **self.options)
+        return outcome(lambda: import_gltf(path, beside, options), folder)
+
+
+def outcome(act: Callable[[], ImportResult], folder: Path) -> str:
+    """What comes of an import: :func:`summary`, or why it is refused."""
+    try:
+        text = summary(act())
+    except ConversionError as error:
+        text = f"refused: {error}".replace("\n", " ")
+    return text.replace(f"{folder}/", "")
 
 
 def summary(back: ImportResult) -> str:

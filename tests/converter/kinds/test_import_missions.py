@@ -1,7 +1,12 @@
-"""Missions that were edited as glTF: only the records concerned change."""
+"""Missions that were edited as glTF: only the records concerned change.
+
+What comes of each edit stands in ``missions.txt``; ``python -m tests.converter.kinds.test_import_missions`` writes it
+again, for you to read what became different.
+"""
 
 import copy
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +16,20 @@ import pytest
 from msh_gltf.converter import cli
 from msh_gltf.converter.checks.assembly import check_mission
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.mission import Mission, read_mission
+from msh_gltf.converter.formats.mission import ROCK, VEGETATION, read_mission
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions
 from tests.converter.kinds.test_export_units import exported
-from tests.support.assembled_game import BASE, ROBOT, GameParts
+from tests.support.assembled_game import ROBOT, GameParts
 from tests.support.gltf_edit import Editable
+from tests.support.recorded import Recorded, outcome
 from tests.support.runs import call
 from tests.support.terrain_twin import Tables
 
 Node = dict[str, Any]
+#: What comes of each edit.
+MISSIONS = Recorded(__file__, "missions.txt")
 
 
 class Edited:
@@ -42,9 +50,6 @@ class Edited:
     def object(self, row: int) -> Node:
         return self.of("object", row)
 
-    def roots(self) -> list[int]:
-        return self.file.json["scenes"][0]["nodes"]
-
     def delete(self, node: Node) -> None:
         number = self.file.json["nodes"].index(node)
         for scene in self.file.json["scenes"]:
@@ -59,27 +64,194 @@ class Edited:
         made = {key: value for key, value in copy.deepcopy(node).items() if key != "children"}
         return self.add({**made, "name": f"{node['name']}.001", "translation": at}, scene)
 
-    def back(self, **options: Any) -> tuple[ImportResult, Mission, Mission]:
-        """What comes of the import, the mission before and after."""
-        out = import_gltf(self.file.save(self.path), None, ImportOptions(**options))
-        before = read_mission(self.source.read_bytes(), "x")
-        return out, before, read_mission(out.data, "x")
+    def msh(self, row: int, **values: Any) -> None:
+        """Change custom properties of an object, as they were exported."""
+        self.object(row)["extras"]["msh"].update(values)
+
+    def back(self, **options: Any) -> ImportResult:
+        return import_gltf(self.file.save(self.path), None, ImportOptions(**options))
 
 
-@pytest.fixture
-def edited(tmp_path: Path) -> Edited:
-    return Edited(tmp_path)
-
-
-def test_a_quaternion_of_the_other_sign_and_noise_are_no_edit(edited: Edited) -> None:
+def noise(e: Edited) -> None:
+    """A quaternion of the other sign, and what float32 rounds."""
     for row in range(4):
-        node = edited.object(row)
+        node = e.object(row)
         x, y, z, w = node.get("rotation", (0, 0, 0, 1))
         node["rotation"] = [-x, -y, -z, -w]
         if "scale" in node:
             node["scale"] = [1.5000001, 1.4999999, 1.5]
-    out, _, _ = edited.back()
-    assert out.unchanged
+
+
+def two_of_one_index(e: Edited) -> None:
+    """The one at the stored place keeps the record; names do not decide."""
+    stored = e.object(2)
+    copied = e.copy(stored, [150.0, 5.0, -150.0])
+    copied["name"], stored["name"] = stored["name"], copied["name"]
+
+
+def around_an_object(e: Edited) -> None:
+    """An instance around an object is not placed by its name, too."""
+    e.file.json["nodes"].append({"name": "robot.001", "extras": {"msh": {"kind": "object", "path": ROBOT}}})
+    inside = len(e.file.json["nodes"]) - 1
+    e.add({"name": "robot", "translation": [40.0, 3.0, -60.0], "children": [inside]})
+
+
+def below_another_node(e: Edited) -> None:
+    """What is below another node places nothing without a path."""
+    forest = e.add({"name": "forest", "children": []})
+    for extras in ({}, {"path": "s_rock"}):
+        e.file.json["nodes"].append({"name": "S_ROCK", "extras": extras})
+        forest["children"].append(len(e.file.json["nodes"]) - 1)
+
+
+def zones_and_lodes(e: Edited) -> None:
+    e.of("zone").update(translation=[60.0, 0.0, -50.0], scale=[12.0, 12.0, 12.0])
+    e.of("zone")["extras"]["msh"]["inner"] = 6.5
+    e.copy(e.of("lode"), [5.0, 0.0, -5.0], scene=3)["extras"]["msh"]["amount"] = 50.0
+
+
+def names_ids_and_properties(e: Edited) -> None:
+    e.object(0)["name"] = "Крепость"
+    e.msh(0, logical_id=500, clan=0)
+    e.object(0)["extras"]["msh"]["properties"]["ClanID"] = 1
+
+
+def lines_turned(e: Edited) -> None:
+    index = e.file.json["meshes"][e.of("route")["mesh"]]["primitives"][0]["indices"]
+    e.file.arrays[index] = e.file.arrays[index][::-1].copy()
+
+
+def placed(e: Edited, name: str, **extras: Any) -> None:
+    e.add({"name": name, "translation": [40.0, 3.0, -60.0], "extras": extras})
+
+
+def on_a_part(e: Edited) -> None:
+    """In Blender a click selects the mesh, not the empty of the object."""
+    part = next(n for n in e.file.json["nodes"] if "node" in n.get("extras", {}).get("msh", {}))
+    part["extras"]["path"] = "S_ROCK"
+
+
+TURN = [0.0, 0.7071068, 0.0, 0.7071068]
+IDS = {"LogicalID": 100, "ClanID": 1}
+#: Edits by name; those of ``IN_GAME`` are imported with the game.
+EDITS: dict[str, Callable[[Edited], object]] = {
+    "noise": noise,
+    "scaled": lambda e: [e.object(row).update(scale=[2.0, 2.0, 2.0]) for row in (2, 3)],
+    "tilted": lambda e: e.object(2).update(rotation=[float(np.sin(0.1)), 0.0, 0.0, float(np.cos(0.1))]),
+    "two of one index": two_of_one_index,
+    "two copies": lambda e: [e.copy(e.object(0), [x, 5.0, -150.0]) for x in (150.0, 160.0)],
+    "a host is deleted": lambda e: e.delete(e.object(0)),
+    "a guest without host": lambda e: (
+        e.object(1).update(translation=[10.0, 2.0, -30.0]),
+        e.msh(1, host=-1, vertex=-1),
+    ),
+    "an object of a path": lambda e: placed(e, "Fort", msh={"kind": "object", "path": "units/BUILDS/base.dat"}),
+    "an unknown path": lambda e: placed(e, "Moon", msh={"kind": "object", "path": "units/moon.dat"}),
+    "names, ids and properties": names_ids_and_properties,
+    "a name beyond CP1251": lambda e: e.object(2).update(name="守衛"),
+    "no name": lambda e: e.object(2).update(name=""),
+    "level and clans": lambda e: e.file.json["scenes"][0]["extras"]["msh"].update(
+        map="DATA\\MAPS\\M2\\land", clans="Nature\nИгроки"
+    ),
+    "no level and no clans": lambda e: [e.file.json["scenes"][0]["extras"]["msh"].pop(k) for k in ("map", "clans")],
+    "lines in another order": lines_turned,
+    "a route without lines": lambda e: e.of("route").pop("mesh"),
+    "a route of another number": lambda e: e.of("route")["extras"]["msh"].update(route=9),
+    "zones and lodes": zones_and_lodes,
+    "zone and route deleted": lambda e: [e.delete(e.of(kind)) for kind in ("zone", "route")],
+    "no custom properties": lambda e: [node.pop("extras", None) for node in e.file.json["nodes"]],
+    "too far": lambda e: e.object(3).update(translation=[1e30, 0.0, 0.0]),
+    "too far for the game": lambda e: e.object(3).update(translation=[1e9, 0.0, 0.0]),
+    "too large for the game": lambda e: e.object(3).update(scale=[2e6, 2e6, 2e6]),
+    "another kind follows from the path": lambda e: (e.msh(2, object_kind=3), e.msh(3, object_kind=7)),
+    "typed: words of zones, lodes and routes": lambda e: [
+        e.of(kind)["extras"].update(words)
+        for kind, words in (("zone", {"inner": 2.5}), ("lode", {"amount": 77, "found": 1}), ("route", {"route": 9}))
+    ],
+    "typed: the edited one of two counts": lambda e: (e.object(2)["extras"].update(clan=1), e.msh(2, clan=0)),
+    "typed: a contradiction": lambda e: (e.object(2)["extras"].update(start=2), e.msh(2, start=1)),
+    "typed: a path alone": lambda e: placed(e, "Rock in the way", path="s_rock", clan=1, logical_id=55),
+    "typed: on a part of a model": on_a_part,
+    "typed: below another node": below_another_node,
+}
+EDITS |= {
+    f"row 0, {properties}": lambda e, properties=properties: e.msh(0, properties=properties)
+    for properties in (
+        {},
+        IDS | {"LogicalID": float("inf")},
+        IDS | {"LogicalID": "many"},
+        IDS | {"ClanID": 1.5},
+        IDS | {"New": 1},
+    )
+}
+EDITS |= {
+    f"row 2, {values}": lambda e, values=values: e.msh(2, **values)
+    for values in ({"logical_id": 100}, {"logical_id": "x"}, {"clan": 9}, {"host": 77, "vertex": 1})
+}
+EDITS |= {
+    f"index {index}": lambda e, index=index: e.msh(2, index=index)
+    for index in (float("inf"), -1, 0.5, "x", None, [1], 10**400)
+}
+EDITS |= {
+    f"{kind}, {change}": lambda e, kind=kind, change=change: e.of(kind).update(change)
+    for kind, change in (
+        *((kind, {"rotation": TURN}) for kind in ("zone", "lode")),
+        ("lode", {"scale": [2.0, 2.0, 2.0]}),
+        *(("zone", {"scale": scale}) for scale in ([-12.0, 12.0, 12.0], [12.0, 12.0, 9.0])),
+    )
+}
+EDITS |= {
+    f"typed: path {value} {'on an object' if own else 'alone'}": lambda e, value=value, own=own: (
+        e.object(2)["extras"].update(path=value) if own else placed(e, "Rock", path=value)
+    )
+    for value in ("no_such_key", 5, ["s_rock"])
+    for own in (False, True)
+}
+IN_GAME: dict[str, Callable[[Edited], object]] = {
+    **{f"asset {name}": lambda e, name=name: placed(e, name) for name in ("robot", "robot.002", "e_gun_1")},
+    "an instance around an object": around_an_object,
+    "typed: words of objects": lambda e: (
+        e.object(2)["extras"].update(path=ROBOT, clan=0, logical_id=7, start=1),
+        e.object(3)["extras"].update(host=-1, vertex=-1, path="u_robot"),
+    ),
+    "typed: scenery of another path": lambda e: e.msh(3, path="u_robot"),
+    "typed: scenery is vegetation or rock": lambda e: (
+        e.msh(3, path="u_robot", object_kind=VEGETATION),
+        placed(e, "Stone", path="u_robot", object_kind=ROCK),
+    ),
+}
+
+
+def found(name: str, folder: Path) -> str:
+    """What comes of an edit."""
+    e = Edited(folder)
+    (EDITS | IN_GAME)[name](e)
+    return outcome(lambda: e.back(game=str(folder / "GAME") if name in IN_GAME else None), folder)
+
+
+@pytest.mark.parametrize("name", [*EDITS, *IN_GAME])
+def test_what_comes_of_an_edit(name: str, tmp_path: Path) -> None:
+    MISSIONS.require(name, found(name, tmp_path))
+
+
+def test_two_routes_do_not_get_one_number(tmp_path: Path) -> None:
+    edited = Edited(tmp_path, GameParts(routes=[(7, [(1, 1, 0), (5, 2, 0)]), (8, [(9, 9, 0), (9, 2, 0)])]))
+    edited.of("route", 1)["extras"]["msh"]["route"] = 7
+    assert [str(one) for one in edited.back().not_applied] == [
+        "route 8: number became 7; another has it; enter another"
+    ]
+
+
+def test_what_the_export_refuses_is_written_unverified(tmp_path: Path) -> None:
+    edited = Edited(tmp_path)
+    EDITS["too far for the game"](edited)
+    now = read_mission(edited.back(verify=False).data, "x")
+    assert [one.code for one in check_mission(now) if one.severity == "error"] == ["mission-place"]
+
+
+def test_without_its_sidecar_a_mission_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConversionError, match="is not written without its sidecar"):
+        Edited(tmp_path).back(use_sidecar=False)
 
 
 @pytest.mark.parametrize("start", [0, 1])
@@ -94,7 +266,7 @@ def test_a_moved_building_says_at_which_height_it_will_likely_stand(start: int, 
     edited.object(0)["translation"] = [130.0, 2.0, -140.0]
     edited.object(0)["rotation"] = [0.0, float(np.sin(0.25)), 0.0, float(np.cos(0.25))]
     edited.object(2)["translation"] = [130.0, 2.0, -140.0]  # a unit
-    out, _, _ = edited.back(game=str(tmp_path / "GAME"))
+    out = edited.back(game=str(tmp_path / "GAME"))
     lines = [line for line in out.warnings if "stands likely" in line]
     turn = np.array([[np.cos(0.5), -np.sin(0.5)], [np.sin(0.5), np.cos(0.5)]])
     level = Tables((tmp_path / "GAME/DATA/MAPS/M1/Land.msh").read_bytes())
@@ -117,270 +289,15 @@ def height(level: Tables, point: np.ndarray) -> float:
     return float(a[face, 2] + weights[face, 0] * (b - a)[face, 2] + weights[face, 1] * (c - a)[face, 2])
 
 
-def test_scenery_is_scaled_and_units_are_not(edited: Edited) -> None:
-    edited.object(3)["scale"] = [2.0, 2.0, 2.0]
-    edited.object(2)["scale"] = [2.0, 2.0, 2.0]
-    out, _, now = edited.back()
-    assert now.objects[3].scale == (2, 2, 2)
-    assert [str(change) for change in out.changes] == ["object 'S_ROCK': scaled"]
-    (refused,) = out.not_applied
-    assert refused.where == "object 'Guard'"
-    assert "ignores the scale" in refused.why
-
-
-def test_a_tilt_is_reported_unless_the_object_stood_tilted(edited: Edited) -> None:
-    edited.object(2)["rotation"] = [float(np.sin(0.1)), 0.0, 0.0, float(np.cos(0.1))]
-    out, _, now = edited.back()
-    assert not out.changes
-    assert [one.what for one in out.not_applied] == ["is tilted"]
-    assert not now.objects[2].record["turns"].any()
-
-
-def test_of_two_with_one_index_the_one_at_the_stored_place_keeps_it(edited: Edited) -> None:
-    stored = edited.object(2)
-    copied = edited.copy(stored, [150.0, 5.0, -150.0])
-    copied["name"], stored["name"] = stored["name"], copied["name"]  # names do not decide
-    out, before, now = edited.back()
-    assert len(now.objects) == 5
-    assert now.objects[2].record.tobytes() == before.objects[2].record.tobytes()
-    new = now.objects[4]
-    np.testing.assert_allclose(new.record["position"], (150, 150, 5))
-    assert new.logical_id == 103
-    assert new.reference == ROBOT
-    assert not out.not_applied
-
-
-def test_the_id_of_a_copy_is_unused_and_its_property_follows(edited: Edited) -> None:
-    edited.copy(edited.object(0), [150.0, 5.0, -150.0])
-    edited.copy(edited.object(0), [160.0, 5.0, -150.0])
-    _, _, now = edited.back()
-    assert [one.logical_id for one in now.objects] == [100, 101, 102, -1, 103, 104]
-    values = [{p.title: p.number for p in one.properties} for one in now.objects[4:]]
-    assert [one["LogicalID"] for one in values] == [103, 104]
-
-
-def test_a_guest_of_a_deleted_building_stands_where_it_is_shown(edited: Edited) -> None:
-    x, y, z = edited.object(1)["translation"]
-    edited.delete(edited.object(0))
-    out, _, now = edited.back()
-    guest = now.objects[0]
-    assert guest.title == "Герой"
-    assert guest.host is None
-    np.testing.assert_allclose(guest.record["position"], (x, -z, y), rtol=1e-6)
-    assert any("its building 100 is deleted" in str(change) for change in out.changes)
-
-
-def test_a_guest_without_host_takes_its_place_from_the_node(edited: Edited) -> None:
-    node = edited.object(1)
-    node["translation"] = [10.0, 2.0, -30.0]
-    node["extras"]["msh"] |= {"host": -1, "vertex": -1}
-    out, _, now = edited.back()
-    assert not out.not_applied
-    assert now.objects[1].host is None
-    assert now.objects[1].record["position"].tolist() == [10, 30, 2]
-
-
-@pytest.mark.parametrize("name", ["robot", "robot.002", "e_gun_1"])
-def test_an_asset_of_the_game_is_placed_by_its_name(edited: Edited, name: str) -> None:
-    edited.add({"name": name, "translation": [40.0, 3.0, -60.0]})
-    out, _, now = edited.back(game=str(edited.source.parents[2]))
-    new = now.objects[4]
-    assert new.reference.lower() in (ROBOT.lower(), "e_gun_1")
-    np.testing.assert_allclose(new.record["position"], (40, 60, 3))
-    assert not out.not_applied
-
-
-def test_an_instance_around_an_object_is_not_placed_by_its_name_too(edited: Edited) -> None:
-    extras = {"msh": {"kind": "object", "path": ROBOT}}
-    edited.file.json["nodes"].append({"name": "robot.001", "extras": extras})
-    inside = len(edited.file.json["nodes"]) - 1
-    edited.add({"name": "robot", "translation": [40.0, 3.0, -60.0], "children": [inside]})
-    out, _, now = edited.back(game=str(edited.source.parents[2]))
-    assert len(now.objects) == 5
-    np.testing.assert_allclose(now.objects[4].record["position"], (40, 60, 3))
-    assert not out.not_applied
-
-
-def test_an_object_of_a_path_is_placed(edited: Edited) -> None:
-    extras = {"msh": {"kind": "object", "path": "units/BUILDS/base.dat"}}
-    edited.add({"name": "Fort", "translation": [40.0, 3.0, -60.0], "extras": extras})
-    _, _, now = edited.back()
-    new = now.objects[4]
-    assert (new.reference, new.title, new.kind) == (BASE, "Fort", 0)
-    assert new.logical_id == 103
-
-
-def test_an_unknown_path_is_an_error_with_the_known_names(edited: Edited) -> None:
-    extras = {"msh": {"kind": "object", "path": "units/moon.dat"}}
-    edited.add({"name": "Moon", "extras": extras})
-    with pytest.raises(ConversionError, match="places what neither the mission") as caught:
-        edited.back()
-    assert "robot.dat" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "what"),
-    [
-        ("logical_id", 100, "another object has it"),
-        ("logical_id", "x", "whole number"),
-        ("properties", {"LogicalID": 1e999, "ClanID": 1}, "whole number"),
-        ("clan", 9, "the mission has 2 clans"),
-        ("host", 77, "no object has that logical id"),
-        ("properties", {}, "keep their properties"),
-        ("properties", {"LogicalID": "many", "ClanID": 1}, "whole number"),
-        ("properties", {"LogicalID": 100, "ClanID": 1.5}, "whole number"),
-        ("properties", {"LogicalID": 100, "ClanID": 1, "New": 1}, "no type and range"),
-    ],
-)
-def test_a_value_that_cannot_be_is_reported(edited: Edited, key: str, value: object, what: str) -> None:
-    row = 0 if key == "properties" else 2
-    edited.object(row)["extras"]["msh"][key] = value
-    if key == "host":
-        edited.object(row)["extras"]["msh"]["vertex"] = 1
-    out, before, now = edited.back()
-    assert what in str(out.not_applied[0])
-    assert now.objects[row].logical_id == before.objects[row].logical_id
-
-
-def test_names_ids_and_properties_are_edited(edited: Edited) -> None:
-    node = edited.object(0)
-    node["name"] = "Крепость"
-    node["extras"]["msh"] |= {"logical_id": 500, "clan": 0}
-    node["extras"]["msh"]["properties"]["ClanID"] = 1
-    out, _, now = edited.back()
-    assert not out.not_applied
-    base, guest = now.objects[:2]
-    assert (base.title, base.logical_id) == ("Крепость", 500)
-    assert {p.title: p.number for p in base.properties} == {"LogicalID": 500, "ClanID": 0}
-    assert guest.host == (500, 3)
-
-
-@pytest.mark.parametrize(("name", "said"), [("守衛", "CP1251"), ("", "has no name in the file")])
-def test_a_name_that_cannot_be_is_reported(edited: Edited, name: str, said: str) -> None:
-    edited.object(2)["name"] = name
-    out, _, _ = edited.back()
-    assert said in str(out.not_applied[0])
-
-
-def test_the_level_and_the_clans_are_reported(edited: Edited) -> None:
-    """Custom properties of the scene; a scene without them says nothing."""
-    head = edited.file.json["scenes"][0]["extras"]["msh"]
-    head |= {"map": "DATA\\MAPS\\M2\\land", "clans": "Nature\nИгроки"}
-    out, _, _ = edited.back()
-    assert out.data == edited.source.read_bytes()
-    assert [one.what.partition(" became")[0] for one in out.not_applied] == [
-        "property 'map' of the scene",
-        "property 'clans' of the scene",
-    ]
-    del head["map"], head["clans"]
-    assert edited.back()[0].unchanged
-
-
-def test_two_routes_do_not_get_one_number(tmp_path: Path) -> None:
-    edited = Edited(tmp_path, GameParts(routes=[(7, [(1, 1, 0), (5, 2, 0)]), (8, [(9, 9, 0), (9, 2, 0)])]))
-    edited.of("route", 1)["extras"]["msh"]["route"] = 7
-    out, _, now = edited.back()
-    assert [str(one) for one in out.not_applied] == ["route 8: number became 7; another has it; enter another"]
-    assert [one.id for one in now.routes] == [7, 8]
-    edited.of("route", 1)["extras"]["msh"]["route"] = 9
-    assert [one.id for one in edited.back()[2].routes] == [7, 9]
-
-
-def test_lines_of_another_order_are_no_edit(edited: Edited) -> None:
-    mesh = edited.file.json["meshes"][edited.of("route")["mesh"]]
-    index = mesh["primitives"][0]["indices"]
-    edited.file.arrays[index] = edited.file.arrays[index][::-1].copy()
-    assert edited.back()[0].unchanged
-
-
-def test_routes_without_lines_are_kept_with_a_warning(edited: Edited) -> None:
-    del edited.of("route")["mesh"]
-    out, _, _ = edited.back()
-    assert out.data == edited.source.read_bytes()
-    assert "Loose Edges" in out.warnings[0]
-
-
-def test_zones_and_lodes_move_and_are_copied(edited: Edited) -> None:
-    zone, lode = edited.of("zone"), edited.of("lode")
-    zone["translation"], zone["scale"] = [60.0, 0.0, -50.0], [12.0, 12.0, 12.0]
-    zone["extras"]["msh"]["inner"] = 6.5
-    edited.copy(lode, [5.0, 0.0, -5.0], scene=3)["extras"]["msh"]["amount"] = 50.0
-    out, _, now = edited.back()
-    assert not out.not_applied
-    np.testing.assert_allclose(now.clans[0].zones["centre"], [(60, 50, 0)])
-    assert now.clans[0].zones[["inner", "outer"]].tolist() == [(6.5, 12.0)]
-    assert now.lodes["amount"].tolist() == [1000, 50]
-    assert now.lodes["position"].tolist() == [[20, 30, 5], [5, 5, 0]]
-
-
-@pytest.mark.parametrize(
-    ("kind", "change"),
-    [
-        ("zone", {"rotation": [0.0, 0.7071068, 0.0, 0.7071068]}),
-        ("lode", {"rotation": [0.0, 0.7071068, 0.0, 0.7071068]}),
-        ("lode", {"scale": [2.0, 2.0, 2.0]}),
-        ("zone", {"scale": [-12.0, 12.0, 12.0]}),
-        ("zone", {"scale": [12.0, 12.0, 9.0]}),
-    ],
-)
-def test_what_an_empty_cannot_be_is_reported(edited: Edited, kind: str, change: dict[str, list[float]]) -> None:
-    edited.of(kind).update(change)
-    result = edited.back()[0]
-    what = "has another size in the game, or is turned"
-    assert [(one.where.split()[0], one.what) for one in result.not_applied] == [(kind, what)]
-
-
-def test_a_deleted_zone_and_route_are_gone(edited: Edited) -> None:
-    edited.delete(edited.of("zone"))
-    edited.delete(edited.of("route"))
-    _, _, now = edited.back()
-    assert not now.routes
-    assert now.clans[0].zone_counts == []
-
-
-def test_without_its_sidecar_a_mission_is_refused(edited: Edited) -> None:
-    with pytest.raises(ConversionError, match="is not written without its sidecar"):
-        edited.back(use_sidecar=False)
-
-
-def test_a_file_without_custom_properties_is_refused(edited: Edited) -> None:
-    for node in edited.file.json["nodes"]:
-        node.pop("extras", None)
-    with pytest.raises(ConversionError, match="lost its custom properties") as caught:
-        edited.back()
-    assert "Custom Properties" in str(caught.value.hint)
-
-
-@pytest.mark.parametrize("index", [float("1e999"), -1, 0.5, "x", None, [1], 10**400])
-def test_an_index_that_is_none_makes_a_new_object(edited: Edited, index: object) -> None:
-    edited.object(2)["extras"]["msh"]["index"] = index
-    _, _, now = edited.back()
-    assert len(now.objects) == 4
-    assert now.objects[3].logical_id == 103
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"translation": [1e30, 0.0, 0.0]}, "too large"),
-        ({"translation": [1e9, 0.0, 0.0]}, "row 3: object 'S_ROCK' has no valid position.*at most 1e.06"),
-        ({"scale": [2e6, 2e6, 2e6]}, "row 3: object 'S_ROCK' has no valid scale"),
-    ],
-)
-def test_what_the_export_refuses_is_not_written(edited: Edited, change: Node, said: str) -> None:
-    """By the same rules; --no-verify writes it all the same."""
-    edited.object(3).update(change)
-    with pytest.raises(ConversionError, match=said):
-        edited.back()
-    if "row" in said:
-        now = edited.back(verify=False)[2]
-        assert [one.code for one in check_mission(now) if one.severity == "error"] == ["mission-place"]
-
-
-def test_a_mission_is_written_to_a_file_of_its_ending(edited: Edited, tmp_path: Path) -> None:
+def test_a_mission_is_written_to_a_file_of_its_ending(tmp_path: Path) -> None:
+    edited = Edited(tmp_path)
     edited.file.save(edited.path)
     for name in ("x.msh", "x.dat", "x.map"):
         assert call(cli.gltf2msh, edited.path, "-o", tmp_path / name, "-q") == 2
     assert call(cli.gltf2msh, edited.path, "-o", tmp_path / "x.tma", "-q") == 0
     assert (tmp_path / "x.tma").read_bytes() == edited.source.read_bytes()
     assert [path.name for path in tmp_path.glob("x.*")] == ["x.tma"]
+
+
+if __name__ == "__main__":
+    MISSIONS.write_each([*EDITS, *IN_GAME], found)
