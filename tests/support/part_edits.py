@@ -22,7 +22,6 @@ from tests.support.runs import to_gltf
 PLANT = "spec__odd__B_PLANT_008"
 #: Two of its eight nodes are cockpit nodes.
 COCKPIT = "retail__odd__s_rock_009"
-DELETE = ImportOptions(allow_delete=True)
 Edit = Callable[[Editable], None]
 
 

@@ -1,11 +1,16 @@
-"""Parts (a cell of node, LOD and group each) that are missing from a file."""
+"""Parts (a cell of node, LOD and group each) that are missing, moved, copied, renamed, or stand elsewhere.
 
+What comes of each edit stands in ``parts.txt``; ``python -m tests.converter.edits.test_parts`` writes it again, for you
+to read what became different.
+"""
+
+import copy
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.sidecar import Sidecar as StoredSidecar
 from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
 from msh_gltf.converter.kinds.base import sidecar_path
@@ -15,89 +20,204 @@ from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.options import ImportOptions
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable
-from tests.support.part_edits import COCKPIT, DELETE, PLANT, cells_of, delete, edited, name_of, parse, part_names
+from tests.support.part_edits import COCKPIT, PLANT, cells_of, delete, edited, name_of, parse, part_names
+from tests.support.recorded import Case, Recorded
 from tests.support.runs import first_difference, run, to_gltf
 
+#: What comes of each edit.
+PARTS = Recorded(__file__, "parts.txt")
+MODEL = parse(sample_called(PLANT).source)
+#: Nodes with a part in LOD 2; of one of them the node is a root.
+FAR = cells_of(MODEL, 2, 0)
+ROOT = next(row for row in FAR if MODEL.nodes["parent"][row] == NONE16)
+BOTH = cells_of(MODEL, 1, 4)[0]
 
-def hide(document: Editable) -> None:
+
+def part(d: Editable, row: int = FAR[0], lod: int = 2, group: int = 0) -> dict[str, Any]:
+    return d.node(name_of(d, row, lod, group))
+
+
+def rename(d: Editable, row: int, old: tuple[int, int], new: tuple[int, int]) -> None:
+    part(d, row, *old)["name"] = name_of(d, row, *new)
+
+
+def add(d: Editable, **node: Any) -> None:
+    d.json["nodes"].append(node)
+    d.json["scenes"][0]["nodes"].append(len(d.json["nodes"]) - 1)
+
+
+def swap(d: Editable, key: str) -> None:
+    one, two = part(d, BOTH, 1, 0), part(d, BOTH, 1, 4)
+    one[key], two[key] = two[key], one[key]
+
+
+def take_the_place_of_another(d: Editable) -> None:
+    """The other one's triangles go."""
+    name = name_of(d, FAR[0], 1, 0)
+    delete(d, name)
+    d.node(name)["name"] = "gone"
+    rename(d, FAR[0], (2, 0), (1, 0))
+
+
+def move_and_edit(d: Editable) -> None:
+    """What no editor shows stays: flags of triangles, words of the slot, Res15."""
+    rename(d, FAR[0], (2, 0), (2, 3))
+    moved = part(d, FAR[0], 2, 3)
+    moved["extras"]["msh"] |= {"lod": 2, "group": 3}
+    attributes = d.json["meshes"][moved["mesh"]]["primitives"][0]["attributes"]
+    d.arrays[attributes["POSITION"]] = d.arrays[attributes["POSITION"]].copy()
+    d.arrays[attributes["POSITION"]][0, 0] += 0.25
+
+
+def contradict(d: Editable) -> None:
+    """The name says one cell, the extras another."""
+    node = part(d)
+    rename(d, FAR[0], (2, 0), (2, 3))
+    node["extras"]["msh"] |= {"lod": 2, "group": 4}
+
+
+def name_a_copy(d: Editable) -> None:
+    """Flags alone do not make a node a copy: an editor dropped the extras, and somebody gave flags to one of two."""
+    for node in d.json["nodes"]:
+        node.pop("extras", None)
+    node = d.node("Base_TM")
+    add(d, **{key: value for key, value in node.items() if key != "children"} | {"name": "Base_TM.001"})
+    node["extras"] = {"msh": {"tri_flags": 32}}
+
+
+def rename_node(d: Editable) -> None:
+    """Its parts stay, whether their objects are renamed, too, or not."""
+    first = part(d)
+    d.json["nodes"][FAR[0]]["name"], first["name"] = "renamed", "renamed.lod2.group0"
+
+
+def shift(node: dict[str, Any]) -> None:
+    node["translation"] = [x + 1 for x in node.get("translation", [0, 0, 0])]
+
+
+def put_below(d: Editable) -> None:
+    number = d.json["nodes"].index(part(d))
+    for scene in d.json["scenes"]:
+        scene["nodes"] = [i for i in scene["nodes"] if i != number]
+    add(d, name="group", children=[number])
+
+
+def forget(d: Editable) -> None:
+    """An empty without its name is known by its place."""
+    node = d.node("Wheel_m4o1")
+    del node["extras"]
+    node["name"] = "other"
+
+
+def into_another_cell(d: Editable) -> None:
+    """The box of the model follows what LOD 0, group 0 shows."""
+    row = cells_of(MODEL, 0, 0)[0]
+    node, there = d.json["nodes"][row], part(d, row, 0, 4)
+    add(
+        d,
+        mesh=node.pop("mesh"),
+        name=name_of(d, row, 0, 3),
+        **{k: there[k] for k in ("translation", "rotation") if k in there},
+    )
+
+
+def into_the_shown_cell(d: Editable) -> None:
+    far = part(d, 0)
+    d.json["nodes"][0]["mesh"] = far["mesh"]
+    delete(d, far["name"])
+
+
+def copy_of_the_cockpit(d: Editable) -> None:
+    """A copied node has the flags of its origin, which say what draws it."""
+    origin = next(node for node in d.json["nodes"] if node.get("extras", {}).get("msh", {}).get("flags"))
+    copied = {key: value for key, value in copy.deepcopy(origin).items() if key != "children"}
+    add(d, **copied | {"name": f"{origin['name']}.001"})
+
+
+def two_in_one_cell(d: Editable) -> None:
+    """A node of the cockpit has no mesh in the scene that is shown; its own part is an object of another scene."""
+    nodes = d.json["nodes"]
+    view = d.node("CP_7.view")
+    d.node("CP_7")["mesh"], number = view["mesh"], nodes.index(view)
+    for holder in (*d.json["scenes"], *nodes):
+        for key in {"nodes", "children"} & holder.keys():
+            holder[key] = [n for n in holder[key] if n != number]
+
+
+def hide(d: Editable) -> None:
     """As *Visible Objects* exports it: nothing but the default scene's collection."""
-    delete(document, *part_names(document))
+    delete(d, *part_names(d))
 
 
-def test_hidden_parts_are_deleted_if_allowed(tmp_path: Path) -> None:
-    out = edited(tmp_path, PLANT, hide, given=DELETE)
-    assert out.back.not_applied == []
-    used = out.new.nodes["slot_index"] != NONE16
-    assert used[:, 0, 0].any()
-    assert used.sum() == used[:, 0, 0].sum()
+def hide_and_add(d: Editable, group: int) -> None:
+    """A new part does not make hidden ones deleted; nor does one in place of a hidden one."""
+    row = next(r for r in FAR if r in cells_of(MODEL, 0, 0))
+    there = part(d, row)
+    hide(d)
+    kept = {key: there[key] for key in ("translation", "rotation") if key in there}
+    add(d, **kept, name=name_of(d, row, 2, group), mesh=d.json["nodes"][row]["mesh"])
+    there["name"] = "gone"
 
 
-def test_a_visible_part_that_is_missing_with_the_hidden_ones_is_kept(tmp_path: Path) -> None:
-    """It may be hidden, too."""
-
-    def edit(document: Editable) -> None:
-        hide(document)
-        del document.json["nodes"][cells_of(parse(sample_called(PLANT).source), 0, 0)[0]]["mesh"]
-
-    out = edited(tmp_path, PLANT, edit)
-    assert out.back.changes == []
-    assert any("lod 0 group 0" in one.where for one in out.back.not_applied)
+def hide_but_cockpit(d: Editable) -> None:
+    """Cockpit parts are outside of the default scene: one of them that arrived shows that nothing was hidden."""
+    rows = np.flatnonzero((parse(sample_called(COCKPIT).source).nodes["flags"] & 0x20) != 0).tolist()
+    delete(d, *({*part_names(d)} - {name_of(d, row, 0, 0) for row in rows}))
 
 
-@pytest.mark.parametrize("group", [0, 3])
-def test_a_new_part_does_not_make_hidden_ones_deleted(group: int, tmp_path: Path) -> None:
-    """Nor does one in place of a hidden one."""
-    model = parse(sample_called(PLANT).source)
-    row = next(r for r in cells_of(model, 2, 0) if r in cells_of(model, 0, 0))
-
-    def edit(document: Editable) -> None:
-        there = document.node(name_of(document, row, 2, 0))
-        hide(document)
-        nodes = document.json["nodes"]
-        copy = {key: there[key] for key in ("translation", "rotation") if key in there}
-        copy |= {"name": name_of(document, row, 2, group), "mesh": nodes[row]["mesh"]}
-        nodes.append(copy)
-        document.json["scenes"][0]["nodes"].append(len(nodes) - 1)
-        there["name"] = "gone"
-
-    out = edited(tmp_path, PLANT, edit)
-    assert "is new, a copy of part" in out.changes[0]
-    assert {one.what for one in out.back.not_applied} == {"is missing"}
-    assert cells_of(out.new, 2, 0) == cells_of(out.old, 2, 0)
-    assert out.cell(row, 2, group) == out.cell(row, 0, 0)
+def bare(d: Editable) -> None:
+    del next(node for node in d.json["nodes"] if "mesh" in node)["mesh"]
 
 
-def test_cockpit_parts_are_outside_of_the_default_scene(tmp_path: Path) -> None:
-    """One of them that arrived shows that nothing was hidden."""
-    model = parse(sample_called(COCKPIT).source)
-    rows = np.flatnonzero((model.nodes["flags"] & 0x20) != 0).tolist()
-
-    def but_cockpit(document: Editable) -> None:
-        names = {name_of(document, row, 0, 0) for row in rows}
-        assert names <= set(part_names(document))
-        delete(document, *(set(part_names(document)) - names))
-
-    out = edited(tmp_path, COCKPIT, but_cockpit)
-    assert out.back.not_applied == []
-    assert cells_of(out.new, 0, 4) == []
-    out = edited(tmp_path, COCKPIT, hide, "--force")
-    assert {one.where for one in out.back.not_applied} >= {
-        f"part {name!r} stage 0 level 0"
-        for name in (Editable(tmp_path / "m.glb").json["nodes"][row]["name"] for row in rows)
-    }
+def keep_two(d: Editable) -> None:
+    """As *Selected Objects* leaves a file."""
+    for node in d.json["nodes"]:
+        node.pop("children", None)
+    d.json["scenes"] = [{**d.json["scenes"][0], "nodes": [0, 1]}]
 
 
-def test_nothing_else_is_missing_where_only_the_visible_was_exported(tmp_path: Path) -> None:
-    out = edited(tmp_path, PLANT, lambda _: None, "--parts", "visible")
-    assert out.back.unchanged
+CASES = {
+    "swapped by names": Case(lambda d: swap(d, "name"), PLANT),
+    "swapped by extras": Case(lambda d: swap(d, "extras"), PLANT),
+    "swapped, no extras": Case(lambda d: swap(d, "name"), PLANT, extras=False),
+    "in the place of another": Case(take_the_place_of_another, PLANT),
+    "moved and edited": Case(move_and_edit, PLANT),
+    "a node of a mesh that is there": Case(lambda d: add(d, name="antenna", mesh=0), PLANT),
+    "a name that is taken": Case(lambda d: part(d).update(name=name_of(d, FAR[0], 1, 0) + ".001"), PLANT),
+    "a name of no part": Case(lambda d: part(d).update(name="far away"), PLANT),
+    "name and extras": Case(contradict, PLANT),
+    "a copy of a node, and flags": Case(name_a_copy),
+    "a node renamed": Case(rename_node, PLANT),
+    "moved with its node": Case(lambda d: [shift(node) for node in (d.json["nodes"][ROOT], part(d, ROOT))], PLANT),
+    "below another node": Case(put_below, PLANT),
+    "an empty without its name": Case(forget, PLANT),
+    "into another cell": Case(into_another_cell, PLANT),
+    "into the shown cell": Case(into_the_shown_cell, PLANT),
+    "a copy of the cockpit": Case(copy_of_the_cockpit, COCKPIT),
+    "two in one cell": Case(two_in_one_cell, COCKPIT),
+    "hidden": Case(hide, PLANT),
+    "hidden, deleted": Case(hide, PLANT, options={"allow_delete": True}),
+    "hidden, and one that was visible": Case(lambda d: (hide(d), bare(d)), PLANT),
+    **{f"hidden, and a new one in group {k}": Case(lambda d, k=k: hide_and_add(d, k), PLANT) for k in (0, 3)},
+    "hidden, but for the cockpit": Case(hide_but_cockpit, COCKPIT),
+    "hidden, with the cockpit": Case(hide, COCKPIT),
+    "only the visible exported": Case(lambda d: None, PLANT, ("--parts", "visible")),
+    "only the visible exported, one deleted": Case(bare, PLANT, ("--parts", "visible")),
+    "most nodes gone": Case(keep_two, PLANT),
+    "most nodes gone, allowed": Case(keep_two, PLANT, options={"allow_delete": True}),
+    **{
+        f"Base_TM.{name} is put where another one is{', alone' * alone}": Case(
+            lambda d, name=name, cell=cell: d.node(f"Base_TM.{name}")["extras"]["msh"].update(cell), alone=alone
+        )
+        for name, cell in (("stage1", {"lod": 0, "group": 1}), ("level1", {"lod": 1, "group": 0}))
+        for alone in (False, True)
+    },
+}
 
-    def bare(document: Editable) -> None:
-        del next(node for node in document.json["nodes"] if "mesh" in node)["mesh"]
 
-    out = edited(tmp_path, PLANT, bare, "--parts", "visible", "--force")
-    assert [c.what for c in out.back.changes] == ["is missing"]
-    assert out.back.not_applied == []
-    assert cells_of(out.new, 0, 4) == cells_of(out.old, 0, 4)
+@pytest.mark.parametrize("name", CASES)
+def test_what_comes_of_an_edit(name: str, tmp_path: Path) -> None:
+    PARTS.require(name, CASES[name].found(tmp_path))
 
 
 def test_sidecars_of_0_1_do_not_say_what_was_exported(tmp_path: Path) -> None:
@@ -133,22 +253,6 @@ def test_parts_of_a_model_with_nothing_else_are_deleted(tmp_path: Path) -> None:
     assert back.not_applied == []
 
 
-def test_most_nodes_are_not_deleted_by_mistake(tmp_path: Path) -> None:
-    """As *Selected Objects* leaves a file."""
-
-    def keep_two(document: Editable) -> None:
-        nodes = document.json["nodes"]
-        for node in nodes:
-            node.pop("children", None)
-        document.json["scenes"] = [{**document.json["scenes"][0], "nodes": [0, 1]}]
-
-    with pytest.raises(ConversionError, match=r"4 of the model's 6 nodes are missing") as refused:
-        edited(tmp_path, PLANT, keep_two)
-    assert "--allow-delete" in str(refused.value.hint)
-    out = edited(tmp_path, PLANT, keep_two, "--force", given=DELETE)
-    assert len(out.new.nodes) == 2
-
-
 def test_the_command_deletes_when_it_is_allowed(tmp_path: Path) -> None:
     edited(tmp_path, PLANT, hide)
     given = ("e.glb", "--sidecar", "m.msh-sidecar", "-o", "b.msh")
@@ -157,3 +261,7 @@ def test_the_command_deletes_when_it_is_allowed(tmp_path: Path) -> None:
     done = run("gltf2msh", *given, "--allow-delete", "--force", cwd=tmp_path)
     assert done.stderr == ""
     assert cells_of(parse((tmp_path / "b.msh").read_bytes()), 2, 0) == []
+
+
+if __name__ == "__main__":
+    PARTS.write_each(CASES, lambda name, folder: CASES[name].found(folder))
