@@ -189,7 +189,7 @@ EDITS |= {
     for values in ({"logical_id": 100}, {"logical_id": "x"}, {"clan": 9}, {"host": 77, "vertex": 1})
 }
 EDITS |= {
-    f"index {index}": lambda e, index=index: e.msh(2, index=index)
+    f"index {str(index)[:9]}": lambda e, index=index: e.msh(2, index=index)
     for index in (float("inf"), -1, 0.5, "x", None, [1], 10**400)
 }
 EDITS |= {
