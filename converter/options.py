@@ -1,7 +1,7 @@
 """The options of exports and imports, each declared once: as a field of a data class.
 
 A field that :func:`option` makes is an attribute of the library's class, an option of a command
-(``cli/options.py``), an entry of its page and man page (``docs/make_commands.py``) and a line of
+(``cli/common.py``), an entry of its page and man page (``docs/make_commands.py``) and a line of
 the class's docstring.
 """
 
@@ -26,7 +26,7 @@ class Declared:
     Attributes:
         written: its names and what its value is called (``-o, --output PATH``); ``--no-NAME`` alone clears a field
             that is set by default.
-        group: a key of ``cli.options.GROUPS``.
+        group: a key of ``cli.common.GROUPS``.
         help: what it does.
         example: a command line that uses it; ``docs/commands`` runs it. ``{one}`` stands for the
             command with a model, ``{library}`` with an archive, ``{run}`` with a whole game.

@@ -19,7 +19,7 @@ import click
 
 from msh_gltf.converter import __version__
 from msh_gltf.converter.cli import inspect, mod, to_gltf, to_msh
-from msh_gltf.converter.cli.options import Option, grouped
+from msh_gltf.converter.cli.common import Option, grouped
 
 DOCS = Path(__file__).parent
 MADE = "made by docs/make_commands.py"

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from .converter.formats.model import MshModel
     from .converter.formats.nres import Archive, Entry
     from .converter.formats.terrain import Terrain
-    from .converter.game.outcome import Outcome, Run
+    from .converter.game.manifest import Outcome, Run
     from .converter.kinds.check import Checked
     from .converter.kinds.import_result import ImportResult
     from .converter.kinds.landscape import Level
@@ -107,7 +107,7 @@ _DEFINED_IN = {
     "api": "check convert_directory load_level open_archive read_areal_map read_models read_msh read_terrain "
     "restore_directory write_libraries write_msh",
     "objects": "ExportResult Glb export_gltf import_gltf to_glb to_pygltflib to_trimesh",
-    "converter.game.outcome": "Outcome Run",
+    "converter.game.manifest": "Outcome Run",
     "converter.errors": "ConversionError",
     "converter.findings": "Change Finding NotApplied",
     "converter.formats.nres": "Archive Entry",

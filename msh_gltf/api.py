@@ -19,12 +19,12 @@ from .converter.formats.kinds import Kind, find_model
 from .converter.formats.model import MshModel, model_at, write_model
 from .converter.formats.nres import Archive, read_nres
 from .converter.formats.terrain import Terrain, write_terrain
-from .converter.game.check import check_tasks
 from .converter.game.export_run import export_run, found_in, run_options
 from .converter.game.games import Games, write_files
 from .converter.game.import_run import import_run
-from .converter.game.library_edits import plan_libraries
-from .converter.game.outcome import Outcome, Run
+from .converter.game.inspect import check_tasks
+from .converter.game.manifest import Outcome, Run
+from .converter.game.new_models import plan_libraries
 from .converter.game.walk import select, walk
 from .converter.game.workers import Engine
 from .converter.game.write_game import Places

@@ -19,11 +19,9 @@ PLACE = re.compile(r"\{\w+\}")
 OF_COMMANDS = re.compile(r"--[a-z]|\b(?:gltf2msh|msh2gltf|msh-inspect|msh-mod)\b|docs/\w")
 #: Modules whose messages the extension does not show: runs over games, checks, other formats.
 NOT_SHOWN = (
-    "converter/game/check",
-    "converter/game/outcome",
+    "converter/game/inspect",
     "converter/game/export_",
     "converter/game/import_",
-    "converter/game/library_edits",
     "converter/game/manifest",
     "converter/options",  # of commands
     "converter/game/sources",
@@ -35,7 +33,6 @@ NOT_SHOWN = (
     "converter/kinds/inspect",
     "converter/kinds/obj",
     "converter/kinds/differences",
-    "converter/game/uses",
     "converter/game/mods",
     "converter/__init__",
 )

@@ -20,10 +20,8 @@ from .converter.findings import Subject
 from .converter.formats.kinds import ASSEMBLY_KINDS, Kind
 from .converter.formats.names import entry_name, escape, file_stem, stem
 from .converter.formats.objects import TAGS
-from .converter.game.games import Games
-from .converter.game.library_edits import plan_libraries
-from .converter.game.new_models import add_model, dialect_of, find_destination
-from .converter.game.replace_entry import replace_model, replace_placed
+from .converter.game.games import Games, replace_model, replace_placed
+from .converter.game.new_models import add_model, dialect_of, find_destination, plan_libraries
 from .converter.kinds.appearance import with_libraries_around
 from .converter.kinds.dispatch import import_scene
 from .converter.kinds.import_result import ImportResult, companions_beside, placed_beside, wear_beside

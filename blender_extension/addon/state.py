@@ -32,8 +32,7 @@ from .converter.files import inflate
 from .converter.formats.names import stem
 from .converter.formats.sidecar import SUFFIX
 from .converter.formats.tables import LOD_COUNT
-from .converter.game.games import Games
-from .converter.game.replace_entry import Origin
+from .converter.game.games import Games, Origin
 from .converter.kinds.import_result import ImportResult
 from .converter.scene.dialect import VIEW, Dialect, read_part_name
 from .importers.gltf_file import UNPACKED, UNPACKED_FLOOR

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..options import ExportOptions, ImportOptions, option
-from .options import nested, same
+from .common import nested, same
 
 if TYPE_CHECKING:
     from ..findings import Mode

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import ConversionError, plural, printable
-from .common import SETTINGS, Command, language_option, print_json, refuse_device, say, version_option
-from .options import FILE
+from .common import FILE, SETTINGS, Command, language_option, print_json, refuse_device, say, version_option
 
 if TYPE_CHECKING:
     from ..game.edits import GameEdits

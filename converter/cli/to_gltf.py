@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,12 +15,15 @@ from .. import MANIFEST
 from ..errors import ConversionError, plural, with_article
 from ..storage import real_path, write_outputs
 from .common import (
+    FILE,
     SETTINGS,
     STDOUT,
     Command,
-    engine,
-    finish,
+    given_options,
+    options_of,
     output_path,
+    read_options,
+    refuse_batch_options,
     refuse_device,
     refuse_other_direction,
     say,
@@ -28,12 +32,12 @@ from .common import (
     write_stdout,
 )
 from .given import ToGltf
-from .options import FILE, given_options, options_of, read_options, refuse_batch_options, without_effect_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..findings import Finding
+    from ..formats.kinds import Kind
     from ..kinds.base import Files, Loaded
     from ..kinds.texture import LoadedTexture
     from ..options import ExportOptions
@@ -101,7 +105,7 @@ def command(context: click.Context, /, **_: object) -> None:
     if many and not given.list_only and given.dask is None and not _may_be_finished(given):
         from ..game.workers import start_server
 
-        start_server("msh_gltf.converter.game.export_item")
+        start_server("msh_gltf.converter.game.export_run")
     if (given.frame is not None or given.up is not None) and not _ends_in(given, ".obj"):
         raise click.UsageError("--frame and --up are for -o NAME.obj")
     if given.how.embed and not given.how.find_textures:
@@ -251,7 +255,7 @@ def _export_one(given: ToGltf, options: ExportOptions, typed: dict[str, str]) ->
     loaded, make_files = _load(given, options)
     if not given.quiet:
         _show_findings(loaded.findings, source, given.verbose)
-        for warning in filter(None, [loaded.why_no_ranges(options), *without_effect_on(loaded.kind, typed)]):
+        for warning in filter(None, [loaded.why_no_ranges(options), *_without_effect(loaded.kind, typed)]):
             say(f"warning: {source}: {warning}", error=True)
     if output == STDOUT:
         write_stdout(make_files(Path("model.glb"), False)[-1][1])
@@ -325,7 +329,7 @@ def _export_texture(texture: LoadedTexture, output: str | None, force: bool, qui
 def _export_many(given: ToGltf, options: ExportOptions) -> None:
     """``msh2gltf`` on directories, archives and several models; exits with the run's code."""
     from ..game.export_run import export_run, found_in, run_options
-    from ..game.outcome import open_log, progress_bar
+    from .runs import engine, finish, open_log, progress_bar
 
     sources, output = given.sources, given.output
     if not given.list_only and (output is None or output == STDOUT):
@@ -376,3 +380,15 @@ def _export_many(given: ToGltf, options: ExportOptions) -> None:
     if given.thumbnails and not given.dry_run and not run.interrupted:
         make_gallery(run, out, engine(given), partial(progress_bar, quiet=given.quiet))
     finish(run, given, given.report, f"{out}/manifest.json says what came from where")
+
+
+#: Options of exports without effect on maps.
+_NOT_OF_EXPORTED_MAPS = ("dialect", "fps", "lod", "group", "clips", "subframes", "stored_keys", "paths", "points")
+
+
+def _without_effect(kind: Kind, typed: Mapping[str, str]) -> list[str]:
+    """Return warnings about options that change nothing of an export; ``typed`` as of :func:`given_options`."""
+    from ..errors import with_article
+
+    names = _NOT_OF_EXPORTED_MAPS if kind in ("terrain", "areal map") else ()
+    return [f"{typed[one]} has no effect on {with_article(kind)}" for one in names if one in typed]

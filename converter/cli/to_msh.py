@@ -12,20 +12,25 @@ import click
 
 from ..errors import called, few, plural, printable, quoted
 from .common import (
+    FILE,
     SETTINGS,
     STDOUT,
     Command,
     console,
+    given_options,
+    options_of,
     output_path,
+    read_options,
+    refuse_batch_options,
     refuse_other_direction,
     said_aloud,
     say,
     say_written,
     version_option,
+    without_effect,
     write_stdout,
 )
 from .given import ToMsh
-from .options import FILE, given_options, options_of, read_options, refuse_batch_options, without_effect
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,7 +134,7 @@ def command(context: click.Context, /, **_: object) -> None:
         raise click.UsageError("--into is for one file; a directory goes back with --game")
     if given.sidecar is not None:
         raise click.UsageError("--sidecar is for one file; a directory's lie beside its glTF")
-    from .put_back import put_back
+    from .runs import put_back
 
     put_back(given, options)
 
@@ -276,8 +281,7 @@ def _add_one(given: ToMsh, options: ImportOptions) -> None:
     """Put a new model, its materials and its key into the archives of a game."""
     from ..formats.names import decode_text, entry_name
     from ..game.games import Games
-    from ..game.library_edits import plan_libraries
-    from ..game.new_models import add_model, dialect_of, find_destination
+    from ..game.new_models import add_model, dialect_of, find_destination, plan_libraries
     from ..storage import write_outputs
 
     source, archive = given.source, given.into

@@ -1,18 +1,28 @@
-"""Differences between two versions of an entry or a file, the one format of undo and of mods: made, applied, merged.
-
-A merge goes row by row; then what follows from rows is computed.
-"""
+"""Differences between two versions of an entry or a file, the one format of undo and of mods: made, applied."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
-from ..errors import Conflict, in_words
+from ..errors import in_words
 from ..formats.sidecar import sha256
 from ..numeric.arrays import I64, Bools
-from .derived import NotComputed, States, compute_again, dialect_of, states
+from .changes import BytesChange, LineChange, RowChange, TableChanges, Unit, changed_rows, pack_changes, unpack_changes
+from .merging import (
+    DIRECTORY,
+    LAYOUT,
+    NO_ROWS,
+    WHOLE,
+    States,
+    Touched,
+    conflict,
+    dialect_of,
+    merge,
+    state_digest,
+    states,
+)
 from .packing import (
     SHORTEST,
     Packed,
@@ -26,220 +36,131 @@ from .packing import (
     require_size,
     unpack,
 )
-from .rows import LineChange, RowChange, line_check, row_checks
-from .split import Split, Table, label_of, split
-from .table_changes import (
-    MEASURED,
-    REFERS,
-    BytesChange,
-    TableChanges,
-    find_changes,
-    fits,
-    make_exactly,
-    own_digest,
-    pack_changes,
-    short_digest,
-    state_digest,
-    unpack_changes,
-)
+from .split import REFERS, Split, Table, content_of, label_of, own_digest, short_digest, split
 
-_NONE = np.zeros(0, np.int64)
+#: Above this size, bytes, it is not measured whether literals repeat the base.
+MEASURED = 1 << 22
 
 
-@dataclass(frozen=True, eq=False)
-class Touched:
-    """What a difference changes of one table.
+def find_changes(before: bytes, after: bytes, type_id: int | None) -> TableChanges | None:
+    """Return what changes by tables; ``None`` where that would not say all, or would say too much.
 
-    Attributes:
-        table: what messages call it: ``Res3 (positions)``.
-        rows: (n,) ascending; empty where ``kind`` is not ``rows``.
-        kind: ``rows``; ``bytes``: the table by a binary difference; ``whole``: all by one, without
-            tables; ``new``: there was nothing.
+    Args:
+        before, after: they differ.
+        type_id: of the directory entry, where there is one.
     """
-
-    table: str
-    rows: I64
-    kind: str
-
-
-WHOLE, DIRECTORY, LAYOUT = "the whole entry", "the directory", "the layout"
-
-
-def conflict(places: list[Touched]) -> Conflict:
-    """Return the error about some places, at least one."""
-    first = places[0]
-    row = int(first.rows[0]) if len(first.rows) else None
-    error = Conflict(
-        "what the difference changes was changed by something else",
-        table=first.table,
-        row=row,
-        hint="undo the other change first",
+    content = content_of(before, type_id)
+    if content is None or (old := split(content, before)) is None:
+        return None
+    if (new := split(content, after)) is None or list(old.tables) != list(new.tables):
+        return None
+    state, later = states(content, before), states(content, after)
+    if bool(state) != bool(later):  # one of them has errors: no row of it can be trusted
+        return None
+    computed = bool(state)
+    units = _units(old, state, later)
+    dialect = dialect_of(content, before) or dialect_of(content, after) if units else ""
+    found = TableChanges(content, frame=old.frame, computed=computed, dialect=dialect, units=units)
+    for key, table in old.tables.items():
+        other = new.tables[key]
+        if table.data == other.data:
+            continue
+        derived = found.derived.get(key)
+        change = changed_rows(key, table, other, derived)
+        if change is not None and not _repeats_rows(change, table, before):
+            found.rows[key] = change
+            if not change.own(derived).any():
+                continue
+        elif (blob := _blob(key, table, other, before, old, found)) is not None:
+            found.blobs[key] = replace(blob, state=state_digest(state, key))
+        else:
+            return None
+        named = set(REFERS.get(content, {}).get(key, ())) & old.tables.keys()
+        found.sizes.update((name, len(old.tables[name].data)) for name in sorted(named))
+    found.attributes.update(
+        (i, (a, b)) for i, (a, b) in enumerate(zip(old.attributes, new.attributes, strict=True)) if a != b
     )
-    error.places = tuple(places)
-    return error
+    made = _joined(found, old)
+    if made == after:
+        return found
+    delta = encode_delta(made, after)
+    if len(before) <= MEASURED and repeats_base(decode_delta(delta, bytes(len(made)), len(after)), before):
+        return None
+    return replace(found, layout=delta)
 
 
-def merge(changes: TableChanges, before: bytes) -> bytes:
-    """Return another version of the base with the changes.
+def _units(old: Split, state: States, later: States) -> dict[str, Unit]:
+    out = {}
+    for key, was in state.items():
+        now = later.get(key)
+        if now is not None and len(now) == len(was) and (was != now).any():
+            rows = np.flatnonzero(was != now)
+            out[key] = Unit(len(old.tables[key].data), rows, was[rows])
+    return out
+
+
+def _repeats_rows(change: RowChange | LineChange, table: Table, before: bytes) -> bool:
+    """Whether changed rows laid over zeros repeat the base."""
+    if len(before) > MEASURED:
+        return False
+    made = change.bare(table) if isinstance(change, LineChange) else change.bare()
+    return any(repeats_base(some, before) for some in made)
+
+
+def _blob(key: str, table: Table, other: Table, before: bytes, old: Split, found: TableChanges) -> BytesChange | None:
+    base, after = bytes(table.data), bytes(other.data)
+    near = {
+        name: own_digest(old.tables[name], found.derived.get(name))
+        for name, named in REFERS.get(found.content, {}).items()
+        if key in named and name != key and name in old.tables
+    }
+    for shortest in SHORTEST:
+        delta = encode_delta(base, after, shortest)
+        bare = decode_delta(delta, bytes(len(base)), len(after))
+        if len(before) > MEASURED or not repeats_base(bare, before):
+            digests = short_digest(base), short_digest(after)
+            return BytesChange(key, len(after), *digests, near, "", delta)
+    return None
+
+
+def fits(changes: TableChanges, size: int) -> bool:
+    """Whether the tables that are made as a whole are no larger than the entry, bytes."""
+    return sum(blob.size for blob in changes.blobs.values()) <= size
+
+
+def make_exactly(changes: TableChanges, before: bytes, size: int) -> bytes:
+    """Return what changes make of the very entry that they were found in.
+
+    Args:
+        size: of the result, bytes.
 
     Raises:
-        Conflict: something is neither as it was nor as it is to be, or cannot be computed.
         ConversionError: the changes cannot be true.
     """
-    current = split(changes.content, before)
-    if current is None:
-        raise conflict([Touched(WHOLE, _NONE, "whole")])
-    state = states(changes.content, before)
-    if changes.computed and not state:  # it has errors
-        raise conflict([Touched(WHOLE, _NONE, "whole")])
-    job = _Merge(changes, current, state)
-    made = job.result()
-    again = {key: rows for key, rows in job.again.items() if len(rows)}
-    if not again:
-        return made
-    dialect = changes.dialect or dialect_of(changes.content, before)
-    try:
-        tables = compute_again(changes.content, made, dialect, again)
-    except NotComputed as error:
-        label = label_of(changes.content, error.key)
-        raise conflict([Touched(label, np.array([error.row]), "rows")]) from None
-    found = split(changes.content, made)
-    assert found is not None
-    return found.join(tables, {})
+    old = split(changes.content, before)
+    if old is None:
+        raise damaged("is not for such an entry")
+    made = _joined(changes, old)
+    return decode_delta(changes.layout, made, size) if changes.layout else made
 
 
-class _Merge:
-    """One merge; ``again``: derived rows that both changed, by table."""
+def _joined(changes: TableChanges, old: Split) -> bytes:
+    data: dict[str, bytes] = {}
+    for key, change in changes.rows.items():
+        data[key] = change.written(table_of(old, key), np.ones(len(change.rows), np.bool_))
+    for key, blob in changes.blobs.items():
+        data[key] = decode_delta(blob.delta, bytes(table_of(old, key).data), blob.size)
+    for index in changes.attributes:
+        if index >= len(old.attributes):
+            raise damaged("has attributes of entries that are not there")
+    return old.join(data, {index: now for index, (_, now) in changes.attributes.items()})
 
-    def __init__(self, changes: TableChanges, current: Split, state: States) -> None:
-        self.changes, self.current = changes, current
-        self.places: list[Touched] = []
-        self.again: dict[str, I64] = {}
-        self._kept: dict[str, I64] = {}  # derived rows that only we changed
-        self._states = state
-        self._find_units()
 
-    def result(self) -> bytes:
-        """Return what comes out, before derived rows are computed."""
-        changes, data = self.changes, {}
-        for key, change in changes.rows.items():
-            table = self._table(key)
-            if table is not None and (new := self._rows(change, table)) is not None:
-                data[key] = new
-        for key, blob in changes.blobs.items():
-            table = self._table(key)
-            if table is None:
-                continue
-            digest = short_digest(table.data)
-            if digest == blob.was and self._as_they_were(blob):
-                data[key] = decode_delta(blob.delta, bytes(table.data), blob.size)
-            elif digest != blob.becomes:
-                self._refuse(key)
-        for key, size in changes.sizes.items():
-            table = self._table(key)
-            if table is not None and len(table.data) != size:
-                self._refuse(key)
-        if changes.layout or self.current.frame != changes.frame:
-            self.places.append(Touched(LAYOUT, _NONE, "bytes"))
-        attributes = self._attributes()
-        if self.places:
-            raise conflict(self.places)
-        return self.current.join(data, attributes)
-
-    def _table(self, key: str) -> Table | None:
-        if key not in self.current.tables:
-            self._refuse(key)
-            return None
-        return self.current.tables[key]
-
-    def _refuse(self, key: str, rows: I64 = _NONE) -> None:
-        kind = "rows" if len(rows) else "bytes"
-        self.places.append(Touched(label_of(self.changes.content, key), rows, kind))
-
-    def _as_they_were(self, blob: BytesChange) -> bool:
-        """Whether what names the rows of a table, and what its rows follow from, is unchanged."""
-        if state_digest(self._states, blob.key) != blob.state:
-            return False
-        return all(
-            key in self.current.tables and own_digest(self.current.tables[key], self.changes.derived.get(key)) == digest
-            for key, digest in blob.near.items()
-        )
-
-    def _attributes(self) -> dict[int, tuple[int, int, int]]:
-        out, now = {}, self.current.attributes
-        wrong = []
-        for index, (was, becomes) in self.changes.attributes.items():
-            if index >= len(now) or now[index] not in (was, becomes):
-                wrong.append(index)
-            else:
-                out[index] = becomes
-        if wrong:
-            self.places.append(Touched(DIRECTORY, np.array(sorted(wrong)), "rows"))
-        return out
-
-    def _rows(self, change: RowChange | LineChange, table: Table) -> bytes | None:
-        derived = self.changes.derived.get(change.key)
-        if isinstance(change, LineChange):
-            return self._lines(change, table)
-        if table.stride != change.stride or table.count != change.count:
-            self._refuse(change.key)
-            return None
-        own = change.own(derived)
-        bits = np.ones(change.stride, np.bool_) if derived is None else ~derived
-        rows = table.matrix[change.rows]
-        was = row_checks(rows * bits) == change.was
-        rest = row_checks(rows * (bits & ~change.mask)).astype(np.uint16) == change.rest
-        becomes = np.zeros_like(change.mask)
-        becomes[change.mask] = change.values != rows[change.mask]
-        there = rest & ~(becomes & bits).any(axis=1)
-        bad = own & ~was & ~there
-        if bad.any():
-            self._refuse(change.key, change.rows[bad])
-            return None
-        new = change.written(table, own & ~there, bits)
-        if derived is None:
-            return new
-        ours = np.isin(change.rows, self._kept.get(change.key, _NONE))
-        return change.written(Table(new, table.stride), ours, derived)
-
-    def _lines(self, change: LineChange, table: Table) -> bytes | None:
-        if table.stride != 0:
-            self._refuse(change.key)
-            return None
-        lines = table.lines
-        checks = [line_check(line) for line in lines]
-        becomes = [(int(c), int(size)) for c, size in zip(change.becomes, change.sizes, strict=True)]
-        new = np.ones(len(change.rows), np.bool_)
-        bad = []
-        for at, (row, like) in enumerate(zip(change.rows.tolist(), change.like.tolist(), strict=True)):
-            if row < len(lines) and (checks[row], len(lines[row])) == becomes[at]:
-                new[at] = False  # it is there
-            elif (
-                (row >= change.count and len(lines) != change.count)
-                or like >= len(lines)
-                or (like >= 0 and checks[like] != int(change.was[at]))
-            ):
-                bad.append(row)
-        if bad:
-            self._refuse(change.key, np.array(bad))
-            return None
-        return change.written(table, new)
-
-    # -------------------------------------------------------------- derived rows
-
-    def _find_units(self) -> None:
-        """Tell derived rows that only we changed from those that something else changed too."""
-        now = self._states
-        for key, unit in self.changes.units.items():
-            table = self._table(key)
-            if table is None:
-                continue
-            if len(table.data) != unit.size or key not in now or unit.rows[-1] >= len(now[key]):
-                self._refuse(key)
-                continue
-            untouched = now[key][unit.rows] == unit.was
-            self._kept[key] = unit.rows[untouched]
-            self.again[key] = unit.rows[~untouched]
+def table_of(entry: Split, key: str) -> Table:
+    """Return a table that a difference names. Raises ConversionError: there is none."""
+    if key not in entry.tables:
+        raise damaged("names a table that is not there")
+    return entry.tables[key]
 
 
 # ------------------------------------------------------------------ what two differences share
@@ -248,11 +169,11 @@ class _Merge:
 def touched_tables(changes: TableChanges) -> list[Touched]:
     """Return what changes of each table."""
     out = [Touched(label_of(changes.content, key), change.rows, "rows") for key, change in changes.rows.items()]
-    out += [Touched(label_of(changes.content, key), _NONE, "bytes") for key in changes.blobs]
+    out += [Touched(label_of(changes.content, key), NO_ROWS, "bytes") for key in changes.blobs]
     if changes.attributes:
         out.append(Touched(DIRECTORY, np.array(sorted(changes.attributes)), "rows"))
     if changes.layout:
-        out.append(Touched(LAYOUT, _NONE, "bytes"))
+        out.append(Touched(LAYOUT, NO_ROWS, "bytes"))
     return out
 
 
@@ -271,13 +192,13 @@ def shared_places(one: TableChanges, other: TableChanges) -> list[Touched]:
                 out.append(Touched(label(key), rows, "rows"))
     for key, blob in one.blobs.items():
         if key in other.blobs and other.blobs[key].becomes != blob.becomes:
-            out.append(Touched(label(key), _NONE, "bytes"))
+            out.append(Touched(label(key), NO_ROWS, "bytes"))
     for a, b in ((one, other), (other, one)):
         for key in a.blobs:
             if key in b.rows:
                 out.append(Touched(label(key), b.rows[key].rows, "rows"))
             elif key in b.units or _is_named(key, b):
-                out.append(Touched(label(key), _NONE, "bytes"))
+                out.append(Touched(label(key), NO_ROWS, "bytes"))
     wrong = [
         index
         for index in one.attributes.keys() & other.attributes.keys()
@@ -286,7 +207,7 @@ def shared_places(one: TableChanges, other: TableChanges) -> list[Touched]:
     if wrong:
         out.append(Touched(DIRECTORY, np.array(sorted(wrong)), "rows"))
     if one.layout or other.layout:
-        out.append(Touched(LAYOUT, _NONE, "bytes"))
+        out.append(Touched(LAYOUT, NO_ROWS, "bytes"))
     return out
 
 
@@ -306,9 +227,6 @@ def _is_named(table: str, changes: TableChanges) -> bool:
     refers = REFERS.get(changes.content, {})
     changed = [key for key, change in changes.rows.items() if change.own(changes.derived.get(key)).any()]
     return any(table in refers.get(key, ()) for key in (*changed, *changes.blobs))
-
-
-__all__ = ["Conflict", "Touched", "apply", "conflict", "difference", "digests", "overlap", "touched"]
 
 
 def difference(before: bytes | None, after: bytes, *, type_id: int | None = None, shared: bool = True) -> bytes:
@@ -359,7 +277,7 @@ def apply(diff: bytes, before: bytes | None) -> bytes:
     changes = _changes(packed)
     if found != packed.before:
         if changes is None or before is None:
-            raise conflict([Touched(WHOLE, np.zeros(0, np.int64), "whole")])
+            raise conflict([Touched(WHOLE, NO_ROWS, "whole")])
         return merge(changes, before)
     if changes is not None:
         result = make_exactly(changes, base, packed.size)
@@ -378,7 +296,7 @@ def touched(diff: bytes) -> list[Touched]:
     changes = _changes(packed)
     if changes is not None:
         return touched_tables(changes)
-    return [Touched(WHOLE, np.zeros(0, np.int64), str(packed.description["kind"]))]
+    return [Touched(WHOLE, NO_ROWS, str(packed.description["kind"]))]
 
 
 def overlap(one: bytes, other: bytes) -> list[Touched]:
@@ -391,7 +309,7 @@ def overlap(one: bytes, other: bytes) -> list[Touched]:
         return []
     mine, theirs = _changes(first), _changes(second)
     if mine is None or theirs is None or mine.content != theirs.content:
-        return [Touched(WHOLE, np.zeros(0, np.int64), "whole")]
+        return [Touched(WHOLE, NO_ROWS, "whole")]
     return shared_places(mine, theirs)
 
 

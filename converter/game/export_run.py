@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 from pathlib import Path
 from time import perf_counter
@@ -17,20 +18,34 @@ from typing import IO, Any, Literal
 from .. import MANIFEST, __version__
 from ..errors import ConversionError, plural
 from ..files import Stamp, only_run, read_file, stamp
+from ..findings import Finding, messages
 from ..formats.kinds import ASSEMBLY_KINDS, Kind
 from ..formats.nres import Archive
 from ..formats.sidecar import sha256
 from ..kinds.appearance import find_appearance, with_libraries_around
 from ..options import ExportOptions
-from ..storage import IN_THE_WAY, no_follow, remove_temporary
-from .manifest import JOURNAL, Manifest, Output, Record, as_row, has_journal, is_written, read_manifest, write_manifest
-from .outcome import FAILED, Outcome, Progress, Run, known_at_once
-from .sources import archive_of, files_beside, payload_of, picture_items, placed_files, wear_text
+from ..storage import IN_THE_WAY, no_follow, remove_temporary, require_inside, write_outputs
+from .manifest import (
+    FAILED,
+    JOURNAL,
+    Manifest,
+    Outcome,
+    Output,
+    Progress,
+    Record,
+    Run,
+    as_row,
+    guarded,
+    has_journal,
+    is_written,
+    known_at_once,
+    read_manifest,
+    write_manifest,
+)
+from .sources import archive_of, files_beside, payload_of, picture_items, placed_files, source_of, wear_text
 from .walk import Folder, Found, Item, Skipped, common_root, select, walk
-from .workers import ByName, Engine
+from .workers import Engine
 
-#: What the workers do. It needs every decoder, which this process does without.
-_EXPORT = ByName(f"{__package__}.export_item", "export_item")
 #: What ``--only`` chooses.
 ONLY = {
     "models": Kind.MODEL,
@@ -178,7 +193,7 @@ def _export_all(
                 journal.add(outcome.result)
 
     ids, sizes = [task.item.id for task in tasks], [task.item.size for task in tasks]
-    return engine.gather(_EXPORT, tasks, progress, ids=ids, sizes=sizes, each=note, known=unchanged_item)
+    return engine.gather(export_item, tasks, progress, ids=ids, sizes=sizes, each=note, known=unchanged_item)
 
 
 def _transactions(items: Sequence[Item]) -> int:
@@ -387,3 +402,74 @@ class Journal:
         if self._file is not None:
             with contextlib.suppress(OSError):
                 self._file.close()
+
+
+def export_item(task: ExportTask) -> Outcome:
+    """Convert one model; never raises. ``result`` is its new record, ``None`` if it failed."""
+    return guarded(task.item.id, partial(_export, task))
+
+
+def _export(task: ExportTask) -> Outcome:
+    from ..kinds.dispatch import load  # what a run that has nothing to do goes without
+    from ..kinds.model import LoadedModel
+
+    look = look_at(task)
+    if (done := look.outcome) is not None:
+        return done
+    item, archive = task.item, look.archive
+    read = perf_counter()
+    out = Path(task.out)
+    target = out.joinpath(*item.target.split("/"))
+    loaded = load(item.kind, source_of(archive, item, look.now), task.options)
+    files = loaded.files(target, task.options, sidecar=task.sidecar, root=out)
+    dialect, why = ("", "", ""), ""
+    if isinstance(loaded, LoadedModel):
+        decision = loaded.decision
+        dialect, why = (decision.dialect.value, decision.step, decision.reason), loaded.why_no_ranges(task.options)
+    outputs = [Output(path.relative_to(out).as_posix(), len(d), sha256(d)) for path, d in files]
+    converted = perf_counter()
+    if not task.force:
+        if look.current:  # somebody removed a part of what is there, and edited another
+            files = [f for f, o in zip(files, outputs, strict=True) if o.path not in look.edited]
+        else:
+            refuse_to_lose(files, outputs, look.states)
+    if not task.dry_run:
+        require_inside(out, target)
+        write_outputs(files, force=True)
+    record = Record(
+        item.source,
+        item.index,
+        item.name,
+        None if item.index is None else archive.entries[item.index].name_bytes.hex(),
+        item.kind,
+        _when(look.now[-1]),
+        look.size,
+        look.digest,
+        key_of(look.facts, dialect[1], archive, item),
+        *dialect,
+        tuple(outputs),
+        tuple(map(_row, loaded.findings)),
+    )
+    return Outcome(
+        item.id,
+        "converted",
+        detail=look.note if look.current else "",
+        warnings=[*messages(loaded.findings), *([why] if why else [])],
+        facts={"dialect": record.dialect, "outputs": [output.path for output in outputs]},
+        seconds={"read": read - look.started, "convert": converted - read, "write": perf_counter() - converted},
+        result=record,
+    )
+
+
+def _row(finding: Finding) -> dict[str, str]:
+    """A finding in the manifest; an error says what was left out."""
+    row = {"code": finding.code, "severity": finding.severity, "text": str(finding)}
+    return row | ({"left_out": finding.rule.drops} if finding.severity == "error" else {})
+
+
+def _when(nanoseconds: int) -> str:
+    """A file's time as text, also before 1970; later than any calendar: its last second."""
+    try:
+        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=nanoseconds // 10**9)).isoformat()
+    except OverflowError:
+        return datetime.max.replace(microsecond=0, tzinfo=UTC).isoformat()

@@ -25,8 +25,7 @@ from ..formats.names import stem
 from ..formats.sidecar import sha256
 from ..scene.extras import raw_extras
 from ..storage import IN_THE_WAY, require_inside, write_outputs
-from .manifest import Record, read_manifest
-from .outcome import FAILED, Outcome, Progress, Run, guarded
+from .manifest import FAILED, Outcome, Progress, Record, Run, guarded, read_manifest
 from .thumbnails import DIGEST_KEY, draw_png, try_out
 from .walk import GALLERY, PAGE
 from .workers import Engine, run_here

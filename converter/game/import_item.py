@@ -21,10 +21,9 @@ from ..kinds.open_files import entry_file
 from ..options import ImportOptions
 from ..scene.dialect import Dialect
 from .edits import GameEdits
+from .games import HINT_OF_RUN, changed_since, entry_to_replace
 from .history import Layer, Slot
-from .manifest import Record
-from .outcome import Outcome, guarded, known_at_once
-from .replace_entry import HINT_OF_RUN, changed_since, entry_to_replace
+from .manifest import Outcome, Record, guarded, known_at_once
 from .sources import archive_majority, open_archive
 
 #: Between the models of one layer's ``item``: an entry of a library may come from several.

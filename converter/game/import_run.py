@@ -1,41 +1,47 @@
 """Import a whole run: ``gltf2msh OUT_DIR -o NEW_GAME_DIR --game GAME_DIR``.
 
 Everything is converted before anything is written. The game's directory is read, never written,
-unless the user asks for it to be changed in place.
-
-Write models that were edited where a unit or mission shows them into their own archives.
+unless the user asks for it to be changed in place. What the models change in the game's libraries
+(colours, pictures, new entries) is joined.
 """
 
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from time import perf_counter
 
 from .. import MANIFEST
-from ..errors import ConversionError, printable, quoted
+from ..edits.materials import NewMaterial, contradiction
+from ..errors import ConversionError, called, in_words, plural, printable, quoted
 from ..files import no_run, read_file
-from ..findings import NotApplied, Subject
-from ..formats.names import decode_text, readable, unescape
-from ..kinds.import_result import PlacedImport, unapplied
+from ..findings import Change, NotApplied
+from ..formats.library import MATERIALS, TEXTURES, LibraryEdit
+from ..formats.names import decode_text, encode_name, readable, unescape
+from ..formats.nres import NAME_SIZE
+from ..formats.sidecar import SUFFIX, read_sidecar
+from ..formats.wear import WEAR_ENDING, edited_wear, read_wear, write_wear
+from ..kinds.import_result import unapplied
+from ..kinds.library_edits import contradicted, edited_entry, merged
+from ..kinds.new_entries import NewEntries, NewEntry, meant_message, no_library
+from ..kinds.open_files import entry_file, find_library
 from ..options import ImportOptions
 from ..storage import real_path, remove_temporary
 from .edits import GameEdits
-from .history import digest_of_file
+from .games import HINT_OF_RUN, entry_to_replace
 from .import_item import JOIN, Brought, Edited, ImportTask, brought_by, import_item, untouched_item
-from .library_edits import add_library_edits
-from .manifest import Manifest, read_manifest
+from .manifest import FAILED, Manifest, Outcome, Progress, Run, guarded, read_manifest
 from .new_models import NewKeys
-from .outcome import FAILED, Outcome, Progress, Run, guarded
-from .replace_entry import HINT_OF_RUN, changed_since, entry_to_replace
 from .sources import stray_pictures
 from .vault import find_root
 from .walk import Skipped, Tree, text_of, tree
 from .workers import Engine
-from .write_game import GameWriter, Places
+from .write_game import GameWriter, Places, add_placed_edits
 
 #: A glTF file that the manifest does not know: its path, its archive or ``None``, its entry name.
 _New = tuple[str, str | None, str]
@@ -110,7 +116,10 @@ def import_run(
                 run.notes.append("stopped at the first failure (--fail-fast): nothing was written")
             elif not (run.interrupted or refused):
                 writer = GameWriter(places, below, run, door, brought, force, keys)
-                _write(writer, None if dry_run else progress)
+                writer.plan()
+                if not dry_run:
+                    with progress("writing", len(writer.jobs)) as tick:
+                        writer.write(tick)
             run.notes = [*door.messages, *run.notes]
         run.seconds = perf_counter() - started
         return run
@@ -247,105 +256,234 @@ def _import_all(run: Run, tasks: list[ImportTask], engine: Engine, progress: Dis
     run.textures = [outcome for i, outcome in outcomes.items() if tasks[i].is_texture]
 
 
-def _write(writer: GameWriter, progress: Display | None) -> None:
-    """Plan what to write, and write it; ``progress``: ``None`` in a dry run."""
-    writer.plan()
-    if progress is not None:
-        with progress("writing", len(writer.jobs)) as tick:
-            writer.write(tick)
+def _entry_added(game: Path, entry: NewEntry, origins: list[str]) -> Outcome:
+    """Return the outcome of an entry that is new in a library, and what it comes from."""
+    made = guarded(f"{entry.library}::{entry.name}", partial(_add_entry, game, entry))
+    made.origins = origins
+    return made
 
 
-def add_placed_edits(run: Run, game: Path, *, brought: Brought, force: bool = False) -> None:
-    """Let the models that units and missions of a run show be written as they were edited there.
-
-    Where two of them show a model otherwise, or one otherwise than the model's own glTF, that of the model alone is
-    applied, else none. ``run``: its outcomes; those of the models change, and ``not_applied`` grows.
-    """
-    groups: dict[tuple[str, bytes], list[tuple[Outcome, PlacedImport]]] = {}
-    for outcome in run.outcomes:
-        for one in outcome.placed:
-            root = game.absolute()
-            if one.path is None or not one.path.is_relative_to(root):
-                _refuse(outcome, one, "its file is not in the game's directory", "give the whole game with --game")
-                continue
-            groups.setdefault((text_of(one.path.relative_to(root)), one.raw_name), []).append((outcome, one))
-    known = {outcome.id: outcome for outcome in run.outcomes}
-    for (source, raw), group in groups.items():
-        id = f"{source}::{decode_text(raw)}" if raw else source
-        _add(run, known.get(id), id, source, group, brought, force)
-
-
-def _add(
-    run: Run,
-    own: Outcome | None,
-    id: str,
-    source: str,
-    group: Sequence[tuple[Outcome, PlacedImport]],
-    brought: Brought,
-    force: bool,
+def add_library_edits(
+    run: Run, game: Path, out: Path, manifest: Manifest, *, brought: Brought, like: str = "", force: bool = False
 ) -> None:
-    """Apply the edits of one model, or report them."""
-    first = group[0][1]
-    both = "make both the same, or undo one of them"
-    if any(_content(one) != _content(first) for _, one in group):
-        for outcome, one in group:
-            other = next(o.id for o, theirs in group if _content(theirs) != _content(one))
-            _refuse(outcome, one, f"{other} shows it edited in another way", both)
+    """Join what the models of a run change in the game's libraries; an outcome for each entry.
+
+    Where two models change one entry in different ways, or one in another way than its picture in
+    ``textures/``, neither is applied.
+
+    Args:
+        run: its outcomes; textures are added, and ``not_applied`` grows.
+
+    Raises:
+        ConversionError: the game has no material ``like``.
+    """
+    found = [(outcome, edit) for outcome in run.outcomes for edit in outcome.library]
+    new = [(outcome, one) for outcome in run.outcomes for one in outcome.new_materials]
+    if not (found or new or like):
         return
-    made = guarded(id, partial(_edited, id, source, first, brought, force))
-    if own is not None and (own.status == FAILED or isinstance(own.result, Edited)):
-        if own.result != made.result:
+    entries = _libraries(game, brought, like)
+    joined, _ = merged(edit for _, edit in found)
+    agreed = {edit.entry.key for edit in joined}
+    for outcome, edit in found:
+        if edit.entry.key not in agreed:
+            others = (
+                other.id
+                for other, theirs in found
+                if theirs.entry.key == edit.entry.key and theirs.values != edit.values
+            )
+            outcome.not_applied.append(contradicted(edit, next(others, outcome.id)))
+    users = _users(out, manifest)
+    pictures = [outcome for outcome in run.textures if isinstance(outcome.result, Edited)]
+    for shown in joined:
+        edit, texture = entries.with_picture(shown)
+        entry = edit.entry
+        id = f"{entry.library}::{entry.name}"
+        made = guarded(id, partial(_import_entry, id, edit, game, brought, force))
+        origins = [outcome.id for outcome, one in found if one.entry.key == entry.key]
+        place = (made.result.source, made.result.index) if isinstance(made.result, Edited) else None
+        painted = next((one for one in pictures if (one.result.source, one.result.index) == place), None)
+        made.origins = origins
+        if painted is not None:
+            painted.origins = [painted.id, *origins]
+        if painted is None:
+            if made.status == "changed" and users[entry.key] > 1:
+                title = f"{printable(entry.name)} of {entry.library}"
+                made.warnings.append(
+                    f"{title} is used by {plural(users[entry.key], 'model')} (--own-materials "
+                    "makes a copy for each model instead)"
+                )
+            run.textures.append(made)
+            if texture is not None and made.status == "changed":
+                run.textures.append(_entry_added(game, texture, origins))
+        elif painted.result.data != made.result.data:
+            for outcome, one in found:
+                if one.entry.key == entry.key:
+                    outcome.not_applied.append(contradicted(one, f"its picture in {out.name}"))
+                    painted.not_applied.append(contradicted(one, outcome.id))
+            painted.status, painted.result = "kept", None
+    _add_new_materials(run, new, entries, game)
+
+
+def _add_new_materials(run: Run, new: list[tuple[Outcome, NewMaterial]], entries: NewEntries, game: Path) -> None:
+    """Make the materials that the game does not have, each once; different ones of one name get numbers."""
+    groups: dict[str, list[tuple[Outcome, NewMaterial]]] = {}
+    done = []
+    for outcome, one in new:
+        groups.setdefault(one.name.casefold(), []).append((outcome, one))
+    for group in [part for whole in groups.values() for part in _told_apart(whole, entries, {*groups})]:
+        first = group[0][1]
+        if entries.materials is None:
             for outcome, one in group:
-                _refuse(outcome, one, "its own glTF is edited in another way", both)
-        return
-    made.origins = [id, *(outcome.id for outcome, _ in group)]
-    made.facts["changes"] = [str(change) for change in first.result.changes]
-    made.facts["items"] = [row for row in first.result.report if row["status"] != "kept"]
-    for outcome, _ in group:
-        if outcome.status == "unchanged" and made.status != FAILED:
-            outcome.detail = f"it shows {printable(first.result.name)} edited, which is written to {source}"
-    if own is None:
-        run.outcomes.append(made)
-        return
-    made.warnings = own.warnings + made.warnings
-    run.outcomes[run.outcomes.index(own)] = made
+                outcome.not_applied += no_library(one, str(game))
+            continue
+        if any(one.content != first.content for _, one in group) and not entries.has(first.name):
+            for outcome, one in group:
+                other = next(o.id for o, theirs in group if theirs.content != one.content)
+                outcome.not_applied.append(contradiction(one, other))
+            continue
+        for outcome, one in group:
+            made = entries.material(one)
+            outcome.not_applied += made.not_applied
+            done.append(made)
+            if one is first:
+                origins = [outcome.id for outcome, _ in group]
+                run.textures += [_entry_added(game, entry, origins) for entry in made.entries]
+    run.notes += meant_message(done)
 
 
-def _content(placed: PlacedImport) -> tuple[bytes, list[bytes]]:
-    return placed.result.data, [companion.data for companion in placed.result.companions]
+def _told_apart(
+    group: list[tuple[Outcome, NewMaterial]], entries: NewEntries, taken: set[str]
+) -> list[list[tuple[Outcome, NewMaterial]]]:
+    """Return new materials of one name by what they show; those of the second and further have new names.
+
+    Args:
+        taken: names that others have, in lower case; grows.
+    """
+    first, name = group[0]
+    if entries.materials is None or entries.has(name.name):
+        return [group]
+    parts: list[list[tuple[Outcome, NewMaterial]]] = []
+    for outcome, one in group:
+        same = next((part for part in parts if part[0][1].content == one.content), None)
+        if same is None:
+            parts.append([(outcome, one)])
+        else:
+            same.append((outcome, one))
+    for part in parts[1:]:
+        numbers = (f"{decode_text(encode_name(name.name)[: NAME_SIZE - 5])}_{number}" for number in count(2))
+        new = next(one for one in numbers if one.casefold() not in taken and not entries.has(one))
+        if not all(_names(outcome, name.name) for outcome, _ in part):
+            return [group]  # reported as a contradiction
+        taken.add(new.casefold())
+        for i, (outcome, one) in enumerate(part):
+            outcome.result = _renamed(outcome.result, one.name, new)
+            part[i] = outcome, replace(one, name=new)
+            outcome.warnings.append(
+                f"material {called(one.name)} is another one than in {first.id}: the game has it as {in_words(new)}"
+            )
+    return parts
 
 
-def _edited(id: str, source: str, placed: PlacedImport, brought: Brought, force: bool) -> Outcome:
-    result, path, index = placed.result, placed.path, placed.index
-    assert path is not None
-    known = {placed.sha256, *brought.digests(source, decode_text(placed.raw_name), placed.raw_name.hex())}
-    is_there = result.kept_all
-    if index is None:
-        now = brought.was(source) if brought.has(source) else bytes(read_file(path))
-        if not is_there and now != result.data and digest_of_file(now) not in known and not force:
-            raise changed_since(source, None, HINT_OF_RUN)
+def _names(outcome: Outcome, name: str) -> bool:
+    """Whether the list of materials that is written with a model names a material."""
+    edited = outcome.result
+    return isinstance(edited, Edited) and _renamed(edited, name, f"{name}_") != edited
+
+
+def _renamed(edited: Edited, name: str, new: str) -> Edited:
+    """A model whose list of materials has another name in place of one."""
+
+    def rows(names: Sequence[str]) -> dict[int, str]:
+        return {row: new for row, one in enumerate(names) if one.casefold() == name.casefold()}
+
+    companions = []
+    for one in edited.companions:
+        if one.ending.lower() == WEAR_ENDING:
+            wear = read_wear(one.data, edited.source)[0]
+            one = replace(one, data=write_wear(edited_wear(wear, rows(wear.materials))))
+        companions.append(one)
+    names = None if edited.wear is None else [rows(edited.wear).get(row, one) for row, one in enumerate(edited.wear)]
+    return replace(edited, wear=names, companions=tuple(companions))
+
+
+def _add_entry(game: Path, entry: NewEntry) -> Outcome:
+    id = f"{entry.library}::{entry.name}"
+    path = _library(game, entry.library)
+    source = text_of(path.relative_to(game))
+    outcome = Outcome(id, "added", warnings=list(entry.warnings))
+    outcome.facts["changes"] = [str(Change(entry.where, entry.what))]
+    if path.is_dir():
+        outcome.result = Edited(f"{source}/{entry_file(path, entry.name)}", None, None, entry.data, is_new_file=True)
+        if entry.library == MATERIALS and entry.attributes[0]:
+            outcome.not_applied.append(_no_modes(entry.where, "has a draw mode"))
     else:
-        archive = brought.archive(path, source)
-        index = entry_to_replace(
-            archive,
-            placed.raw_name,
-            index,
-            known=known,
-            is_new=lambda entry: entry.payload == result.data,
-            hint=HINT_OF_RUN,
-            force=force,
+        outcome.result = Edited(
+            source, None, encode_name(entry.name), entry.data, type_id=entry.type_id, attributes=entry.attributes
         )
-        is_there |= index is None
-    if is_there and not result.companions:
+    return outcome
+
+
+def _libraries(game: Path, brought: Brought, like: str) -> NewEntries:
+    """The libraries as they were converted."""
+    paths = (find_library(game, name) for name in (MATERIALS, TEXTURES))
+    found = [path and brought.archive(path, text_of(path.relative_to(game))) for path in paths]
+    return NewEntries(found[0], found[1], like)
+
+
+def _library(game: Path, library: str) -> Path:
+    path = find_library(game, library)
+    if path is None:
+        raise ConversionError(f"has no {library}", file=str(game), hint="give the whole game")
+    return path
+
+
+def _no_modes(where: str, what: str) -> NotApplied:
+    return NotApplied(
+        where=where,
+        what=what,
+        why="a folder of loose files has no draw modes",
+        instead="pack it into Material.lib again",
+    )
+
+
+def _users(out: Path, manifest: Manifest) -> Counter[tuple[str, str]]:
+    """How many models of a run show each entry."""
+    users: Counter[tuple[str, str]] = Counter()
+    for record in manifest.records.values():
+        for output in record.outputs:
+            path = out.joinpath(*output.path.split("/"))
+            if path.suffix == SUFFIX and path.is_file():
+                about = read_sidecar(read_file(path), str(path)).description
+                users.update({entry.key for entry in about.library})
+    return users
+
+
+def _import_entry(id: str, edit: LibraryEdit, game: Path, brought: Brought, force: bool) -> Outcome:
+    library = edit.entry.library
+    path = _library(game, library)
+    source = text_of(path.relative_to(game))
+    archive = brought.archive(path, source)
+    raw = encode_name(edit.entry.name)
+    index = entry_to_replace(
+        archive,
+        raw,
+        -1,
+        known={edit.entry.digest, *brought.digests(source, edit.entry.name, raw.hex())},
+        is_new=lambda entry: edited_entry(edit, entry, source) is None,
+        hint=HINT_OF_RUN,
+        force=force,
+    )
+    new = None if index is None else edited_entry(edit, archive.entries[index], source)
+    if index is None or new is None:
         return Outcome(id, "unchanged", "the game has it already")
-    data, companions = None if is_there else result.data, tuple(result.companions)
-    return Outcome(
-        id, "changed", result=Edited(source, index, None, data, model=placed.raw_name, companions=companions)
-    )
-
-
-def _refuse(outcome: Outcome, placed: PlacedImport, why: str, instead: str) -> None:
-    changes = "; ".join(str(change) for change in placed.result.changes[:5])
-    outcome.not_applied.append(
-        NotApplied(where=Subject("model", placed.result.name), what=changes, why=why, instead=instead)
-    )
+    outcome = Outcome(id, "changed", warnings=new.warnings)
+    outcome.facts["changes"] = [str(Change(edit.where, edit.what))]
+    if not path.is_dir():
+        sizes = (new.attr1, new.attr2)
+        outcome.result = Edited(source, index, None, new.data, sizes=sizes)
+        return outcome
+    if library == MATERIALS and new.attr1 is not None:
+        outcome.not_applied.append(_no_modes(edit.where, "its draw mode changes"))
+    file = f"{source}/{entry_file(path, archive.entries[index].name)}"
+    outcome.result = Edited(file, None, None, new.data)
+    return outcome

@@ -1,24 +1,204 @@
-"""``manifest.json``: what an output directory holds, and where each file came from.
+"""What a run did: outcomes, the report; ``manifest.json``, which says what the output directory holds, and whence.
 
-It has the truth about names. While a run is at work, it keeps a journal beside it, which the next
-reader joins with the manifest; how a run resumes is in ``resume``.
+The manifest has the truth about names. While a run is at work, it keeps a journal beside it, which the next
+reader joins with the manifest.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from .. import MANIFEST
-from ..errors import ConversionError, Malformed, printable, reason_of, shortened
+from .. import MANIFEST, __version__
+from ..errors import MACHINE, ConversionError, Malformed, fault_of, internal_error, printable, reason_of, shortened
 from ..files import read_file, read_json
 from ..formats.kinds import Kind
 from ..formats.sidecar import sha256
 from ..storage import TEMPORARY, real_path, require_no_link, write_outputs
 from .walk import Folder, Skipped
+
+if TYPE_CHECKING:
+    from ..edits.materials import NewMaterial
+    from ..findings import NotApplied
+    from ..formats.library import LibraryEdit
+    from ..kinds.import_result import PlacedImport
+
+#: Statuses that mean that something is not as the user asked.
+FAILED = "failed"
+
+
+@dataclass
+class Outcome:
+    """What became of one item.
+
+    Attributes:
+        id: ``path::entry``, or the path alone.
+        kind: what it is, as manifests call it (:class:`~converter.formats.kinds.Kind`).
+        status: ``converted``, ``unchanged``, ``kept``, ``changed``, ``added``, ``restored`` (an
+            edit that was written before is undone) or ``failed``.
+        detail: the error, or why it was kept.
+        not_applied: differences of an edited file that are not applied.
+        facts: what else a report says.
+        result: what the caller needs: a record, or the model's bytes. Not reported.
+        library: what it changes in the game's libraries; not reported, its entries are.
+        is_gone: its file is gone, so that what was written for it stays.
+        new_materials: materials that the game may not have; likewise.
+        placed: models and a level that a unit or mission shows and that were edited there; likewise.
+        origins: the models whose glTF an entry of a library comes from; empty: itself.
+    """
+
+    id: str
+    status: str
+    detail: str = ""
+    warnings: list[str] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    result: Any = None
+    not_applied: list[NotApplied] = field(default_factory=list)
+    library: list[LibraryEdit] = field(default_factory=list)
+    new_materials: list[NewMaterial] = field(default_factory=list)
+    placed: list[PlacedImport] = field(default_factory=list)
+    is_gone: bool = False
+    origins: list[str] = field(default_factory=list)
+    kind: str = "model"
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether nothing is known of what its file shows."""
+        return self.is_gone or self.status == FAILED
+
+
+#: What hints advise that only a command on one file has.
+_OF_ONE_FILE = ", or give it with --sidecar PATH"
+
+
+def guarded(id: str, work: Callable[[], Outcome]) -> Outcome:
+    """The outcome of some work; whatever goes wrong is this item's failure and no other's."""
+    try:
+        return work()
+    except ConversionError as error:
+        error.hint = error.hint and error.hint.replace(_OF_ONE_FILE, "")
+        return Outcome(id, FAILED, str(error))
+    except MACHINE as error:
+        return Outcome(id, FAILED, str(fault_of(error)))
+    except RecursionError as error:
+        return Outcome(id, FAILED, reason_of(error))
+    except Exception as error:
+        return Outcome(id, FAILED, internal_error(error))
+
+
+def known_at_once(work: Callable[[], Outcome | None]) -> Outcome | None:
+    """The outcome of an item that needs no work; ``None`` also where looking fails.
+
+    The work then says why.
+    """
+    try:
+        return work()
+    except Exception:
+        return None
+
+
+@dataclass
+class Run:
+    """A whole run, in the order of its items whatever the order of work.
+
+    Attributes:
+        outcomes: by model; those of a run that was interrupted may be fewer.
+        textures: by picture that the models use, and by entry of a library that they change.
+        total: how many models there were.
+        skipped, unreadable: files and entries that are no items.
+        notes: what the run as a whole has to say.
+    """
+
+    command: str
+    outcomes: list[Outcome] = field(default_factory=list)
+    textures: list[Outcome] = field(default_factory=list)
+    total: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
+    unreadable: list[Skipped] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    interrupted: bool = False
+    seconds: float = 0.0
+
+    @property
+    def everything(self) -> list[Outcome]:
+        """Models and textures."""
+        return [*self.outcomes, *self.textures]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of models by status."""
+        return _counts(self.outcomes)
+
+    @property
+    def texture_counts(self) -> dict[str, int]:
+        """Number of textures by status."""
+        return _counts(self.textures)
+
+    @property
+    def failures(self) -> list[tuple[str, str]]:
+        """``(id, error)`` of everything that failed, files that cannot be read first."""
+        failed = [(o.id, o.detail) for o in self.everything if o.status == FAILED]
+        return [*((b.id, b.reason) for b in self.unreadable), *failed]
+
+    @property
+    def exit_code(self) -> int:
+        """0 all done, 1 some failed, 130 interrupted."""
+        if self.interrupted:
+            return 130
+        return 1 if self.failures else 0
+
+    def report(self) -> dict[str, Any]:
+        """The run as JSON data. Only ``times`` differs between equal runs."""
+        stages: Counter[str] = Counter()
+        for outcome in self.everything:
+            stages.update(outcome.seconds)
+        return {
+            "format": 1,
+            "command": self.command,
+            "converter": __version__,
+            "interrupted": self.interrupted,
+            "total": self.total,
+            "counts": self.counts,
+            "texture_counts": self.texture_counts,
+            "items": _rows(self.outcomes),
+            "textures": _rows(self.textures),
+            "skipped": [{"id": p.id, "reason": p.reason} for p in self.skipped],
+            "unreadable": [{"id": p.id, "reason": p.reason} for p in self.unreadable],
+            "notes": self.notes,
+            "times": {
+                "seconds": round(self.seconds, 3),
+                "stages": {stage: round(value, 3) for stage, value in sorted(stages.items())},
+                "items": {o.id: round(sum(o.seconds.values()), 4) for o in self.everything},
+            },
+        }
+
+
+def _counts(outcomes: list[Outcome]) -> dict[str, int]:
+    return dict(sorted(Counter(outcome.status for outcome in outcomes).items()))
+
+
+def _rows(outcomes: list[Outcome]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": outcome.id,
+            "status": outcome.status,
+            "detail": outcome.detail,
+            "warnings": outcome.warnings,
+            "not_applied": [difference.facts() for difference in outcome.not_applied],
+            **outcome.facts,
+        }
+        for outcome in outcomes
+    ]
+
+
+#: Called after every item: the outcome, how many are done, how many there are.
+Progress = Callable[[Outcome, int, int], None]
 
 FORMAT = 1
 #: The file of records that a run keeps until it writes the manifest.

@@ -30,9 +30,10 @@ from ..formats.texture import TEXM_MAGIC, read_texm
 from ..kinds.check import finding_of, findings_in
 from ..kinds.check_assembly import check_mission_file, check_unit_file
 from ..storage import not_there
-from .differences import WHOLE, conflict, digests, overlap, touched
+from .differences import digests, overlap, touched
 from .edits import GameEdits
 from .history import Attributes, History, Layer, Slot, by_slot, changes, compose, is_archive, slots_of
+from .merging import WHOLE, conflict
 from .transaction import file_bytes
 from .vault import Vault, inside
 

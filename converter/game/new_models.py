@@ -1,28 +1,146 @@
-"""Put new models into archives of a game, with what goes with them and their object keys."""
+"""Put a model into a game, with what it changes in the libraries, what goes with it, and object keys."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import ConversionError, in_words, printable
 from ..files import read_file
+from ..findings import NotApplied
 from ..formats.kinds import MODEL_TYPE, Kind, content_kind, models_in
-from ..formats.names import decode_text, readable, stem
-from ..formats.nres import Archive, is_nres, read_nres
+from ..formats.library import MATERIALS, TEXTURES, LibraryEdit
+from ..formats.names import decode_text, encode_name, readable, stem
+from ..formats.nres import Archive, is_nres, read_nres, write_nres
 from ..formats.nres_edits import ArchiveEdits
 from ..formats.objects import REGISTRY, TAGS
 from ..kinds.import_result import ImportResult, put_wear
-from ..kinds.open_files import open_nres
+from ..kinds.library_edits import edited_entry
+from ..kinds.new_entries import NewEntries, NewEntry, meant_message, no_library
+from ..kinds.open_files import find_library, open_nres
 from ..kinds.registry import Game, ObjectKey, find_game, key_of_model, majority_of, other_tag, put_key, require_registry
 from ..scene.dialect import Dialect
-from ..storage import real_path
+from ..storage import not_there, real_path
+from .games import HINT_OF_COPY, Games, entry_to_replace, put_companions, put_new_entry
 from .import_item import JOIN, Brought, Edited
-from .library_edits import LibraryPlan
-from .outcome import Outcome
-from .replace_entry import put_companions, put_new_entry
+from .manifest import Outcome
 from .walk import text_of
+
+
+@dataclass
+class LibraryPlan:
+    """What is to be put into the libraries of a game.
+
+    Attributes:
+        games: the transaction; what is its owner's is taken back first.
+        not_applied: what does not arrive.
+        item: the model that changes them, as the history calls it.
+        archives: as they were without what is taken back, and what is put into them.
+    """
+
+    games: Games
+    messages: list[str] = field(default_factory=list)
+    not_applied: list[NotApplied] = field(default_factory=list)
+    item: str = ""
+    archives: dict[Path, ArchiveEdits] = field(default_factory=dict)
+
+    def open(self, path: Path) -> ArchiveEdits:
+        """Open an archive to be changed, once. Raises ConversionError: it cannot be read, or is not an archive."""
+        if path not in self.archives:
+            if (was := self.games.was(path)) is None:
+                raise not_there(path)
+            self.archives[path] = ArchiveEdits(read_nres(was, str(path)))
+        return self.archives[path]
+
+    def put(self) -> None:
+        """Say what the archives are to be; :meth:`Games.commit` writes them.
+
+        Raises:
+            ConversionError: one of them cannot be read.
+        """
+        for path, edits in self.archives.items():
+            self.games.put(path, write_nres(edits.archive()), self.item)
+
+
+def plan_libraries(games: Games, folders: Sequence[Path], result: ImportResult, *, like: str = "") -> LibraryPlan:
+    """Plan what a model changes in the libraries of a game; nothing is written.
+
+    Raises:
+        ConversionError: a library is broken, or an entry is not the one that was converted.
+    """
+    plan = LibraryPlan(games, item=result.name)
+    wanted = {edit.entry.library for edit in result.library}
+    if result.new_materials or any(edit.picture for edit in result.library):
+        wanted |= {MATERIALS, TEXTURES}
+    paths = {
+        name: path
+        for name in (MATERIALS, TEXTURES)
+        if (path := _find(folders, name)) is not None and (name in wanted or games.own(path))
+    }
+    before = {name: plan.open(path).before for name, path in paths.items()}
+    entries = NewEntries(before.get(MATERIALS), before.get(TEXTURES), like)
+    for edit in result.library:
+        if (path := paths.get(edit.entry.library)) is None:
+            why = f"there is no {edit.entry.library} in the game's folder"
+            instead = "name the folder that has it"
+            plan.not_applied.append(NotApplied(where=edit.where, what=edit.what, why=why, instead=instead))
+            continue
+        named, texture = entries.with_picture(edit)
+        _edit(plan, path, named)
+        _add(plan, paths, [] if texture is None else [texture])
+    materials = []
+    for one in result.new_materials:
+        if entries.materials is None:
+            plan.not_applied += no_library(one, "the game's folder")
+            continue
+        made = entries.material(one)
+        plan.not_applied += made.not_applied
+        materials.append(made)
+        _add(plan, paths, made.entries)
+    plan.messages += meant_message(materials)
+    return plan
+
+
+def _find(folders: Sequence[Path], name: str) -> Path | None:
+    for folder in folders:
+        try:
+            path = find_library(folder, name)
+        except OSError:
+            continue
+        if path is None or path.is_dir():  # unpacked: only a run over a game writes such
+            continue
+        return path
+    return None
+
+
+def _edit(plan: LibraryPlan, path: Path, edit: LibraryEdit) -> None:
+    edits = plan.open(path)
+    index = entry_to_replace(
+        edits,
+        encode_name(edit.entry.name),
+        -1,
+        known={edit.entry.digest, *plan.games.left(path)},
+        is_new=lambda entry: edited_entry(edit, entry, path.name) is None,
+        hint=HINT_OF_COPY,
+    )
+    made = None if index is None else edited_entry(edit, edits.entries[index], path.name)
+    if index is None or made is None:
+        return
+    edits.replace(index, made.data, attr1=made.attr1, attr2=made.attr2)
+    title = f"{printable(edit.entry.name)} of {edit.entry.library}"
+    plan.messages += [*made.warnings, f"{title} changes for every model that uses it"]
+
+
+def _add(plan: LibraryPlan, paths: Mapping[str, Path], entries: Sequence[NewEntry]) -> None:
+    for entry in entries:
+        if entry.library not in paths:
+            raise ConversionError(
+                f"there is no {entry.library} to put {printable(entry.name)} into", hint="name the game's folder"
+            )
+        edits = plan.open(paths[entry.library])
+        edits.add(encode_name(entry.name), entry.type_id, entry.data, entry.attributes)
+        plan.messages += [*entry.warnings, f"{printable(entry.name)} is new in {entry.library}"]
 
 
 @dataclass(frozen=True)
@@ -100,16 +218,16 @@ def add_model(plan: LibraryPlan, to: Destination, result: ImportResult, *, force
         raise ConversionError(
             "is not a model, which alone can be added", file=result.name, hint="put it back as an edit of what it was"
         )
-    one = plan.open(to.archive)
-    if one.edits.entries and not models_in(one.edits.archive()):
+    edits = plan.open(to.archive)
+    if edits.entries and not models_in(edits.archive()):
         raise ConversionError("has no models", file=str(to.archive), hint="name an archive that has some")
-    with one.edits.whole():
-        there = put_new_entry(one.edits, to.name, MODEL_TYPE, result.data, force=force, hint=hint)
-        messages = put_wear(one.edits, to.name, result.wear)
-        put_companions(one.edits, to.name, result.own_companions, hint, force=force)
+    with edits.whole():
+        there = put_new_entry(edits, to.name, MODEL_TYPE, result.data, force=force, hint=hint)
+        messages = put_wear(edits, to.name, result.wear)
+        put_companions(edits, to.name, result.own_companions, hint, force=force)
     plan.messages += messages
     if there is None:
-        plan.messages.append(f"{printable(decode_text(to.name))} is new in {one.path.name}")
+        plan.messages.append(f"{printable(decode_text(to.name))} is new in {to.archive.name}")
     if to.tag is not None:
         _add_key(plan, to)
     plan.games.take_back_rest(to.archive)
@@ -122,12 +240,12 @@ def _add_key(plan: LibraryPlan, to: Destination) -> None:
     assert path is not None
     source = readable(_inside(to.archive, to.game).as_posix())
     registry = plan.open(path)
-    require_registry(registry.edits.archive())
-    key = key_of_model(plan.open(to.archive).edits, source, to.name, to.tag)
-    plan.messages += put_key(registry.edits, key)
-    if registry.edits.archive() is not registry.edits.before:
+    require_registry(registry.archive())
+    key = key_of_model(plan.open(to.archive), source, to.name, to.tag)
+    plan.messages += put_key(registry, key)
+    if registry.archive() is not registry.before:
         name = printable(decode_text(key.name))
-        plan.messages.append(f"object key {in_words(name)} is new in {registry.path.name}")
+        plan.messages.append(f"object key {in_words(name)} is new in {path.name}")
 
 
 def _inside(archive: Path, game: Path) -> Path:

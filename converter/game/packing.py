@@ -382,3 +382,30 @@ def _hashes(data: Bytes) -> NDArray[np.uint64]:
         out = out * np.uint64(factor) + words[k : k + count]
         out ^= out >> np.uint64(29)
     return out
+
+
+class Reader:
+    """Reads columns of a payload in turn; nothing is read past its end."""
+
+    def __init__(self, payload: memoryview | bytes) -> None:
+        self.left = memoryview(payload)
+        self.size = len(self.left)
+
+    def take(self, size: int) -> memoryview:
+        """Return the next bytes. Raises ConversionError: there are not so many."""
+        if not 0 <= size <= len(self.left):
+            raise damaged("is cut short")
+        taken, self.left = self.left[:size], self.left[size:]
+        return taken
+
+    def column(self, dtype: str, count: int) -> NDArray[Any]:
+        """Return the next numbers."""
+        return np.frombuffer(self.take(np.dtype(dtype).itemsize * count), dtype)
+
+
+def whole_number(about: Mapping[str, Any], name: str, most: int = 2**32 - 1) -> int:
+    """Return a number of a description. Raises ConversionError: it is none, or out of range."""
+    value = about.get(name)
+    if type(value) is not int or not 0 <= value <= most:
+        raise damaged(f"has no valid number {name}")
+    return value

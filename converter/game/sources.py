@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ from .manifest import Manifest
 from .walk import Item, Skipped, text_of
 
 if TYPE_CHECKING:
+    from ..kinds.base import Source
     from ..scene.dialect import Decision
 
 #: How many archives' directories a worker keeps: tasks come by size, so from all of a game's by
@@ -65,6 +66,14 @@ def archive_majority(path: str, label: str, now: Stamp) -> Decision | None:
     Arguments as of :func:`open_archive`.
     """
     return majority_of(open_archive(path, label, now))
+
+
+def source_of(archive: Archive, item: Item, now: Stamp) -> Source:
+    """Return what an item is loaded from; ``now``: the stamp of its file."""
+    from ..kinds.base import Source  # a run that has nothing to do loads nothing
+
+    others = None if item.index is None else partial(archive_majority, item.path, item.source, now)
+    return Source(Path(item.path), archive, item.index, fallback=others)
 
 
 def payload_of(archive: Archive, item: Item) -> memoryview | bytes:

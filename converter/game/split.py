@@ -1,4 +1,4 @@
-"""Split an entry into tables of rows, and join them: what differences name and merge."""
+"""Split an entry into tables of rows, and join them; which tables name rows of which: for differences and merges."""
 
 from __future__ import annotations
 
@@ -319,3 +319,40 @@ _PLAIN: dict[str, Callable[[bytes], dict[str, Table] | None]] = {
 }
 _OF_TYPE = {WEAR_TYPE: "wear", MATERIAL_TYPE: "material", POINTS_TYPE: "points"} | dict.fromkeys(TAG_TYPES, "registry")
 CONTENTS = (*_SPECS, *_PLAIN)
+
+_S, _T = StreamType, TerrainStream
+_REFERS: dict[str, dict[int, tuple[int, ...]]] = {
+    "model": {
+        _S.NODES: (_S.NODES, _S.SLOTS, _S.KEYS, _S.FRAME_MAP),
+        _S.SLOTS: (_S.BATCHES, _S.TRIANGLES),
+        _S.BATCHES: (_S.INDICES, _S.POSITIONS),
+        _S.INDICES: (_S.POSITIONS,),
+        _S.TRIANGLES: (_S.TRIANGLES, _S.INDICES),
+        _S.NAMES: (_S.NODES,),
+        _S.STRINGS: (_S.NODES,),
+        _S.GRAPH: (_S.NODES,),
+    },
+    "terrain": {
+        _T.SQUARES: (_T.SLOTS,),
+        _T.SLOTS: (_T.FACES,),
+        _T.FACES: (_T.POSITIONS, _T.FACES),
+        _T.DRAW_ORDER: (_T.FACES,),
+    },
+}
+#: Table -> those whose rows it names by number, or by its own order.
+REFERS: dict[str, dict[str, tuple[str, ...]]] = {
+    content: {table_key(one): tuple(map(table_key, others)) for one, others in tables.items()}
+    for content, tables in _REFERS.items()
+} | {"material": {"tracks and keys": ("phases",)}}
+
+
+def short_digest(data: memoryview | bytes) -> str:
+    """Return a digest that tells versions of one table apart."""
+    return sha256(data).hexdigest()[:16]
+
+
+def own_digest(table: Table, derived: Bools | None) -> str:
+    """Return the same of a table without its derived bytes."""
+    if derived is None or table.stride != len(derived):
+        return short_digest(table.data)
+    return short_digest((table.matrix * ~derived).tobytes())

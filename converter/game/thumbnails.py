@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import ConversionError
 from ..numeric.arrays import F64, U8
-from .outcome import Outcome, guarded
+from .manifest import Outcome, guarded
 
 #: Width and height of a picture in pixels.
 SIZE = (320, 240)

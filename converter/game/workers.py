@@ -13,13 +13,12 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from .. import GARBAGE, STOPPING
 from ..errors import ConversionError, needed_for, reason_of
-from .outcome import FAILED, Outcome, Progress
+from .manifest import FAILED, Outcome, Progress
 
 if TYPE_CHECKING:  # a run that starts no process does not import it
     from multiprocessing.connection import Connection
@@ -30,6 +29,8 @@ R = TypeVar("R")
 
 #: Before Python 3.13, Windows waits for 63 handles at most.
 _MOST_ON_WINDOWS = 60
+#: What most work needs, and the process that starts the workers often not: imported once, by the one that forks them.
+_DECODERS = ("msh_gltf.converter.kinds.dispatch", "msh_gltf.converter.kinds.model")
 #: Bytes that a pipe holds on every system.
 _PIPE = 4096
 #: Seconds between checks for workers that may have died without closing their pipe.
@@ -191,7 +192,7 @@ def start_server(module: str) -> None:
     program = os.fsdecode(spawn.get_executable())
     if not os.access(program, os.X_OK):  # else nobody says so: it is a child that fails
         raise ConversionError("processes cannot be started: not executable", file=program, hint="-j 1 starts none")
-    forkserver.set_forkserver_preload([module])
+    forkserver.set_forkserver_preload([module, *_DECODERS])
     blocked = (signal.SIGTERM, signal.SIGHUP)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
     try:
@@ -341,23 +342,6 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-class ByName:
-    """A function that is imported by those who call it, the workers, and not by who starts them.
-
-    Args:
-        module: where it is.
-        name: its name there; it takes a task and returns its outcome.
-    """
-
-    def __init__(self, module: str, name: str) -> None:
-        self.__module__ = module  # as functions have it
-        self._name = name
-
-    def __call__(self, task: Any) -> Outcome:
-        outcome: Outcome = getattr(import_module(self.__module__), self._name)(task)
-        return outcome
 
 
 @dataclass(frozen=True)

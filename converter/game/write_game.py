@@ -1,29 +1,34 @@
-"""Write what changed into a game: everything is planned before the first byte."""
+"""Write what changed into a game: everything is planned before the first byte.
+
+Models that were edited where a unit or mission shows them go into their own archives.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import filecmp
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from ..errors import ConversionError, few, reason_of
+from ..errors import ConversionError, few, printable, reason_of
 from ..files import read_file
+from ..findings import NotApplied, Subject
 from ..formats.names import decode_text, encode_name, stem
 from ..formats.nres import read_nres, write_nres
 from ..formats.nres_edits import ArchiveEdits
 from ..formats.wear import WEAR_ENDING
-from ..kinds.import_result import put_wear, shows_same_points
+from ..kinds.import_result import PlacedImport, put_wear, shows_same_points
 from ..kinds.open_files import named_like
 from ..storage import copy_output, real_path, require_inside, write_outputs
 from .edits import GameEdits
-from .history import Layer
+from .games import HINT_OF_RUN, changed_since, entry_to_replace, may_replace, put_companions, put_new_entry
+from .history import Layer, digest_of_file
 from .import_item import JOIN, Brought, Edited
+from .manifest import FAILED, Outcome, Progress, Run, guarded
 from .new_models import NewKeys
-from .outcome import FAILED, Outcome, Progress, Run
-from .replace_entry import HINT_OF_RUN, changed_since, may_replace, put_companions, put_new_entry
 from .walk import Skipped, Tree, text_of
 
 
@@ -358,3 +363,99 @@ def _copy_link(source: Path, target: Path, game: Path) -> None:
     inside = Path(real).is_relative_to(os.path.realpath(game))
     target.parent.mkdir(parents=True, exist_ok=True)
     os.symlink(text if inside and not os.path.isabs(text) else real, target)
+
+
+def add_placed_edits(run: Run, game: Path, *, brought: Brought, force: bool = False) -> None:
+    """Let the models that units and missions of a run show be written as they were edited there.
+
+    Where two of them show a model otherwise, or one otherwise than the model's own glTF, that of the model alone is
+    applied, else none. ``run``: its outcomes; those of the models change, and ``not_applied`` grows.
+    """
+    groups: dict[tuple[str, bytes], list[tuple[Outcome, PlacedImport]]] = {}
+    for outcome in run.outcomes:
+        for one in outcome.placed:
+            root = game.absolute()
+            if one.path is None or not one.path.is_relative_to(root):
+                _refuse(outcome, one, "its file is not in the game's directory", "give the whole game with --game")
+                continue
+            groups.setdefault((text_of(one.path.relative_to(root)), one.raw_name), []).append((outcome, one))
+    known = {outcome.id: outcome for outcome in run.outcomes}
+    for (source, raw), group in groups.items():
+        id = f"{source}::{decode_text(raw)}" if raw else source
+        _add_placed(run, known.get(id), id, source, group, brought, force)
+
+
+def _add_placed(
+    run: Run,
+    own: Outcome | None,
+    id: str,
+    source: str,
+    group: Sequence[tuple[Outcome, PlacedImport]],
+    brought: Brought,
+    force: bool,
+) -> None:
+    """Apply the edits of one model, or report them."""
+    first = group[0][1]
+    both = "make both the same, or undo one of them"
+    if any(_content(one) != _content(first) for _, one in group):
+        for outcome, one in group:
+            other = next(o.id for o, theirs in group if _content(theirs) != _content(one))
+            _refuse(outcome, one, f"{other} shows it edited in another way", both)
+        return
+    made = guarded(id, partial(_edited_there, id, source, first, brought, force))
+    if own is not None and (own.status == FAILED or isinstance(own.result, Edited)):
+        if own.result != made.result:
+            for outcome, one in group:
+                _refuse(outcome, one, "its own glTF is edited in another way", both)
+        return
+    made.origins = [id, *(outcome.id for outcome, _ in group)]
+    made.facts["changes"] = [str(change) for change in first.result.changes]
+    made.facts["items"] = [row for row in first.result.report if row["status"] != "kept"]
+    for outcome, _ in group:
+        if outcome.status == "unchanged" and made.status != FAILED:
+            outcome.detail = f"it shows {printable(first.result.name)} edited, which is written to {source}"
+    if own is None:
+        run.outcomes.append(made)
+        return
+    made.warnings = own.warnings + made.warnings
+    run.outcomes[run.outcomes.index(own)] = made
+
+
+def _content(placed: PlacedImport) -> tuple[bytes, list[bytes]]:
+    return placed.result.data, [companion.data for companion in placed.result.companions]
+
+
+def _edited_there(id: str, source: str, placed: PlacedImport, brought: Brought, force: bool) -> Outcome:
+    result, path, index = placed.result, placed.path, placed.index
+    assert path is not None
+    known = {placed.sha256, *brought.digests(source, decode_text(placed.raw_name), placed.raw_name.hex())}
+    is_there = result.kept_all
+    if index is None:
+        now = brought.was(source) if brought.has(source) else bytes(read_file(path))
+        if not is_there and now != result.data and digest_of_file(now) not in known and not force:
+            raise changed_since(source, None, HINT_OF_RUN)
+    else:
+        archive = brought.archive(path, source)
+        index = entry_to_replace(
+            archive,
+            placed.raw_name,
+            index,
+            known=known,
+            is_new=lambda entry: entry.payload == result.data,
+            hint=HINT_OF_RUN,
+            force=force,
+        )
+        is_there |= index is None
+    if is_there and not result.companions:
+        return Outcome(id, "unchanged", "the game has it already")
+    data, companions = None if is_there else result.data, tuple(result.companions)
+    return Outcome(
+        id, "changed", result=Edited(source, index, None, data, model=placed.raw_name, companions=companions)
+    )
+
+
+def _refuse(outcome: Outcome, placed: PlacedImport, why: str, instead: str) -> None:
+    changes = "; ".join(str(change) for change in placed.result.changes[:5])
+    outcome.not_applied.append(
+        NotApplied(where=Subject("model", placed.result.name), what=changes, why=why, instead=instead)
+    )

@@ -24,8 +24,8 @@ from docs.make_commands import (
     name_of,
     options_below,
 )
-from msh_gltf.converter.cli.options import GROUPS, Option
-from msh_gltf.converter.cli.options import options_of as takes
+from msh_gltf.converter.cli.common import GROUPS, Option
+from msh_gltf.converter.cli.common import options_of as takes
 from msh_gltf.converter.options import option
 
 every_command = pytest.mark.parametrize("reference", REFERENCES, ids=name_of)

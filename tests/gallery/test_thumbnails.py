@@ -267,7 +267,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 from msh_gltf.converter.game.gallery import make_gallery
-from msh_gltf.converter.game.outcome import Run
+from msh_gltf.converter.game.manifest import Run
 from msh_gltf.converter.game.workers import Engine
 
 @contextmanager

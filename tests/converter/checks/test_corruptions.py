@@ -15,7 +15,7 @@ import pytest
 from msh_gltf.converter.checks import all_rules
 from msh_gltf.converter.cli import msh2gltf
 from msh_gltf.converter.findings import Finding
-from msh_gltf.converter.game.check import check_item, check_tasks
+from msh_gltf.converter.game.inspect import check_item, check_tasks
 from msh_gltf.converter.kinds.check import Checked
 from tests.support.corruption import CATALOGUE
 from tests.support.corruption.base import Corruption

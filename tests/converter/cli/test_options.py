@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from msh_gltf import ExportOptions, ImportOptions
 from msh_gltf.converter.cli import to_gltf, to_msh
+from msh_gltf.converter.cli.common import nested, options_of, read_options, without_effect
 from msh_gltf.converter.cli.given import ToGltf, ToMsh
-from msh_gltf.converter.cli.options import nested, options_of, read_options, without_effect
 from msh_gltf.converter.options import declared, lod_ratios, option
 
 ROOT = Path(__file__).parents[3]

@@ -20,7 +20,7 @@ _WATCHED = "trace=write,fsync,rename,renameat,renameat2,link,linkat"
 _PUT_BACK = """
 import sys
 from pathlib import Path
-from msh_gltf.converter.game.replace_entry import Origin, replace_model
+from msh_gltf.converter.game.games import Origin, replace_model
 from msh_gltf.converter.formats.sidecar import sha256
 from msh_gltf.converter.game.games import Games
 path = Path(sys.argv[1])

@@ -12,8 +12,8 @@ import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter import storage as files
+from msh_gltf.converter.cli.runs import progress_bar
 from msh_gltf.converter.game.import_run import import_run
-from msh_gltf.converter.game.outcome import progress_bar
 from msh_gltf.converter.game.workers import Engine
 from msh_gltf.converter.game.write_game import Places
 from msh_gltf.converter.options import ImportOptions

@@ -15,8 +15,7 @@ from msh_gltf.converter.files import only_run, read_file
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import sha256
 from msh_gltf.converter.game.edits import GameEdits
-from msh_gltf.converter.game.games import Games
-from msh_gltf.converter.game.replace_entry import Origin, replace_model
+from msh_gltf.converter.game.games import Games, Origin, replace_model
 from tests.converter.game.test_import_run import move
 from tests.support.corpus import DATA
 from tests.support.faults import is_stopped, leftovers, started, wait_for

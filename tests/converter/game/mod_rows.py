@@ -18,9 +18,10 @@ from msh_gltf.converter.formats.nres import is_nres, read_nres
 from msh_gltf.converter.formats.objects import is_unit
 from msh_gltf.converter.formats.tables import SLOT_DTYPE
 from msh_gltf.converter.formats.terrain import FACE_DTYPE, TERRAIN_TABLES
+from msh_gltf.converter.game.changes import unpack_changes
+from msh_gltf.converter.game.differences import make_exactly
 from msh_gltf.converter.game.packing import decode_delta, unpack
 from msh_gltf.converter.game.split import Table, split
-from msh_gltf.converter.game.table_changes import make_exactly, unpack_changes
 
 #: Table and row -> its bytes.
 Parts = dict[tuple[str, int], bytes | None]

@@ -14,8 +14,7 @@ import pytest
 from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.game.export_item import export_item
-from msh_gltf.converter.game.export_run import ExportTask, found_in
+from msh_gltf.converter.game.export_run import ExportTask, export_item, found_in
 from msh_gltf.converter.game.manifest import read_manifest
 from msh_gltf.converter.kinds.base import Source
 from msh_gltf.converter.kinds.model import LoadedModel

@@ -9,7 +9,7 @@ import pytest
 import msh_gltf
 from msh_gltf.converter.formats.material import read_material
 from msh_gltf.converter.game.games import Games
-from msh_gltf.converter.game.library_edits import plan_libraries
+from msh_gltf.converter.game.new_models import plan_libraries
 from tests.converter.game.test_library_edits import TURRETS, Json, colour
 from tests.converter.game.test_new_materials import BLUE, BRICK, RED, NewEdit, look, made
 from tests.support.vault import original

@@ -9,8 +9,7 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.game.games import Games
-from msh_gltf.converter.game.library_edits import plan_libraries
-from msh_gltf.converter.game.new_models import Destination, add_model, find_destination
+from msh_gltf.converter.game.new_models import Destination, add_model, find_destination, plan_libraries
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions

@@ -10,8 +10,7 @@ from msh_gltf.converter.formats.names import encode_name
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import sha256
 from msh_gltf.converter.formats.wear import WEAR_TYPE
-from msh_gltf.converter.game.games import Games
-from msh_gltf.converter.game.replace_entry import Origin, replace_model
+from msh_gltf.converter.game.games import Games, Origin, replace_model
 from msh_gltf.converter.kinds.import_result import Companion
 from tests.converter.game.test_import_run import same_but_for
 from tests.support.game import make_game

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from msh_gltf.converter.game import export_item as roundtrip
-from msh_gltf.converter.game.export_item import DIFFERENT, IDENTICAL, RoundTripTask, roundtrip_item
+from msh_gltf.converter.game import inspect as roundtrip
+from msh_gltf.converter.game.inspect import DIFFERENT, IDENTICAL, RoundTripTask, roundtrip_item
 from msh_gltf.converter.game.walk import walk
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult

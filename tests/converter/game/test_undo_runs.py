@@ -15,9 +15,8 @@ from msh_gltf.converter.formats.names import encode_name
 from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import add_entry, remove_entries, replace_entry
 from msh_gltf.converter.formats.sidecar import sha256
-from msh_gltf.converter.game.games import Games
+from msh_gltf.converter.game.games import Games, Origin, replace_model
 from msh_gltf.converter.game.import_item import ImportTask
-from msh_gltf.converter.game.replace_entry import Origin, replace_model
 from msh_gltf.converter.kinds.import_result import Companion
 from tests.converter.game.test_import_run import move
 from tests.converter.game.test_library_edits import TURRETS, Edit, colour, made

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.cli.put_back import INTERVAL
+from msh_gltf.converter.cli.runs import INTERVAL
 from tests.converter.game.test_import_run import move
 from tests.docs.materials import game
 from tests.support.game import snapshot

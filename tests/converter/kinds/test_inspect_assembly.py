@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from msh_gltf.converter.cli import msh_inspect
-from msh_gltf.converter.game.uses import describe_uses
+from msh_gltf.converter.game.inspect import describe_uses
 from msh_gltf.converter.kinds.differences import diff_assemblies
 from tests.support.assembled_game import BASE, ROBOT, ROOM, SOCKET, GameParts
 from tests.support.corpus import DATA

@@ -1,4 +1,4 @@
-"""Rows of a table that a difference changes: which, what they were, and what they become.
+"""Changes of the tables of one entry, row by row where their rows have a size or are lines; as they are stored.
 
 Of a changed row only the bytes that differ are stored, and a check of what it was: so a difference
 holds nothing of its base, and still knows another base's row for the same or another one.
@@ -7,7 +7,7 @@ holds nothing of its base, and still knows another base's row for the same or an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import Any
@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numeric.arrays import I64, U8, U16, U32, Bools
-from .packing import damaged, decode_delta, encode_delta, most_bytes, repeats_base
-from .split import Table
+from ..scene.dialect import Dialect
+from .packing import Reader, damaged, decode_delta, encode_delta, most_bytes, repeats_base, whole_number
+from .split import CONTENTS, DERIVED, Table
 
 #: A table that grows by more rows than this is another table.
 _MOST_NEW = 64
@@ -258,33 +259,6 @@ def pack_rows(change: RowChange | LineChange, derived: Bools | None) -> tuple[di
     return about, b"".join(column.tobytes() for column in columns)
 
 
-class Reader:
-    """Reads columns of a payload in turn; nothing is read past its end."""
-
-    def __init__(self, payload: memoryview | bytes) -> None:
-        self.left = memoryview(payload)
-        self.size = len(self.left)
-
-    def take(self, size: int) -> memoryview:
-        """Return the next bytes. Raises ConversionError: there are not so many."""
-        if not 0 <= size <= len(self.left):
-            raise damaged("is cut short")
-        taken, self.left = self.left[:size], self.left[size:]
-        return taken
-
-    def column(self, dtype: str, count: int) -> NDArray[Any]:
-        """Return the next numbers."""
-        return np.frombuffer(self.take(np.dtype(dtype).itemsize * count), dtype)
-
-
-def whole_number(about: Mapping[str, Any], name: str, most: int = 2**32 - 1) -> int:
-    """Return a number of a description. Raises ConversionError: it is none, or out of range."""
-    value = about.get(name)
-    if type(value) is not int or not 0 <= value <= most:
-        raise damaged(f"has no valid number {name}")
-    return value
-
-
 def unpack_rows(key: str, about: Mapping[str, Any], reader: Reader, derived: Bools | None) -> RowChange | LineChange:
     """Read what :func:`pack_rows` gave. Raises ConversionError: it cannot be true."""
     count, number = whole_number(about, "n"), whole_number(about, "c")
@@ -321,3 +295,175 @@ def _unpack_lines(key: str, count: int, rows: I64, reader: Reader) -> LineChange
     deltas = reader.column("u1", int(lengths.sum()))
     checks = was.astype(np.uint32), becomes.astype(np.uint32)
     return LineChange(key, count, rows, like - 1, *checks, sizes, lengths, deltas)
+
+
+Attributes = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class BytesChange:
+    """A table that changes by a binary difference.
+
+    Attributes:
+        size: after, bytes.
+        was, becomes: short digests of the table.
+        near: short digests of the tables that name its rows: they must be as they were.
+        state: short digest of the states of its derived rows, for the same reason.
+        delta: ``packing``.
+    """
+
+    key: str
+    size: int
+    was: str
+    becomes: str
+    near: Mapping[str, str]
+    state: str
+    delta: memoryview | bytes
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """Derived rows that a difference changes, or changes what they follow from.
+
+    Attributes:
+        size: of the table before, bytes.
+        was: (n,) their state before (``converter.game.derived``).
+    """
+
+    size: int
+    rows: I64
+    was: U32
+
+
+@dataclass(frozen=True, eq=False)
+class TableChanges:
+    """What changes of an entry.
+
+    Attributes:
+        content: how it is split.
+        frame: digest of what of it is not in tables.
+        rows: changes of rows, by table.
+        blobs: changes of whole tables.
+        sizes: of the tables whose rows changed rows name, before, bytes.
+        attributes: by directory index, before and after.
+        computed: whether derived bytes can be computed; else they are as all others.
+        dialect: of a model before; empty where it is not known, or nothing is computed.
+        units: derived rows that change, by table.
+        layout: binary difference of what the tables do not hold; empty where there is none.
+    """
+
+    content: str
+    frame: str = ""
+    rows: dict[str, RowChange | LineChange] = field(default_factory=dict)
+    blobs: dict[str, BytesChange] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    attributes: dict[int, tuple[Attributes, Attributes]] = field(default_factory=dict)
+    computed: bool = False
+    dialect: str = ""
+    units: dict[str, Unit] = field(default_factory=dict)
+    layout: memoryview | bytes = b""
+
+    @property
+    def derived(self) -> Mapping[str, Bools]:
+        """Which bytes of rows are derived; none where nothing can be computed."""
+        return DERIVED.get(self.content, {}) if self.computed else {}
+
+
+# ------------------------------------------------------------------ as stored
+
+
+def pack_changes(changes: TableChanges) -> tuple[dict[str, Any], bytes]:
+    """Return the description and the payload of changes."""
+    tables, parts = [], []
+    for key, change in changes.rows.items():
+        about, columns = pack_rows(change, changes.derived.get(key))
+        tables.append({"k": key, **about})
+        parts.append(columns)
+    for key, blob in changes.blobs.items():
+        tables.append(
+            {
+                "k": key,
+                "z": blob.size,
+                "w": blob.was,
+                "i": blob.becomes,
+                "b": len(blob.delta),
+                "near": dict(blob.near),
+                "state": blob.state,
+            }
+        )
+        parts.append(bytes(blob.delta))
+    units = []
+    for key, unit in changes.units.items():
+        units.append([key, unit.size, len(unit.rows)])
+        parts.append(np.diff(unit.rows, prepend=0).astype("<u4").tobytes())
+        parts.append(unit.was.astype("<u4").tobytes())
+    about = {
+        "kind": "tables",
+        "content": changes.content,
+        "frame": changes.frame,
+        "tables": tables,
+        "sizes": changes.sizes,
+        "attributes": [[i, *map(list, both)] for i, both in changes.attributes.items()],
+        "computed": changes.computed,
+        "dialect": changes.dialect,
+        "units": units,
+        "layout": len(changes.layout),
+    }
+    return {k: v for k, v in about.items() if v}, b"".join([*parts, changes.layout])
+
+
+def unpack_changes(about: Mapping[str, Any], payload: memoryview | bytes) -> TableChanges:
+    """Read what :func:`pack_changes` gave. Raises ConversionError: it cannot be true."""
+    reader = Reader(payload)
+    content = about.get("content")
+    if content not in CONTENTS:
+        raise damaged("is for an unknown kind of entry")
+    try:
+        stored = [(str(key), int(size), int(count)) for key, size, count in about.get("units", [])]
+        tables = [dict(table) for table in about.get("tables", [])]
+        sizes = {str(key): int(size) for key, size in about.get("sizes", {}).items()}
+        attributes = {int(i): (_attributes(was), _attributes(now)) for i, was, now in about.get("attributes", [])}
+    except (TypeError, ValueError, AttributeError, OverflowError):
+        raise damaged("has a description that cannot be read") from None
+    computed = about.get("computed") is True
+    dialect = about.get("dialect", "")
+    if dialect not in ("", *Dialect):
+        raise damaged("is of an unknown dialect")
+    changes = TableChanges(
+        content, str(about.get("frame", "")), sizes=sizes, attributes=attributes, computed=computed, dialect=dialect
+    )
+    for table in tables:
+        key = str(table.get("k"))
+        if "b" in table:
+            changes.blobs[key] = _unpack_blob(key, table, reader)
+        else:
+            changes.rows[key] = unpack_rows(key, table, reader, changes.derived.get(key))
+    for key, size, count in stored:
+        if key not in changes.derived or count < 1 or size < 0:
+            raise damaged("computes what is not computed")
+        rows = np.cumsum(reader.column("<u4", count).astype(np.int64))
+        if (np.diff(rows) <= 0).any():
+            raise damaged("has rows out of order")
+        changes.units[key] = Unit(size, rows, reader.column("<u4", count))
+    layout = reader.take(whole_number({"layout": 0, **about}, "layout"))
+    if len(reader.left):
+        raise damaged("is longer than it states")
+    if any(index < 0 for index in attributes):
+        raise damaged("has attributes of entries that are not there")
+    return replace(changes, layout=layout)
+
+
+def _unpack_blob(key: str, table: Mapping[str, Any], reader: Reader) -> BytesChange:
+    near = table.get("near", {})
+    if not isinstance(near, dict):
+        raise damaged("has a description that cannot be read")
+    size, length = whole_number(table, "z"), whole_number(table, "b")
+    was, becomes, state = (str(table.get(name)) for name in ("w", "i", "state"))
+    return BytesChange(key, size, was, becomes, near, state, reader.take(length))
+
+
+def _attributes(values: Any) -> Attributes:
+    a, b, c = (int(value) for value in values)
+    if not all(0 <= value < 2**32 for value in (a, b, c)):
+        raise ValueError("out of range")
+    return a, b, c

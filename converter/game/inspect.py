@@ -1,29 +1,198 @@
-"""What in a game uses a model, material, texture, unit: ``msh-inspect --uses``.
+"""What ``msh-inspect`` finds out about whole games: ``--check``, ``--roundtrip``, and what uses what (``--uses``).
 
 A texture is used by materials, a material by material lists, a list and a model by object keys, a
 key by other keys, units and missions, a unit by missions and ``BuildDat.lst``. Files that cannot be
-read are left out: ``msh-inspect --check`` says what is wrong with them.
+read are left out there: ``--check`` says what is wrong with them.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
 from typing import Any, NamedTuple
 
-from ..errors import ConversionError
-from ..files import read_file
+import numpy as np
+
+from ..errors import ConversionError, plural
+from ..files import UNREADABLE, read_file, stamp
+from ..findings import Finding, Mode
 from ..formats.build_dat import read_build_dat
-from ..formats.kinds import MISSION_FILE
+from ..formats.kinds import MISSION_FILE, Kind
 from ..formats.material import MATERIAL_TYPE, read_material
 from ..formats.mission import read_mission
 from ..formats.names import decode_text, readable
-from ..formats.nres import Archive, is_nres
+from ..formats.nres import Archive, is_nres, read_nres
 from ..formats.objects import is_registry, is_unit, read_registry, read_unit
 from ..formats.wear import read_wear
+from ..kinds.check import Checked, check_file
+from ..kinds.dispatch import import_gltf, load
 from ..kinds.open_files import open_nres
-from ..storage import walk_files
+from ..options import ExportOptions
+from ..storage import walk_files, write_outputs
+from .manifest import FAILED, Outcome, Progress, guarded
+from .sources import archive_of, payload_of, source_of
+from .walk import Item, Skipped, files_below, foreign
+from .workers import Engine
+
+
+@dataclass(frozen=True)
+class CheckTask:
+    """One file. ``folders``: where the game's libraries are looked for. ``known``: the user named it."""
+
+    path: str
+    source: str
+    folders: tuple[str, ...]
+    known: bool
+
+
+@dataclass
+class CheckRun:
+    """What became of a check.
+
+    Attributes:
+        checked: files and their entries, in the order of sorted paths and directories.
+        skipped: files of other kinds, and those that are not opened.
+        failures: ``(file, error)`` of faults of the machine or of this program.
+    """
+
+    checked: list[Checked] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    failures: list[tuple[str, str]] = field(default_factory=list)
+    interrupted: bool = False
+
+
+def check_item(task: CheckTask) -> Outcome:
+    """Check one file; never raises. ``result`` is what was found."""
+    return guarded(task.source, partial(_check, task))
+
+
+def _check(task: CheckTask) -> Outcome:
+    folders = [Path(folder) for folder in task.folders]
+    found = check_file(Path(task.path), task.source, folders, known=task.known)
+    # which rows they are is for programs in this process, and may be much
+    small = [replace(one, findings=[replace(finding, rows=None) for finding in one.findings]) for one in found]
+    return Outcome(task.source, "checked", result=small)
+
+
+def check_tasks(inputs: Sequence[Path]) -> tuple[list[CheckTask], CheckRun]:
+    """What there is to check, and a run that knows what there is not; ``inputs``: directories, archives, other files.
+
+    Raises:
+        ConversionError: an input is not there.
+    """
+    below = files_below(inputs)
+    named = {str(Path(path).absolute()) for path in inputs}
+    folders = tuple(str(path.absolute()) for path in inputs if path.is_dir())
+    tasks = []
+    run = CheckRun(skipped=below.found.skipped)
+    for broken in below.found.unreadable:
+        finding = Finding(UNREADABLE, broken.reason)
+        run.checked.append(Checked(broken.id, None, None, Kind.UNKNOWN.file_format, [finding]))
+    for source, path, reason in below.opened:
+        if reason is not None:
+            run.skipped.append(Skipped(source, reason))
+        else:
+            tasks.append(CheckTask(str(path), source, folders, str(path) in named))
+    return tasks, run
+
+
+def check_run(tasks: Sequence[CheckTask], run: CheckRun, engine: Engine, progress: Progress) -> CheckRun:
+    """Check files; the run is filled in and returned. ``tasks``, ``run``: from :func:`check_tasks`."""
+    here = Engine(0) if len(tasks) == 1 else engine
+    ids, sizes = [task.source for task in tasks], [_size(task.path) for task in tasks]
+    outcomes, run.interrupted = here.gather(check_item, tasks, progress, ids=ids, sizes=sizes)
+    for at, outcome in outcomes.items():
+        if outcome.status == FAILED:
+            run.failures.append((outcome.id, outcome.detail))
+        elif outcome.result:
+            run.checked += outcome.result
+        else:
+            reason = foreign(Path(tasks[at].path)) or "of no kind known here"
+            run.skipped.append(Skipped(outcome.id, reason))
+    return run
+
+
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError:
+        return 0
+
+
+#: What became of a model: the same bytes, or others.
+IDENTICAL, DIFFERENT = "identical", "different"
+
+
+@dataclass(frozen=True)
+class RoundTripTask:
+    """One item to export and import again.
+
+    Attributes:
+        dialect, mode: how to read it; as of :class:`~converter.options.ExportOptions`.
+        folder: a directory for temporary files. It is the caller's, who removes it whatever becomes
+            of the process that works in it.
+    """
+
+    item: Item
+    folder: str
+    dialect: str = "auto"
+    mode: Mode = "default"
+
+
+def roundtrip_item(task: RoundTripTask) -> Outcome:
+    """Convert one model to glTF and back, in a temporary directory; never raises.
+
+    The status is ``IDENTICAL``, ``DIFFERENT`` (``detail`` says where first) or ``failed``.
+    """
+    return guarded(task.item.id, partial(_round_trip, task))
+
+
+def _round_trip(task: RoundTripTask) -> Outcome:
+    item, path = task.item, Path(task.item.path)
+    started = perf_counter()
+    now = stamp(path)
+    archive = archive_of(item, now)
+    options = ExportOptions(task.dialect, find_textures=False, mode=task.mode)
+    with TemporaryDirectory(dir=task.folder) as folder:
+        target = Path(folder, "model.glb")
+        write_outputs(load(item.kind, source_of(archive, item, now), options).files(target, options), force=False)
+        exported = perf_counter()
+        result = import_gltf(target)
+    source = payload_of(archive, item)
+    status, detail = IDENTICAL, ""
+    if source != result.data:
+        status, detail = DIFFERENT, _difference(bytes(source), result.data, item.kind)
+    elif result.not_applied:
+        status, detail = DIFFERENT, result.not_applied[0].line
+    return Outcome(
+        item.id,
+        status,
+        detail,
+        result.warnings,
+        {"kind": item.kind, "bytes": item.size, "changes": [str(c) for c in result.changes]},
+        {"out": exported - started, "back": perf_counter() - exported},
+    )
+
+
+def _difference(before: bytes, after: bytes, kind: Kind) -> str:
+    """Where two files differ first, by table where they are models."""
+    if kind is Kind.MODEL:
+        from ..formats.model import read_model
+        from ..kinds.differences import diff_models, lines
+
+        differences = lines(diff_models(*(read_model(read_nres(b, kind), kind) for b in (before, after))))
+        if differences:
+            return str(differences[0])
+    if len(before) != len(after):
+        return f"{plural(len(after), 'byte')} instead of {len(before)}"
+    at = int((np.frombuffer(before, np.uint8) != np.frombuffer(after, np.uint8)).argmax())
+    return f"byte {at}: {after[at]:#04x} instead of {before[at]:#04x}"
+
 
 _WEAR = int.from_bytes(b"WEAR", "little")
 

@@ -1,13 +1,14 @@
-"""Bytes of models and terrains that follow from others: what they follow from, and how.
+"""Merge a difference into another version of its base: row by row, then what follows from rows is computed.
 
-Bounds of slots, normals of triangles and faces, the header. Two differences that change such a
-place, or what it follows from, do not conflict: it is computed again from what came of both.
+Bounds of slots, normals of triangles and faces, the header of models and terrains follow from other bytes. Two
+differences that change such a place, or what it follows from, do not conflict: it is computed again from what came
+of both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from ..checks.model import check_model
 from ..checks.model_bounds import vertices_by_slot
 from ..checks.terrain import check_terrain
-from ..errors import ConversionError
+from ..errors import Conflict, ConversionError
 from ..formats.model import MshModel, StreamType, drawn_triangles, read_model
 from ..formats.nres import read_nres
 from ..formats.terrain import COARSE, FINE, Terrain, TerrainStream, read_terrain
@@ -25,15 +26,219 @@ from ..numeric.surfaces import hull, slot_bounds
 from ..rebuild.geometry import posed_header, triangle_normals
 from ..rebuild.terrain_tables import Layout, boxes
 from ..scene.dialect import Dialect, decide, header_vertices
-from .rows import row_checks, row_hashes
-from .split import header_key, table_key
+from .changes import BytesChange, LineChange, RowChange, TableChanges, line_check, row_checks, row_hashes
+from .packing import decode_delta
+from .split import Split, Table, header_key, label_of, own_digest, short_digest, split, table_key
+
+NO_ROWS = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Touched:
+    """What a difference changes of one table.
+
+    Attributes:
+        table: what messages call it: ``Res3 (positions)``.
+        rows: (n,) ascending; empty where ``kind`` is not ``rows``.
+        kind: ``rows``; ``bytes``: the table by a binary difference; ``whole``: all by one, without
+            tables; ``new``: there was nothing.
+    """
+
+    table: str
+    rows: I64
+    kind: str
+
+
+def state_digest(state: States, key: str) -> str:
+    """Return the same of the states of a table's derived rows; empty where it has none."""
+    return short_digest(state[key].tobytes()) if key in state else ""
+
+
+WHOLE, DIRECTORY, LAYOUT = "the whole entry", "the directory", "the layout"
+
+
+def conflict(places: list[Touched]) -> Conflict:
+    """Return the error about some places, at least one."""
+    first = places[0]
+    row = int(first.rows[0]) if len(first.rows) else None
+    error = Conflict(
+        "what the difference changes was changed by something else",
+        table=first.table,
+        row=row,
+        hint="undo the other change first",
+    )
+    error.places = tuple(places)
+    return error
+
+
+def merge(changes: TableChanges, before: bytes) -> bytes:
+    """Return another version of the base with the changes.
+
+    Raises:
+        Conflict: something is neither as it was nor as it is to be, or cannot be computed.
+        ConversionError: the changes cannot be true.
+    """
+    current = split(changes.content, before)
+    if current is None:
+        raise conflict([Touched(WHOLE, NO_ROWS, "whole")])
+    state = states(changes.content, before)
+    if changes.computed and not state:  # it has errors
+        raise conflict([Touched(WHOLE, NO_ROWS, "whole")])
+    job = _Merge(changes, current, state)
+    made = job.result()
+    again = {key: rows for key, rows in job.again.items() if len(rows)}
+    if not again:
+        return made
+    dialect = changes.dialect or dialect_of(changes.content, before)
+    try:
+        tables = compute_again(changes.content, made, dialect, again)
+    except NotComputed as error:
+        label = label_of(changes.content, error.key)
+        raise conflict([Touched(label, np.array([error.row]), "rows")]) from None
+    found = split(changes.content, made)
+    assert found is not None
+    return found.join(tables, {})
+
+
+class _Merge:
+    """One merge; ``again``: derived rows that both changed, by table."""
+
+    def __init__(self, changes: TableChanges, current: Split, state: States) -> None:
+        self.changes, self.current = changes, current
+        self.places: list[Touched] = []
+        self.again: dict[str, I64] = {}
+        self._kept: dict[str, I64] = {}  # derived rows that only we changed
+        self._states = state
+        self._find_units()
+
+    def result(self) -> bytes:
+        """Return what comes out, before derived rows are computed."""
+        changes, data = self.changes, {}
+        for key, change in changes.rows.items():
+            table = self._table(key)
+            if table is not None and (new := self._rows(change, table)) is not None:
+                data[key] = new
+        for key, blob in changes.blobs.items():
+            table = self._table(key)
+            if table is None:
+                continue
+            digest = short_digest(table.data)
+            if digest == blob.was and self._as_they_were(blob):
+                data[key] = decode_delta(blob.delta, bytes(table.data), blob.size)
+            elif digest != blob.becomes:
+                self._refuse(key)
+        for key, size in changes.sizes.items():
+            table = self._table(key)
+            if table is not None and len(table.data) != size:
+                self._refuse(key)
+        if changes.layout or self.current.frame != changes.frame:
+            self.places.append(Touched(LAYOUT, NO_ROWS, "bytes"))
+        attributes = self._attributes()
+        if self.places:
+            raise conflict(self.places)
+        return self.current.join(data, attributes)
+
+    def _table(self, key: str) -> Table | None:
+        if key not in self.current.tables:
+            self._refuse(key)
+            return None
+        return self.current.tables[key]
+
+    def _refuse(self, key: str, rows: I64 = NO_ROWS) -> None:
+        kind = "rows" if len(rows) else "bytes"
+        self.places.append(Touched(label_of(self.changes.content, key), rows, kind))
+
+    def _as_they_were(self, blob: BytesChange) -> bool:
+        """Whether what names the rows of a table, and what its rows follow from, is unchanged."""
+        if state_digest(self._states, blob.key) != blob.state:
+            return False
+        return all(
+            key in self.current.tables and own_digest(self.current.tables[key], self.changes.derived.get(key)) == digest
+            for key, digest in blob.near.items()
+        )
+
+    def _attributes(self) -> dict[int, tuple[int, int, int]]:
+        out, now = {}, self.current.attributes
+        wrong = []
+        for index, (was, becomes) in self.changes.attributes.items():
+            if index >= len(now) or now[index] not in (was, becomes):
+                wrong.append(index)
+            else:
+                out[index] = becomes
+        if wrong:
+            self.places.append(Touched(DIRECTORY, np.array(sorted(wrong)), "rows"))
+        return out
+
+    def _rows(self, change: RowChange | LineChange, table: Table) -> bytes | None:
+        derived = self.changes.derived.get(change.key)
+        if isinstance(change, LineChange):
+            return self._lines(change, table)
+        if table.stride != change.stride or table.count != change.count:
+            self._refuse(change.key)
+            return None
+        own = change.own(derived)
+        bits = np.ones(change.stride, np.bool_) if derived is None else ~derived
+        rows = table.matrix[change.rows]
+        was = row_checks(rows * bits) == change.was
+        rest = row_checks(rows * (bits & ~change.mask)).astype(np.uint16) == change.rest
+        becomes = np.zeros_like(change.mask)
+        becomes[change.mask] = change.values != rows[change.mask]
+        there = rest & ~(becomes & bits).any(axis=1)
+        bad = own & ~was & ~there
+        if bad.any():
+            self._refuse(change.key, change.rows[bad])
+            return None
+        new = change.written(table, own & ~there, bits)
+        if derived is None:
+            return new
+        ours = np.isin(change.rows, self._kept.get(change.key, NO_ROWS))
+        return change.written(Table(new, table.stride), ours, derived)
+
+    def _lines(self, change: LineChange, table: Table) -> bytes | None:
+        if table.stride != 0:
+            self._refuse(change.key)
+            return None
+        lines = table.lines
+        checks = [line_check(line) for line in lines]
+        becomes = [(int(c), int(size)) for c, size in zip(change.becomes, change.sizes, strict=True)]
+        new = np.ones(len(change.rows), np.bool_)
+        bad = []
+        for at, (row, like) in enumerate(zip(change.rows.tolist(), change.like.tolist(), strict=True)):
+            if row < len(lines) and (checks[row], len(lines[row])) == becomes[at]:
+                new[at] = False  # it is there
+            elif (
+                (row >= change.count and len(lines) != change.count)
+                or like >= len(lines)
+                or (like >= 0 and checks[like] != int(change.was[at]))
+            ):
+                bad.append(row)
+        if bad:
+            self._refuse(change.key, np.array(bad))
+            return None
+        return change.written(table, new)
+
+    # -------------------------------------------------------------- derived rows
+
+    def _find_units(self) -> None:
+        """Tell derived rows that only we changed from those that something else changed too."""
+        now = self._states
+        for key, unit in self.changes.units.items():
+            table = self._table(key)
+            if table is None:
+                continue
+            if len(table.data) != unit.size or key not in now or unit.rows[-1] >= len(now[key]):
+                self._refuse(key)
+                continue
+            untouched = now[key][unit.rows] == unit.was
+            self._kept[key] = unit.rows[untouched]
+            self.again[key] = unit.rows[~untouched]
+
 
 #: Table key -> what the derived bytes of each row, and what they follow from, were.
 States = dict[str, U32]
 _SLOTS, _HEADER = table_key(StreamType.SLOTS), header_key(StreamType.SLOTS)
 _TRIANGLES, _FACES = table_key(StreamType.TRIANGLES), table_key(TerrainStream.FACES)
 _BOUNDS = ("aabb_min", "aabb_max", "sphere_center", "sphere_radius")
-_NONE = np.zeros(0, np.int64)
 
 
 class NotComputed(ConversionError):
@@ -155,7 +360,7 @@ def _described_triangles(model: MshModel) -> tuple[I64, I64]:
 
 def _model_tables(model: MshModel, readings: list[Dialect], rows: Mapping[str, I64]) -> dict[str, bytes]:
     out: dict[str, bytes] = {}
-    if len(slot_rows := rows.get(_SLOTS, _NONE)):
+    if len(slot_rows := rows.get(_SLOTS, NO_ROWS)):
         slots = model.slots.copy()
         vertex, count = vertices_by_slot(model)
         ends = np.cumsum(count)
@@ -166,7 +371,7 @@ def _model_tables(model: MshModel, readings: list[Dialect], rows: Mapping[str, I
             for name, value in slot_bounds(points.reshape(-1, 3, 3)).items():
                 slots[name][row] = value
         out[_SLOTS] = slots.tobytes()
-    if len(triangle_rows := rows.get(_TRIANGLES, _NONE)):
+    if len(triangle_rows := rows.get(_TRIANGLES, NO_ROWS)):
         assert model.triangles is not None
         corners, named = _described_triangles(model)
         where = np.full(len(model.triangles), -1, np.int64)
@@ -175,7 +380,7 @@ def _model_tables(model: MshModel, readings: list[Dialect], rows: Mapping[str, I
         if (at < 0).any():
             raise NotComputed(_TRIANGLES, int(triangle_rows[np.argmax(at < 0)]))
         out[_TRIANGLES] = _with_normals(model.triangles, triangle_rows, model.positions, model.normals, corners[at])
-    if len(rows.get(_HEADER, _NONE)):
+    if len(rows.get(_HEADER, NO_ROWS)):
         headers = {posed_header(model, dialect).tobytes() for dialect in readings}
         if model.legacy or len(headers) > 1:
             raise NotComputed(_HEADER, 0)
@@ -214,10 +419,10 @@ def _terrain_states(terrain: Terrain) -> States:
 def _terrain_tables(terrain: Terrain, rows: Mapping[str, I64]) -> dict[str, bytes]:
     out: dict[str, bytes] = {}
     named = terrain.faces["vertex"]
-    if len(face_rows := rows.get(_FACES, _NONE)):
+    if len(face_rows := rows.get(_FACES, NO_ROWS)):
         corners = named[face_rows].astype(np.int64)
         out[_FACES] = _with_normals(terrain.faces, face_rows, terrain.positions, terrain.normals, corners)
-    slot_rows = rows.get(_SLOTS, _NONE)
+    slot_rows = rows.get(_SLOTS, NO_ROWS)
     level = np.full(len(named), COARSE)
     level[terrain.faces_of(FINE)] = FINE
     layout = Layout(
@@ -242,7 +447,7 @@ def _terrain_tables(terrain: Terrain, rows: Mapping[str, I64]) -> dict[str, byte
         slots = terrain.slots.copy()
         slots[slot_rows] = edited.slots[slot_rows]
         out[_SLOTS] = slots.tobytes()
-    if len(rows.get(_HEADER, _NONE)):
+    if len(rows.get(_HEADER, NO_ROWS)):
         out[_HEADER] = _header_of_terrain(terrain, layout).tobytes()
     return out
 
