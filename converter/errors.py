@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,7 @@ def quoted(path: object) -> str:
     return f"'{text}'" if set(text) & set('"$`') and "'" not in text else f'"{text}"'
 
 
+@dataclass(eq=False, repr=False)
 class ConversionError(Exception):
     """Input that cannot be converted: what is wrong, where, and what was expected.
 
@@ -96,31 +98,17 @@ class ConversionError(Exception):
         code: the rule that does not hold (``converter.findings.Rule``), if there is one.
     """
 
-    def __init__(
-        self,
-        problem: str,
-        *,
-        file: str | None = None,
-        entry: str | None = None,
-        table: str | None = None,
-        row: int | None = None,
-        offset: int | None = None,
-        value: object = None,
-        expected: object = None,
-        hint: str | None = None,
-        code: str | None = None,
-    ) -> None:
-        super().__init__(problem)
-        self.problem = problem
-        self.file = file
-        self.entry = entry
-        self.table = table
-        self.row = row
-        self.offset = offset
-        self.value = value
-        self.expected = expected
-        self.hint = hint
-        self.code = code
+    problem: str
+    _: KW_ONLY
+    file: str | None = None
+    entry: str | None = None
+    table: str | None = None
+    row: int | None = None
+    offset: int | None = None
+    value: object = None
+    expected: object = None
+    hint: str | None = None
+    code: str | None = None
 
     def at(self, *, file: str | None = None, entry: str | None = None) -> ConversionError:
         """Fill in the file and entry where they are not known yet; returns the error itself."""
@@ -129,18 +117,9 @@ class ConversionError(Exception):
         return self
 
     def __str__(self) -> str:
-        place = [
-            text
-            for known, text in (
-                (self.file, f"{self.file}"),
-                (self.entry, f"entry {self.entry}"),
-                (self.table, f"{self.table}"),
-                (self.row, f"row {self.row}"),
-                (self.offset, f"byte {self.offset}" if self.offset is None else f"byte {self.offset:#x}"),
-            )
-            if known is not None
-        ]
-        text = ", ".join(place)
+        forms = ("{}", "entry {}", "{}", "row {}", "byte {:#x}")
+        places = zip(forms, (self.file, self.entry, self.table, self.row, self.offset), strict=True)
+        text = ", ".join(form.format(value) for form, value in places if value is not None)
         text = f"{text}: {self.problem}" if text else self.problem
         if self.value is not None:
             text += f": {shortened(in_a_line(self.value), LONGEST_VALUE)}"

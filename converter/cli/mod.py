@@ -77,7 +77,7 @@ def status(game: Path, as_json: bool) -> None:
     _warn(stopped_run(Vault(root)))
     found = undo.status(root)
     if as_json:
-        print_json(found.as_json())
+        print_json(asdict(found))
         return
     files = sorted({change.file for change in found.changes})
     for file in files:

@@ -29,7 +29,6 @@ from .history import (
     can_be_made,
     changes,
     compose,
-    digest_of,
     digest_of_file,
     in_order,
     new_names_taken,
@@ -248,16 +247,16 @@ class GameEdits:
                 self.messages.append(f"{shown} {what}: another program did that")
             return Opened(file, now, now)
         base = self._source.original(state.base) if state.base else None
-        taken = taken_out(now, base, layers, self._source.change, file)
-        left = without(layers, taken.lost)
-        lost = [*taken.lost, *new_names_taken(taken.base, left, file)]
+        base, lost = taken_out(now, base, layers, self._source.change, file)
+        left = without(layers, lost)
+        lost += new_names_taken(base, left, file)
         kept = in_order(without(left, lost))
         what = f"{shown} was changed by another program, which stays"
         if lost:
             names = sorted({layer.slot.text or layer.source for layer in lost})
             what += f"; it replaced ours of {', '.join(names)}"
         self.messages.append(what)
-        return Opened(file, now, taken.base, kept)
+        return Opened(file, now, base, kept)
 
     def _without(self, opened: Opened, mine: Mine) -> tuple[bytes | None, list[Layer]]:
         """A file without some changes, and the changes that are left in it."""
@@ -290,8 +289,8 @@ class GameEdits:
 
     def _layer(self, file: str, item: str, slot: Slot, change: Changed) -> Layer:
         stored = self.add_change(change.difference(file, shared=False))
-        digests = digest_of(change.before), digest_of(change.after)
-        return Layer(self.number, self.owner, item, slot, *digests, change.attributes, stored)
+        before = digest_of_file(None if change.before is None else change.before.data)
+        return Layer(self.number, self.owner, item, slot, before, sha256(change.after.data), change.attributes, stored)
 
     def has_written(self, file: str) -> bool:
         """Whether what is where a file is to be written is as a transaction of this owner left it."""

@@ -25,7 +25,7 @@ from .vault import Vault
 #: Reads a stored difference by its digest.
 Read = Callable[[str], bytes]
 #: The directory's type_id, attr1, attr2 and attr3; of a change ``None`` where it keeps one.
-Attributes = tuple[int | None, int | None, int | None, int | None]
+Attributes = tuple[int | None, ...]
 #: Types of files by their endings, as their entries in archives have them.
 _TYPES = {WEAR_ENDING: WEAR_TYPE, POINTS_ENDING: POINTS_TYPE}
 _MAX_NUMBER = 1 << 31
@@ -104,7 +104,7 @@ class Value(NamedTuple):
     """What a slot holds. ``attributes``: type_id, attr1, attr2 and attr3; zeros for a file."""
 
     data: bytes
-    attributes: tuple[int, int, int, int] = (0, 0, 0, 0)
+    attributes: tuple[int, ...] = (0, 0, 0, 0)
 
 
 def is_archive(data: bytes) -> bool:
@@ -189,14 +189,7 @@ def by_slot(layers: Iterable[Layer]) -> dict[Slot, list[Layer]]:
 
 @dataclass(frozen=True)
 class Stack:
-    """A file's base and its layers, of which slots are asked one by one.
-
-    Attributes:
-        base: the file without our changes; ``None``: there is none.
-        groups: the changes in force by what they change, oldest first.
-        read: reads stored differences.
-        label: what messages call the file.
-    """
+    """A file's base and its layers by slot, oldest first, of which slots are asked one by one."""
 
     base: bytes | None
     groups: dict[Slot, list[Layer]]
@@ -210,12 +203,7 @@ class Stack:
         return {slot: archive.entries[index] for slot, index in slots_of(archive).items()}
 
     def values(self, slot: Slot) -> list[Value | None]:
-        """Return what a slot holds before each of its layers and after the last; nothing where it has none.
-
-        Raises:
-            Conflict: a layer does not fit what is below it.
-            ConversionError: the base is damaged.
-        """
+        """Return what a slot holds before each of its layers and after the last; nothing where it has none."""
         if not self.groups.get(slot):
             return []
         if slot == Slot():
@@ -238,8 +226,7 @@ def _applied(value: Value | None, layers: Sequence[Layer], read: Read, label: st
             raise error.at(file=label, entry=layer.slot.text or None) from None
         now = (0, 0, 0, 0) if value is None else value.attributes
         wanted = zip(now, layer.attributes, strict=True)
-        kept = tuple(old if new is None else new for old, new in wanted)
-        value = Value(data, (kept[0], kept[1], kept[2], kept[3]))
+        value = Value(data, tuple(old if new is None else new for old, new in wanted))
     assert value is not None
     return value
 
@@ -254,9 +241,7 @@ class Changed(NamedTuple):
     def attributes(self) -> Attributes:
         """The directory attributes that it sets; ``None`` where it keeps one."""
         was = (None,) * 4 if self.before is None else self.before.attributes
-        pairs = zip(was, self.after.attributes, strict=True)
-        sets = [new if new != old else None for old, new in pairs]
-        return sets[0], sets[1], sets[2], sets[3]
+        return tuple(new if new != old else None for old, new in zip(was, self.after.attributes, strict=True))
 
     def difference(self, file: str, *, shared: bool) -> bytes:
         """Return the stored form of the change (``differences.difference``).
@@ -297,27 +282,17 @@ def changes(before: bytes | None, after: bytes, label: str) -> dict[Slot, Change
     return found
 
 
-class Taken(NamedTuple):
-    """A file that somebody else changed, without our changes.
-
-    Attributes:
-        base: its bytes; ``None``: nothing of it is left.
-        lost: layers that are not in the file any more, or cannot be told from the others' changes.
-    """
-
-    base: bytes | None
-    lost: list[Layer]
-
-
-def taken_out(now: bytes, base: bytes | None, layers: Sequence[Layer], read: Read, label: str) -> Taken:
-    """Return a file that somebody else has changed, with our changes taken out of it.
+def taken_out(
+    now: bytes, base: bytes | None, layers: Sequence[Layer], read: Read, label: str
+) -> tuple[bytes, list[Layer]]:
+    """Return a file that somebody else has changed, with our changes taken out of it, and the layers that are lost.
 
     An entry that holds what we wrote becomes what it was; one that was changed after us stays as it is, and our layers
     of it are lost. ``base``: what our layers were applied to.
     """
     groups = by_slot(layers)
     if base is None or Slot() in groups or not (is_archive(now) and is_archive(base)):
-        return Taken(now, list(layers))
+        return now, list(layers)
     ours = compose(base, layers, read, label)
     assert ours is not None
     wrote, old = read_nres(ours, label), read_nres(base, label)
@@ -332,7 +307,7 @@ def taken_out(now: bytes, base: bytes | None, layers: Sequence[Layer], read: Rea
             put_value(edits, index, value_of(old.entries[original[slot]]))
         else:
             away.append(index)
-    return Taken(now if len(lost) == len(layers) else write_nres(remove_entries(edits.archive(), away)), lost)
+    return now if len(lost) == len(layers) else write_nres(remove_entries(edits.archive(), away)), lost
 
 
 def new_names_taken(base: bytes | None, layers: Iterable[Layer], label: str) -> list[Layer]:
@@ -349,11 +324,6 @@ def new_names_taken(base: bytes | None, layers: Iterable[Layer], label: str) -> 
         for layer in group
         if not group[0].before and fold_upper(bytes.fromhex(layer.slot.name)) in names
     ]
-
-
-def digest_of(value: Value | None) -> str:
-    """Return SHA-256 of a value's bytes; empty of none."""
-    return "" if value is None else sha256(value.data)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -66,10 +66,6 @@ class Status:
     kept: list[Kept]
     transactions: list[dict[str, Any]]
     sizes: dict[str, int]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the status as JSON has it."""
-        return asdict(self)
 
 
 def status(root: Path) -> Status:

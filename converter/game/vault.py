@@ -22,7 +22,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import Any
 
 from ..errors import ConversionError, Malformed, in_words, printable, reason_of
 from ..files import read_json
@@ -99,11 +99,6 @@ def _is_game(folder: Path) -> bool:
     with if_there(folder):
         return any(name.lower() in (REGISTRY, VAULT) for name in os.listdir(folder))
     return os.path.lexists(folder / VAULT)  # one that may be entered, and not listed
-
-
-def is_vault(name: str) -> bool:
-    """Whether a directory's name is a vault's: nothing in it is a file of the game."""
-    return name.lower() == VAULT
 
 
 class Vault:
@@ -190,7 +185,7 @@ class Vault:
     def _read(self, path: Path) -> bytes:
         self._require_real()
         try:
-            with open_real(path) as handle:
+            with open(path, "rb", opener=no_follow) as handle:
                 return handle.read()
         except OSError as error:
             raise cannot_read(path, error) from error
@@ -353,7 +348,7 @@ def inside(root: Path, file: str) -> Path:
     plain = file and "\0" not in file and "\\" not in file and ":" not in file
     if sys.platform != "win32":
         plain = bool(file) and "\0" not in file
-    if not plain or file.startswith("/") or {"..", "."} & set(parts) or is_vault(parts[0]):
+    if not plain or file.startswith("/") or {"..", "."} & set(parts) or parts[0].lower() == VAULT:
         raise _outside(file)
     path = root
     for part in parts[:-1]:
@@ -369,16 +364,6 @@ def _outside(file: str) -> ConversionError:
         file=printable(file),
         hint="what names it was not made by msh-gltf, or a folder of the game is a link",
     )
-
-
-def open_real(path: Path) -> BinaryIO:
-    """Open a file for reading, unless it is a link.
-
-    Raises:
-        ConversionError: it is one.
-        OSError: it cannot be opened.
-    """
-    return open(path, "rb", opener=no_follow)
 
 
 def _is_directory(path: Path) -> bool:
@@ -400,7 +385,7 @@ def _cloned(source: Path, target: Path, digest: str) -> bool:
     with contextlib.suppress(OSError, ConversionError):
         os.unlink(temporary)  # of a run that was killed
     try:
-        with open_real(source) as old, open(temporary, "xb", opener=no_follow) as new:
+        with open(source, "rb", opener=no_follow) as old, open(temporary, "xb", opener=no_follow) as new:
             fcntl.ioctl(new.fileno(), _FICLONE, old.fileno())
             os.fsync(new.fileno())
         if sha256(temporary.read_bytes()) == digest:
@@ -433,7 +418,7 @@ def as_writer(vault: Vault, command: str) -> Iterator[None]:
 def writer(vault: Vault) -> str:
     """Return who is at work in a game, as far as it is known."""
     try:
-        with open_real(vault.path / "writer") as file:
+        with open(vault.path / "writer", "rb", opener=no_follow) as file:
             return printable(file.read(200).decode("utf-8", "replace").strip())
     except (OSError, ConversionError):
         return "another run"

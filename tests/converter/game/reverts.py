@@ -43,9 +43,7 @@ REVERTS = {
         "edits.py", "self.vault.keep_original(base, path if same else None)", "pass"
     ),
     "what another program wrote is kept": Revert("edits.py", 'row["kept"] = self.vault.keep_original(there)', "pass"),
-    "what another program wrote stays": Revert(
-        "edits.py", "return Opened(file, now, taken.base, kept)", "return Opened(file, now, base, kept)"
-    ),
+    "what another program wrote stays": Revert("edits.py", "base, lost = taken_out(", "_, lost = taken_out("),
     "a file that another program put back has none of our changes": Revert(
         "edits.py", "            return Opened(file, now, now)\n        base =", "            pass\n        base ="
     ),
