@@ -20,7 +20,7 @@ from .converter.formats.model import MshModel, model_at, write_model
 from .converter.formats.nres import Archive, read_nres
 from .converter.formats.terrain import Terrain, write_terrain
 from .converter.game.export_run import export_run, found_in, run_options
-from .converter.game.games import Games, write_files
+from .converter.game.games import Games, files_of, write_files
 from .converter.game.import_run import import_run
 from .converter.game.inspect import check_tasks
 from .converter.game.manifest import Outcome, Run
@@ -31,9 +31,8 @@ from .converter.game.write_game import Places
 from .converter.kinds import landscape as level
 from .converter.kinds import open_files
 from .converter.kinds.check import Checked, check_file
-from .converter.kinds.import_result import ImportResult, companions_beside, wear_beside
+from .converter.kinds.import_result import ImportResult
 from .converter.kinds.landscape import Level
-from .converter.kinds.library_edits import files_beside
 from .converter.options import ExportOptions, ImportOptions
 
 #: A path as text, or a ``pathlib.Path``.
@@ -177,19 +176,10 @@ def write_msh(
         ['back.msh']
     """
     target = with_suffix(path, ".msh", ".map")
-    if not isinstance(model, ImportResult):
-        files = [(target, bytes_of(model))]
+    if isinstance(model, ImportResult):
+        files = files_of(target, model, force=force)
     else:
-        files = [(target, model.data)]
-        if model.wear is not None:
-            wear, messages = wear_beside(target, model.wear, force)
-            model.differences.warnings += messages
-            files += wear
-        files += companions_beside(target, model.companions)
-        beside = files_beside(target, model)
-        files += beside.files
-        model.differences.warnings += beside.messages
-        model.differences.not_applied += beside.not_applied
+        files = [(target, bytes_of(model))]
     with machine_errors():
         write_files(files, force, "msh_gltf.write_msh")
     return [file for file, _ in files]

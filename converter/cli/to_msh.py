@@ -140,9 +140,8 @@ def command(context: click.Context, /, **_: object) -> None:
 
 
 def _import_one(given: ToMsh, options: ImportOptions, typed: dict[str, str]) -> None:
-    from ..game.games import write_files
-    from ..kinds.import_result import companions_beside, placed_beside, wear_beside
-    from ..kinds.library_edits import files_beside, refused, refused_materials
+    from ..game.games import files_of, write_files
+    from ..kinds.library_edits import refused, refused_materials
     from ..kinds.new_entries import entries_of_game
     from ..storage import refuse_existing
 
@@ -156,32 +155,17 @@ def _import_one(given: ToMsh, options: ImportOptions, typed: dict[str, str]) -> 
         target = output_path(output, _file_name(result.name), _ENDINGS)
         if target.suffix.lower() != Path(_file_name(result.name)).suffix.lower():
             raise click.UsageError(f"{source.name} becomes {result.name}, not {target.name}")
-    files = [] if target is None else [(target, result.data)]
-    if target is not None and result.wear is not None:
-        wear, messages = wear_beside(target, result.wear, given.force)
-        result.differences.warnings += messages
-        files += wear
+    files = []
     if target is not None:
-        files += companions_beside(target, result.companions)
-        files += placed_beside(target, result)
         game = entries_of_game(given.game, options.like) if given.game or options.like else None
-        beside = files_beside(target, result, game)
-        files += beside.files
-        result.differences.not_applied += beside.not_applied
-        result.differences.warnings += beside.messages
+        files = files_of(target, result, game, force=given.force)
     else:
-        from ..findings import NotApplied, Subject
+        from ..findings import Subject
 
         result.differences.not_applied += refused(result.library) + refused_materials(result.new_materials)
-        result.differences.not_applied += [
-            NotApplied(
-                where=Subject("model", placed.result.name),
-                what="is edited",
-                why="only one file goes to the standard output",
-                instead="name a directory with -o",
-            )
-            for placed in result.placed
-        ]
+        for placed in result.placed:
+            where, why = Subject("model", placed.result.name), "only one file goes to the standard output"
+            result.differences.skipped(where, "is edited", why, "name a directory with -o")
     if given.report is not None:
         files.append((given.report, _report_bytes(result)))
     refuse_existing(files, given.force)

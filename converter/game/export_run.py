@@ -166,7 +166,10 @@ def export_run(
         if not dry_run:
             manifest.failed = [Skipped(o.id, o.detail) for o in run.everything if o.status == FAILED]
             if manifest != before or not is_written(out):
-                _write_manifest(out, manifest, run)
+                try:
+                    write_manifest(out, manifest)
+                except ConversionError as error:  # what was converted is there all the same
+                    run.unreadable = [*run.unreadable, Skipped(MANIFEST, str(error))]
     here = {item.target for item in [*found.items, *items]}
     if gone := len(manifest.records.keys() - here):
         run.notes.append(f"{plural(gone, 'model')} of earlier runs: not in the input, outputs kept")
@@ -202,13 +205,6 @@ def _transactions(items: Sequence[Item]) -> int:
 
     first = items[0]
     return last_transaction(Path(first.path).parents[first.source.count("/")])
-
-
-def _write_manifest(out: Path, manifest: Manifest, run: Run) -> None:
-    try:
-        write_manifest(out, manifest)
-    except ConversionError as error:  # what was converted is there all the same
-        run.unreadable = [*run.unreadable, Skipped(MANIFEST, str(error))]
 
 
 #: What became of an output since it was written.

@@ -7,7 +7,7 @@ import copy
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -35,31 +35,8 @@ MARK = b"<!doctype html>\n<!-- msh-gltf gallery"
 _SITE = ("page.css", "page.js", "viewer.js", "viewer.LICENSE.txt")
 
 
-@dataclass(frozen=True)
-class Shown:
-    """A model as the page lists it.
-
-    Attributes:
-        target: path of the glTF from the output directory, without its suffix.
-        file: the glTF itself.
-        archive: the file that the model is in; the folder of a model that is a file of its own.
-        name: entry or file name.
-        kind: ``model``, ``terrain`` or ``areal map``.
-        nodes, triangles, frames: as of :class:`~converter.game.gallery.Packed`.
-        digest: of what the picture and the script were made from.
-        picture: whether there is one.
-    """
-
-    target: str
-    file: str
-    archive: str
-    name: str
-    kind: str
-    nodes: int
-    triangles: int
-    frames: int
-    digest: str
-    picture: bool
+#: A model as the page lists it: JSON data.
+_Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -116,7 +93,7 @@ def make_gallery(
         records = [record for record in found if record.kind is not Kind.TEXTURE]
         tasks = [GalleryTask(str(out.absolute()), r) for r in records if _gltf_of(out, r)]
         converted = {o.result.target: o for o in run.outcomes if isinstance(o.result, Record)}
-        shown: dict[int, Shown] = {}
+        shown: dict[int, _Row] = {}
         drawn = 0
         here = Engine(engine.jobs)  # the machines of a cluster need no VTK
         try:
@@ -149,12 +126,12 @@ def _note(run: Run, model: Outcome | None, record: Record, outcome: Outcome) -> 
         return
     model.warnings += outcome.warnings
     model.seconds |= outcome.seconds
-    if outcome.result is not None and outcome.result.picture:
+    if outcome.result is not None and outcome.result["picture"]:
         model.facts["thumbnail"] = f"{_place(record.target)}.png"
 
 
 def show_item(task: GalleryTask) -> Outcome:
-    """Make a model's picture and script; never raises. ``result`` is a :class:`Shown`."""
+    """Make a model's picture and script; never raises. ``result`` is its row on the page."""
     outcome = guarded(task.record.id, partial(_show, task))
     if outcome.status == FAILED and not task.draw:
         outcome.warnings.append(f"not in the gallery: {outcome.detail}")
@@ -191,22 +168,22 @@ def _show(task: GalleryTask) -> Outcome:
         else:
             picture.unlink(missing_ok=True)  # of something else
     write_outputs(made, force=True)
-    archive = record.source if record.index is not None else record.source.rpartition("/")[0]
-    shown = Shown(
-        stem(record.target),
-        path.relative_to(out).as_posix(),
-        archive=archive,
-        name=record.name,
-        kind=record.kind,
-        nodes=packed.nodes,
-        triangles=packed.triangles,
-        frames=packed.frames,
-        digest=digest,
-        picture=has_picture,
-    )
+    row = {
+        "target": stem(record.target),
+        "file": path.relative_to(out).as_posix(),
+        # the folder of a model that is a file of its own
+        "archive": record.source if record.index is not None else record.source.rpartition("/")[0],
+        "name": record.name,
+        "kind": record.kind,
+        "nodes": packed.nodes,
+        "triangles": packed.triangles,
+        "frames": packed.frames,
+        "digest": digest,
+        "picture": has_picture,
+    }
     status = "drawn" if any(path == picture for path, _ in made) else "unchanged"
     seconds = {"picture": perf_counter() - started}
-    return Outcome(record.id, status, detail="", warnings=warnings, facts={}, seconds=seconds, result=shown)
+    return Outcome(record.id, status, warnings=warnings, seconds=seconds, result=row)
 
 
 def _place(target: str) -> str:
@@ -240,23 +217,18 @@ def _digest_of(picture: Path) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _write_page(out: Path, shown: list[Shown]) -> None:
+def _write_page(out: Path, rows: list[_Row]) -> None:
     """Write the page, its parts and the list of models; ``index.html`` last."""
     site = files(__package__) / "site"
     folder = out / GALLERY
     parts = [(folder / name, (site / name).read_bytes()) for name in _SITE]
-    parts.append((folder / "models.js", _list(shown)))
+    # JSON in ASCII is JavaScript, and no text in it is markup
+    lines = ",\n".join(json.dumps(row, ensure_ascii=True) for row in rows)
+    parts.append((folder / "models.js", f"MSH_GALLERY.models([\n{lines}\n]);\n".encode("ascii")))
     parts.append((out / PAGE, (site / PAGE).read_bytes()))
     for path, _ in parts:
         require_inside(out, path)
     write_outputs([(p, d) for p, d in parts if not (p.is_file() and p.read_bytes() == d)], True)
-
-
-def _list(shown: list[Shown]) -> bytes:
-    """``models.js``: data only. JSON in ASCII is JavaScript, and no text in it is markup."""
-    rows: list[dict[str, Any]] = [asdict(model) for model in shown]
-    lines = ",\n".join(json.dumps(row, ensure_ascii=True) for row in rows)
-    return f"MSH_GALLERY.models([\n{lines}\n]);\n".encode("ascii")
 
 
 _TRIANGLES = 4
@@ -306,19 +278,16 @@ def _joined(gltf: Json, buffers: list[memoryview], path: Path, root: Path) -> Do
     """The document with one buffer, in which all buffers and pictures lie."""
     out = copy.deepcopy(gltf)
     out.pop("buffers", None)
-    chunks: list[bytes] = []
-    starts: list[int] = []
-    size = 0
+    joined = bytearray()
 
-    def add(data: bytes) -> int:
-        nonlocal size
-        start = size
-        chunks.extend((data, bytes(-len(data) % 4)))
-        size += len(data) + -len(data) % 4
+    def add(data: memoryview | bytes) -> int:
+        start = len(joined)
+        joined.extend(data)
+        joined.extend(bytes(-len(joined) % 4))
         return start
 
-    for buffer, about in zip(buffers, gltf.get("buffers", []), strict=True):
-        starts.append(add(bytes(buffer[: about["byteLength"]])))
+    pairs = zip(buffers, gltf.get("buffers", []), strict=True)
+    starts = [add(buffer[: about["byteLength"]]) for buffer, about in pairs]
     for view in out.get("bufferViews", []):
         view["byteOffset"] = view.get("byteOffset", 0) + starts[view["buffer"]]
         view["buffer"] = 0
@@ -326,7 +295,9 @@ def _joined(gltf: Json, buffers: list[memoryview], path: Path, root: Path) -> Do
         uri = image.get("uri", "data:")
         if uri.startswith("data:"):
             continue
-        picture = _picture(uri, path, root)
+        if (target := file_of_uri(uri, path.parent, root)) is None:
+            raise ConversionError("picture lies outside the output directory", file=str(path), value=uri)
+        picture = bytes(read_file(target))
         kinds = [kind for magic, kind in _MIME.items() if picture.startswith(magic)]
         if not kinds:
             raise ConversionError("picture is neither PNG nor JPEG", file=str(path), value=image["uri"])
@@ -334,14 +305,7 @@ def _joined(gltf: Json, buffers: list[memoryview], path: Path, root: Path) -> Do
         view = {"buffer": 0, "byteOffset": add(picture), "byteLength": len(picture)}
         out.setdefault("bufferViews", []).append(view)
         image |= {"bufferView": len(out["bufferViews"]) - 1, "mimeType": kinds[0]}
-    return Document(out, b"".join(chunks))
-
-
-def _picture(uri: str, path: Path, root: Path) -> bytes:
-    target = file_of_uri(uri, path.parent, root)
-    if target is None:
-        raise ConversionError("picture lies outside the output directory", file=str(path), value=uri)
-    return bytes(read_file(target))
+    return Document(out, bytes(joined))
 
 
 def _counts(gltf: Json) -> tuple[int, int, int, bool]:

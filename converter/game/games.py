@@ -18,7 +18,16 @@ from ..formats.names import decode_text, encode_name
 from ..formats.nres import Archive, Entry, read_nres, write_nres
 from ..formats.nres_edits import ArchiveEdits
 from ..formats.sidecar import sha256
-from ..kinds.import_result import Companion, ImportResult, companions_beside, shows_same_points
+from ..kinds.import_result import (
+    Companion,
+    ImportResult,
+    companions_beside,
+    placed_beside,
+    shows_same_points,
+    wear_beside,
+)
+from ..kinds.library_edits import files_beside
+from ..kinds.new_entries import NewEntries
 from ..storage import refuse_existing, write_outputs
 from .edits import GameEdits
 from .history import Layer
@@ -131,6 +140,28 @@ class Games:
         others: list[Path] = []
         beside = Beside(rest[0].vault.root, lambda: others.extend(self._commit(rest, facts))) if rest else None
         return [*(door.vault.root / file for file in door.commit(beside=beside, **facts)), *others]
+
+
+def files_of(
+    target: Path, result: ImportResult, game: NewEntries | None = None, *, force: bool = False
+) -> list[tuple[Path, bytes]]:
+    """Return the files of an import that goes to a file of its own; what they leave out goes into its report.
+
+    Args:
+        game: the libraries that tell which materials are new.
+        force: a ``.wea`` that exists is replaced.
+    """
+    files = [(target, result.data)]
+    if result.wear is not None:
+        wear, messages = wear_beside(target, result.wear, force)
+        result.differences.warnings += messages
+        files += wear
+    files += companions_beside(target, result.companions)
+    files += placed_beside(target, result)
+    beside = files_beside(target, result, game)
+    result.differences.not_applied += beside.not_applied
+    result.differences.warnings += beside.messages
+    return [*files, *beside.files]
 
 
 def write_files(files: Sequence[tuple[Path, bytes]], force: bool, command: str) -> list[Path]:
