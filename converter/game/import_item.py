@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
 from time import perf_counter
@@ -48,6 +48,8 @@ class Brought:
     layers: tuple[tuple[str, str, Layer], ...] = ()
     left: frozenset[tuple[str, Slot, str]] = frozenset()
 
+    _archives: dict[str, Archive] = field(default_factory=dict)
+
     @cached_property
     def _in_files(self) -> dict[str, list[tuple[str, Layer]]]:
         found: dict[str, list[tuple[str, Layer]]] = {}
@@ -65,10 +67,6 @@ class Brought:
         for file, slot, digest in self.left:
             found.setdefault((file, slot.name), set()).add(digest)
         return found
-
-    @cached_property
-    def _archives(self) -> dict[str, Archive]:
-        return {}
 
     def has(self, file: str) -> bool:
         """Whether any of it is in a file."""

@@ -55,25 +55,18 @@ class Change:
 
     Attributes:
         file: the file, from the game's folder, with slashes.
-        name: the entry's name as hex; empty: the whole file.
-        nth: its place among the entries of this name.
+        slot: what of the file it changes.
         before, after: SHA-256 of the entry's bytes; ``before`` is empty for a new one.
         attributes: directory attributes that it sets, or ``None`` each.
         stored: the difference.
     """
 
     file: str
-    name: str
-    nth: int
+    slot: Slot
     before: str
     after: str
     attributes: Attributes
     stored: bytes
-
-    @property
-    def slot(self) -> Slot:
-        """What of the file it changes."""
-        return Slot(self.name, self.nth)
 
     @property
     def text(self) -> str:
@@ -152,7 +145,7 @@ def _changes_of(vault: Vault, file: str, base: str, own: list[Layer], layers: It
     found = []
     for slot, change in changes(before, after, file).items():
         made = change.difference(file, shared=True)
-        found.append(Change(file, slot.name, slot.nth, *digests(made), change.attributes, made))
+        found.append(Change(file, slot, *digests(made), change.attributes, made))
     return found
 
 
@@ -163,8 +156,8 @@ def write_mod(mod: Mod) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
         for number, change in enumerate(mod.changes):
-            row = {k: v for k, v in asdict(change).items() if k != "stored"}
-            row |= {"entry": change.slot.text, "size": len(change.stored)}
+            row = {"file": change.file, **change.slot._asdict(), "before": change.before, "after": change.after}
+            row |= {"attributes": change.attributes, "entry": change.slot.text, "size": len(change.stored)}
             rows.append({**row, "change": f"changes/{number}"})
             # the differences are compressed already
             file.writestr(zipfile.ZipInfo(f"changes/{number}"), change.stored)
@@ -240,7 +233,7 @@ def _change(file: zipfile.ZipFile, row: dict[str, Any]) -> Change:
     if found != (row["before"], row["after"]):
         raise Malformed(f"{number} is not the difference that {_DESCRIPTION} says")
     layer = Layer.from_row([1, "", "", [row["name"], row["nth"]], *found, sets, ""])
-    return Change(where, layer.slot.name, layer.slot.nth, *found, layer.attributes, stored)
+    return Change(where, layer.slot, *found, layer.attributes, stored)
 
 
 def install(edits: GameEdits, mod: Mod) -> None:
@@ -301,10 +294,14 @@ def _require_edition(edits: GameEdits, mod: Mod, change: Change, file: str) -> N
         return  # merged row by row, or a conflict that says more
     data = opened.base
     without = [layer for layer in opened.wanted if layer.slot == Slot()]
-    if change.name and without:
+    if change.slot.name and without:
         data = compose(data, without, edits.read_change, file)
-    there = _digests_in(data, file, change)
-    if change.before in there or change.after in there or (not change.before and not there):
+    if change.slot.name and (data is None or not is_archive(data)):
+        fits = not change.before
+    else:
+        value = _value_in(data, file, change)
+        fits = not change.before if value is None else sha256(value) in (change.before, change.after)
+    if fits:
         return
     raise Conflict(
         f"is not the one that {printable(mod.name)} was made for",
@@ -316,20 +313,11 @@ def _require_edition(edits: GameEdits, mod: Mod, change: Change, file: str) -> N
 
 def _value_in(data: bytes | None, file: str, change: Change) -> bytes | None:
     """The bytes of the entry that a change is of; ``None``: there is none."""
-    if data is None or not change.name:
+    if data is None or not change.slot.name:
         return data
     archive = read_nres(data, file)
     index = slots_of(archive).get(change.slot)
     return None if index is None else bytes(archive.entries[index].payload)
-
-
-def _digests_in(data: bytes | None, file: str, change: Change) -> set[str]:
-    if not change.name:
-        return set() if data is None else {sha256(data)}
-    if data is None or not is_archive(data):
-        return {""}
-    value = _value_in(data, file, change)
-    return set() if value is None else {sha256(value)}
 
 
 def _require_valid(edits: GameEdits, mod: Mod, change: Change) -> None:
@@ -361,8 +349,8 @@ def _findings(edits: GameEdits, change: Change, file: str, data: bytes | None) -
         except ConversionError as error:
             return [finding_of(error)]
     archive, path = read_nres(data, file), inside(edits.vault.root, file)
-    index = slots_of(archive).get(change.slot) if change.name else None
-    if change.name and index is None:
+    index = slots_of(archive).get(change.slot) if change.slot.name else None
+    if change.slot.name and index is None:
         return []
     try:
         kind = content_kind(data, file) if index is None else entry_kind(archive.entries[index], "")

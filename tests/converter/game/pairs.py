@@ -234,7 +234,7 @@ def holds_nothing(path: Path, game: Path) -> None:
     """By the contract's measure: applied to zeros, no stretch of an entry's base is there."""
     was = {name: rows[("whole", 0)] for name, rows in game_parts(tree(game), whole=True).items()}
     for change in read_mod(path).changes:
-        base = was.get(f"{change.file}::{change.slot.text}#{change.nth}" if change.name else change.file)
+        base = was.get(f"{change.file}::{change.slot.text}#{change.slot.nth}" if change.slot.name else change.file)
         if base is not None and change.before:
             assert not any(repeats(part, base) for part in bare(change.stored, base)), change.text
 

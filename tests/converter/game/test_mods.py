@@ -147,7 +147,7 @@ def test_a_mod_holds_nothing_of_the_game(tmp_path: Path) -> None:
     for change in read_mod(mod).changes:
         file = (prepared() / "game" / change.file).read_bytes()
         base = next(
-            bytes(entry.payload) for entry in read_nres(file, "").entries if entry.name_bytes.hex() == change.name
+            bytes(entry.payload) for entry in read_nres(file, "").entries if entry.name_bytes.hex() == change.slot.name
         )
         windows = {base[i : i + 64] for i in range(len(base) - 63)}
         rich = {window for window in windows if len(set(window)) > 8}
