@@ -168,17 +168,8 @@ def _may_be_finished(given: ToGltf) -> bool:
 
 
 _OF_RUNS = (
-    "include",
-    "exclude",
-    "only",
-    "list_only",
-    "jobs",
-    "fail_fast",
-    "dask",
-    "dry_run",
-    "log_file",
-    "report",
-    "thumbnails",
+    *("include", "exclude", "only", "list_only", "jobs", "fail_fast"),
+    *("dask", "dry_run", "log_file", "report", "thumbnails"),
 )
 
 

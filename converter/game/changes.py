@@ -327,7 +327,7 @@ class Unit:
 
     Attributes:
         size: of the table before, bytes.
-        was: (n,) their state before (``converter.game.derived``).
+        was: (n,) their state before (``converter.game.merging``).
     """
 
     size: int

@@ -181,24 +181,21 @@ def shared_places(one: TableChanges, other: TableChanges) -> list[Touched]:
     """Return what two changes of the same base both change, and not to the same."""
     out: list[Touched] = []
 
-    def label(key: str) -> str:
-        return label_of(one.content, key)
-
     for key, change in one.rows.items():
         derived = one.derived.get(key)
         if key in other.rows:
             rows = _overlapping(change, other.rows[key], derived)
             if len(rows):
-                out.append(Touched(label(key), rows, "rows"))
+                out.append(Touched(label_of(one.content, key), rows, "rows"))
     for key, blob in one.blobs.items():
         if key in other.blobs and other.blobs[key].becomes != blob.becomes:
-            out.append(Touched(label(key), NO_ROWS, "bytes"))
+            out.append(Touched(label_of(one.content, key), NO_ROWS, "bytes"))
     for a, b in ((one, other), (other, one)):
         for key in a.blobs:
             if key in b.rows:
-                out.append(Touched(label(key), b.rows[key].rows, "rows"))
+                out.append(Touched(label_of(one.content, key), b.rows[key].rows, "rows"))
             elif key in b.units or _is_named(key, b):
-                out.append(Touched(label(key), NO_ROWS, "bytes"))
+                out.append(Touched(label_of(one.content, key), NO_ROWS, "bytes"))
     wrong = [
         index
         for index in one.attributes.keys() & other.attributes.keys()

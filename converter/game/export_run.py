@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -368,7 +368,7 @@ class Journal:
     def __init__(self, directory: Path, archives: Sequence[Folder]) -> None:
         self._path = directory / JOURNAL
         self._file: IO[bytes] | None = None
-        self._archives = archives
+        self._rows = [*map(asdict, archives)]
 
     def add(self, record: Record) -> None:
         """Append a record. A full disk loses the line, not the run: the output is compared.
@@ -380,18 +380,12 @@ class Journal:
             if self._file is None:
                 # a new file: the run has written an older journal into the manifest
                 self._file = open(self._path, "xb", opener=no_follow)  # noqa: SIM115 - close()
-                self._write(self._archives)
-            self._write([record])
+            rows, self._rows = [*self._rows, as_row(record)], []
+            for row in rows:
+                self._file.write(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+            self._file.flush()
         except OSError:
             return
-
-    def _write(self, rows: Iterable[Folder | Record]) -> None:
-        assert self._file is not None
-        for row in rows:
-            facts = as_row(row) if isinstance(row, Record) else asdict(row)
-            line = json.dumps(facts, ensure_ascii=False).encode("utf-8", "replace")
-            self._file.write(line + b"\n")
-        self._file.flush()
 
     def close(self) -> None:
         """Close the file; ``write_manifest`` removes it."""

@@ -426,7 +426,7 @@ def _add_entry(game: Path, entry: NewEntry) -> Outcome:
 def _libraries(game: Path, brought: Brought, like: str) -> NewEntries:
     """The libraries as they were converted."""
     paths = (find_library(game, name) for name in (MATERIALS, TEXTURES))
-    found = [path and brought.archive(path, text_of(path.relative_to(game))) for path in paths]
+    found = [None if path is None else brought.archive(path, text_of(path.relative_to(game))) for path in paths]
     return NewEntries(found[0], found[1], like)
 
 

@@ -157,8 +157,6 @@ _ROWS = 1 << 12
 #: What must not be repeated: this many bytes with more than so many different values.
 WINDOW, FEW_VALUES = 64, 8
 
-Bytes = U8
-
 
 def encode_delta(before: bytes, after: bytes, shortest: int = SHORTEST[0]) -> bytes:
     """Return the copies and literals that make ``after`` of ``before``.
@@ -242,12 +240,11 @@ def damaged(problem: str) -> ConversionError:
 class _Finder:
     """Finds the next stretch of a target that its base has too."""
 
-    def __init__(self, base: Bytes, target: Bytes, shortest: int) -> None:
+    def __init__(self, base: U8, target: U8, shortest: int) -> None:
         self.base, self.target, self.shortest = base, target, shortest
         self.shift = 0  # of the last copy: where it came from less where it went
         self.windows = _windows(target, shortest)
-        step = 1 if len(base) <= _DENSE else 8
-        self._step = step
+        self._step = 1 if len(base) <= _DENSE else 8
         self._index: tuple[NDArray[np.unsignedinteger], I64] | None = None
         self._from = self._until = 0
         self._chunk = _FIRST_CHUNK
@@ -269,11 +266,10 @@ class _Finder:
                 continue
             place, low = hit
             source, size = self._best(place, low)
-            back = 0
-            while place - back > done and source > back and self._same(source, place, back + 1):
-                back += 1
             self.shift, self._chunk = source - place, _FIRST_CHUNK
-            return place - back, source - back, size + back
+            while place > done and source > 0 and self.base[source - 1] == self.target[place - 1]:
+                place, source, size = place - 1, source - 1, size + 1
+            return place, source, size
         return None
 
     def _on_diagonal(self, at: int) -> tuple[int, int, int] | None:
@@ -283,9 +279,6 @@ class _Finder:
             return None
         size = _common(self.base, source, self.target, at)
         return (at, source, size) if size >= self.shortest else None
-
-    def _same(self, source: int, place: int, back: int) -> bool:
-        return bool(self.base[source - back] == self.target[place - back])
 
     def _hit_from(self, at: int) -> tuple[int, int] | None:
         """The first window from an offset on that the base has, and its row in the index."""
@@ -326,7 +319,7 @@ class _Finder:
         return sources[best], sizes[best]
 
 
-def _windows(data: Bytes, width: int) -> NDArray[np.unsignedinteger]:
+def _windows(data: U8, width: int) -> NDArray[np.unsignedinteger]:
     """Every window of 4 or 8 bytes as a number; nothing is copied. (n,) -> (n - width + 1,)."""
     count = max(0, len(data) - width + 1)
     out: NDArray[np.unsignedinteger] = np.ndarray(
@@ -335,7 +328,7 @@ def _windows(data: Bytes, width: int) -> NDArray[np.unsignedinteger]:
     return out
 
 
-def _common(base: Bytes, source: int, target: Bytes, at: int) -> int:
+def _common(base: U8, source: int, target: U8, at: int) -> int:
     """How many bytes are equal from two offsets on."""
     most = min(len(base) - source, len(target) - at)
     done, step = 0, 64
@@ -372,7 +365,7 @@ def repeats_base(data: bytes, base: bytes) -> bool:
     return False
 
 
-def _hashes(data: Bytes) -> NDArray[np.uint64]:
+def _hashes(data: U8) -> NDArray[np.uint64]:
     """A number for every window of 64 bytes; equal windows have equal numbers."""
     words = _windows(data, 8)
     count = len(data) - WINDOW + 1

@@ -118,11 +118,6 @@ def text_of(path: Path) -> str:
     return readable(path.as_posix())
 
 
-def _parts(path: Path) -> tuple[str, ...]:
-    """Sort key of paths: the same order everywhere, while Windows' own ignores case."""
-    return path.parts
-
-
 def tree(root: Path, *, leave_out: Path | None = None) -> Tree:
     """Everything below a directory. ``leave_out``: a directory that is not looked into."""
     out = Tree()
@@ -145,7 +140,7 @@ def tree(root: Path, *, leave_out: Path | None = None) -> Tree:
             else:
                 out.directories.append(path.relative_to(root))
         out.files += [(base / name).relative_to(root) for name in files]
-    out.files.sort(key=_parts)
+    out.files.sort(key=lambda path: path.parts)  # the same everywhere: Windows' own order ignores case
     return out
 
 
@@ -188,7 +183,7 @@ def files_below(inputs: Sequence[Path], leave_out: Path | None = None) -> Files:
             Skipped(text_of(base / link), "a link to a directory is not followed") for link in below.directory_links
         ]
     opened: dict[str, tuple[str, Path, str | None]] = {}
-    for file in sorted(files, key=_parts):
+    for file in sorted(files, key=lambda path: path.parts):
         source = text_of(file)
         if source in opened:
             found.unreadable.append(Skipped(source, "two files have this name, as UTF-8 and as CP1251"))

@@ -138,7 +138,8 @@ class _Crew(Generic[T, R]):
         # one more while many are left, so that it need not wait
         self._hand_out(here, 2 if len(self.waiting) > len(self.workers) else 1)
         if not queue:
-            _send(here, None)
+            with contextlib.suppress(OSError):  # the process is dead: nobody waits for its end
+                here.send(None)
             del self.workers[here]
             here.close()
         return at, result
@@ -267,11 +268,6 @@ def _interrupts_ignored() -> Iterator[None]:
         yield
     finally:
         ignore(None, False)
-
-
-def _send(connection: Connection, task: object) -> None:
-    with contextlib.suppress(OSError):  # the worker is dead: receiving says so
-        connection.send(task)
 
 
 def _work(connection: Connection, function: Callable[[Any], Any]) -> None:
