@@ -61,10 +61,8 @@ class ArealPlan:
 
 
 def plan_areals(edited: ImportedScene, areals: ArealMap, options: ImportOptions) -> ArealPlan:
-    """Compare a file that has ``_MSH_AREAL`` with the stored map.
-
-    Raises:
-        ConversionError: a polygon that no map can have: a hole, crossing edges, no area.
+    """Compare a file that has ``_MSH_AREAL`` with the stored map. Raises ConversionError: a polygon that no map can
+    have: a hole, crossing edges, no area.
     """
     shapes, plan = read_shapes(edited, areals), ArealPlan(edited.report)
     outlines = stored_outlines(areals, shapes.stored)
@@ -204,10 +202,8 @@ def _checked(shapes: Shapes, shape: Shape, areals: ArealMap, first: I64) -> F32:
 def require_no_overlap(old: ArealMap, new: ArealMap, before: Mapping[int, int]) -> None:
     """Refuse edited areals that lie over others, more than they did.
 
-    What two areals share along their border, no deeper than ``MATCH_DISTANCE``, does not count.
-
-    Args:
-        before: each edited areal, and which of the old map it was, -1: new.
+    What two areals share along their border, no deeper than ``MATCH_DISTANCE``, does not count. ``before``: each edited
+    areal, and which of the old map it was, -1: new.
     """
     number = {after: was for after, was in before.items() if was >= 0}
     low, high = _boxes(new)

@@ -55,11 +55,8 @@ _UNIT = 1e-6
 def replace_polygons(areals: ArealMap, polygons: Mapping[int, ArrayLike]) -> ArealMap:
     """Return the map with the vertices of some areals replaced.
 
-    An areal whose vertices are what they were is not edited. The anchor stays unless it is no
-    longer inside (:func:`repair_anchors`).
-
-    Args:
-        polygons: areal -> (n, 3) x, y, z in map units, counter-clockwise, as float32.
+    An areal whose vertices are what they were is not edited. The anchor stays unless it is no longer inside
+    (:func:`repair_anchors`). ``polygons``: areal -> (n, 3) x, y, z in map units, counter-clockwise, as float32.
 
     Raises:
         ConversionError: no such areal; no polygon (shape, fewer than 3 vertices, not finite, no
@@ -126,11 +123,9 @@ class NewAreal:
 def add_areal(areals: ArealMap, added: NewAreal) -> ArealMap:
     """Return the map with one more areal, the last; unknown words are 0, and it has no polys.
 
-    Its anchor is what :func:`repair_anchors` finds, at the mean height of the vertices.
-
-    Raises:
-        ConversionError: as :func:`replace_polygons`; a number that does not fit; or the map would have more areals
-            than a cell's 16-bit ids can name.
+    Its anchor is what :func:`repair_anchors` finds, at the mean height of the vertices. Raises ConversionError: as
+    :func:`replace_polygons`; a number that does not fit; or the map would have more areals than a cell's 16-bit ids can
+    name.
     """
     index = len(areals.records)
     if index > 0xFFFF:
@@ -164,13 +159,8 @@ def add_areal(areals: ArealMap, added: NewAreal) -> ArealMap:
 def remove_areals(areals: ArealMap, indices: Iterable[int]) -> ArealMap:
     """Return the map without some areals; those after them move up.
 
-    Links to a removed areal become -1/-1, other links and the cells' ids follow the new numbers.
-
-    Args:
-        indices: which; a number may come twice.
-
-    Raises:
-        ConversionError: no such areal, or none would be left.
+    Links to a removed areal become -1/-1, other links and the cells' ids follow the new numbers. ``indices``: which; a
+    number may come twice. Raises ConversionError: no such areal, or none would be left.
     """
     count = len(areals.records)
     keep = np.ones(count, np.bool_)
@@ -214,7 +204,8 @@ def edit_areals(
     polygons: Mapping[int, ArrayLike] | None = None,
     added: Sequence[NewAreal] = (),
 ) -> tuple[ArealMap, dict[int, int]]:
-    """Return the map with many edits at once; cells that no edit concerns keep their lists.
+    """Return the map with many edits at once; cells that no edit concerns keep their lists. Raises ConversionError: as
+    the functions for one edit.
 
     Args:
         polygons: areal -> (n, 3), as of :func:`replace_polygons`; none of the removed.
@@ -222,9 +213,6 @@ def edit_areals(
 
     Returns:
         The map, and the areals of it that are edited or new with their old number, -1: new.
-
-    Raises:
-        ConversionError: as the functions for one edit.
     """
     keep = np.ones(len(areals.records), np.bool_)
     keep[list(removed)] = False
@@ -245,15 +233,10 @@ def edit_areals(
 def repair_anchors(areals: ArealMap, which: Iterable[int] | None = None) -> ArealMap:
     """Return the map with anchors moved into their polygons, at a fixed place; z stays.
 
-    The place is the polygon's centroid if that is inside, else the middle of the longest span
-    inside on the horizontal line at half of the polygon's height, or on further lines at fixed
-    fractions. Anchors that are inside stay. The runtime would move them at random.
-
-    Args:
-        which: the areals to look at; default: all.
-
-    Raises:
-        ConversionError: no such areal, or a polygon so thin that no place is inside.
+    The place is the polygon's centroid if that is inside, else the middle of the longest span inside on the horizontal
+    line at half of the polygon's height, or on further lines at fixed fractions. Anchors that are inside stay. The
+    runtime would move them at random. ``which``: the areals to look at; default: all. Raises ConversionError: no such
+    areal, or a polygon so thin that no place is inside.
     """
     outside = ~anchor_inside(areals)
     rows = np.flatnonzero(outside).tolist() if which is None else which

@@ -181,13 +181,8 @@ def class_of(name: str, extras: object) -> int:
 
 
 def read_shapes(edited: ImportedScene, areals: ArealMap) -> Shapes:
-    """Return the polygons of a file whose triangles are each of one areal (:func:`mixed_face`).
-
-    Args:
-        areals: the stored map, whose vertices share the numbers of positions.
-
-    Raises:
-        ConversionError: an object without a class.
+    """Return the polygons of a file whose triangles are each of one areal (:func:`mixed_face`). ``areals``: the stored
+    map, whose vertices share the numbers of positions. Raises ConversionError: an object without a class.
     """
     streams = edited.streams
     points, vertex, class_ids = _triangles(edited)
@@ -317,23 +312,17 @@ def left_over(edges: I64) -> I64:
 
 
 def stored_outlines(areals: ArealMap, ids: I64) -> list[I64]:
-    """Return the edges of every stored areal as :class:`Shape` has them.
-
-    Args:
-        ids: (V,) position numbers of its vertices.
+    """Return the edges of every stored areal as :class:`Shape` has them. ``ids``: (V,) position numbers of its
+    vertices.
     """
     edges = np.stack([ids, ids[areals.following]], axis=1)
     return [left_over(part) for part in np.split(edges, areals.vertex_start[1:-1])]
 
 
 def polygon_of(shapes: Shapes, shape: Shape, first: I64) -> F32:
-    """Return the corners of a polygon in order, counter-clockwise, (n, 3).
-
-    Args:
-        first: position numbers; it starts at the first of them that it has, as the stored one.
-
-    Raises:
-        ConversionError: it has a hole or no border, touches itself, or lies twice in the file.
+    """Return the corners of a polygon in order, counter-clockwise, (n, 3). ``first``: position numbers; it starts at
+    the first of them that it has, as the stored one. Raises ConversionError: it has a hole or no border, touches
+    itself, or lies twice in the file.
     """
     edges = shape.edges if shape.area > 0 else shape.edges[:, ::-1]
     after = dict(edges.tolist())

@@ -27,13 +27,11 @@ _MOVES: tuple[Kind, ...] = ("place", "turn", "triangles")
 
 
 def choose_clip(identified: Identified, stored: Scene | None, options: ImportOptions) -> Timing | None:
-    """Put the clip of a file on its nodes; what of the animations is left out is reported.
+    """Put the clip of a file on its nodes; what of the animations is left out is reported. Raises ConversionError: no
+    such clip, animated scale, or rotations that shear.
 
     Returns:
         What the times of the clip mean, ``None`` without a clip.
-
-    Raises:
-        ConversionError: no such clip, animated scale, or rotations that shear.
     """
     imported = identified.imported
     if options.fps is not None and not 0 < options.fps < np.inf:

@@ -93,10 +93,8 @@ def by_row(scene: Scene, rows: Mapping[int, int]) -> Scene:
 
 
 def clip_warnings(named: NamedController, stored: Scene, edited: Scene, changed: F64) -> Iterator[str]:
-    """Yield what an edit of the clip changes of what the controller plays.
-
-    Args:
-        changed: (n,) frames at which a node is posed otherwise.
+    """Yield what an edit of the clip changes of what the controller plays. ``changed``: (n,) frames at which a node is
+    posed otherwise.
     """
     controller, ranges = named.controller, played_ranges(named.controller, stored)
     pairs, ends = _frames_of(controller)
@@ -171,10 +169,8 @@ def _stride_warnings(
 
 
 def changed_frames(before: Scene, after: Scene, node_of: Mapping[int, int], turn_noise: float) -> F64:
-    """Return the whole frames at which a node of two models stands otherwise, of those that both have.
-
-    Args:
-        node_of: node before -> node after.
+    """Return the whole frames at which a node of two models stands otherwise, of those that both have. ``node_of``:
+    node before -> node after.
     """
     frames = np.arange(min(before.frame_count, after.frame_count), dtype=np.float64)
     differ, noise = np.zeros(len(frames), np.bool_), POSE_NOISE * model_size(before)

@@ -66,14 +66,12 @@ class WearEdit:
 def settle_materials(
     identified: Identified, stored: Scene, wear: Sequence[str], *, dialect: Dialect, locked: str = ""
 ) -> WearEdit:
-    """Give materials their rows, and find which of them are renamed or new.
+    """Give materials their rows, and find which of them are renamed or new. Raises ConversionError: more rows than a
+    batch can name.
 
     Args:
         identified: the file's scene; its materials and primitives are changed in place.
         wear: material names by row; empty: there is no ``.wea``, and a new one must name them all.
-
-    Raises:
-        ConversionError: more rows than a batch can name.
     """
     return _ModelRows(identified, stored, wear, dialect, locked).run()
 
@@ -310,15 +308,12 @@ class TerrainWearEdit(WearEdit):
 def settle_terrain_materials(
     edited: ImportedScene, scene: TerrainScene, wear: Sequence[str], micro: Sequence[str], *, locked: str = ""
 ) -> TerrainWearEdit:
-    """Give materials of other names their rows, and find which of those are renamed or new.
+    """Give materials of other names their rows, and find which of those are renamed or new. Raises ConversionError:
+    more rows than a face can name, or a name that no row can have on faces without another one.
 
     Args:
         edited: the file; ``material_extras`` get the rows, in place.
         wear, micro: names by row of ``Land1.wea`` and ``Land2.wea``.
-
-    Raises:
-        ConversionError: more rows than a face can name, or a name that no row can have on faces
-            without another one.
     """
     return _TerrainRows(edited, scene, wear, micro, locked).run()
 
@@ -396,8 +391,7 @@ class _TerrainRows(_Settlement):
     def _report(self, one: _Renamed, why: str) -> None:
         """Report a name that is not written; its faces keep their rows, if any.
 
-        Raises:
-            ConversionError: they have none.
+        Raises ConversionError: they have none.
         """
         if not one.rows:
             raise ConversionError(

@@ -124,7 +124,8 @@ def resolve_same_names(
 
 
 def _most_votes(votes: I64, allowed: Bools, rows: list[int]) -> list[tuple[int, int]]:
-    """Assign stored materials to materials so that their triangles agree the most.
+    """Assign stored materials to materials so that their triangles agree the most. Raises MissingPackage: two of them
+    want the same, and SciPy is not installed to settle it.
 
     Args:
         votes: (materials, stored materials), triangles that had the one and have the other.
@@ -133,9 +134,6 @@ def _most_votes(votes: I64, allowed: Bools, rows: list[int]) -> list[tuple[int, 
 
     Returns:
         Pairs of a row and its column.
-
-    Raises:
-        MissingPackage: two of them want the same, and SciPy is not installed to settle it.
     """
     others = np.asarray(np.delete(allowed, rows, axis=0).any(0), np.bool_)
     rows = [i for i in rows if (votes[i] * allowed[i]).any()]  # the rest decides nothing

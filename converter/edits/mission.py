@@ -27,10 +27,8 @@ def edit_mission(
     left_out: frozenset[int],
     options: ImportOptions,
 ) -> MissionEdit:
-    """Return a mission with the edits of a file; what is not edited is that of the sidecar.
-
-    Raises:
-        ConversionError: an object of something that nothing is known of.
+    """Return a mission with the edits of a file; what is not edited is that of the sidecar. Raises ConversionError: an
+    object of something that nothing is known of.
     """
     mission = copy(stored)
     mission.clans = [*stored.clans]

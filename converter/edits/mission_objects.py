@@ -39,10 +39,8 @@ _FOLLOW = {"clan": "ClanID", "logical_id": "LogicalID"}
 
 
 def edit_objects(edit: MissionEdit) -> None:
-    """Apply what a file changes of the objects of a mission; records without edits are kept.
-
-    Raises:
-        ConversionError: an object of something that nothing is known of.
+    """Apply what a file changes of the objects of a mission; records without edits are kept. Raises ConversionError: an
+    object of something that nothing is known of.
     """
     _Objects(edit).run()
 

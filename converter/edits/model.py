@@ -96,10 +96,8 @@ _MOST = 0.5
 
 
 def compare_parts(plan: Plan, stored: Scene, *, lightmap: bool, only_shown: bool, options: ImportOptions) -> None:
-    """Find the changed, moved, new and missing parts of a file.
-
-    Args:
-        plan: filled in; its materials are compared already.
+    """Find the changed, moved, new and missing parts of a file. ``plan``: filled in; its materials are compared
+    already.
     """
     _Comparison(plan, stored, lightmap).run()
     lists = [(part.triangles, part.match) for part in plan.parts if part.triangles is not None and part.match]
@@ -380,15 +378,13 @@ def compare_model(
     only_shown: bool,
     options: ImportOptions,
 ) -> Plan:
-    """Return every difference between a file and the model in its sidecar.
+    """Return every difference between a file and the model in its sidecar. Raises ConversionError: more than half of
+    the nodes are missing, and nobody allowed that.
 
     Args:
         identified: the file's scene, its nodes identified against ``stored``, its parts placed.
         lightmap: whether Res18 holds lightmap coordinates.
         only_shown: the file was exported with nothing but the default scene.
-
-    Raises:
-        ConversionError: more than half of the nodes are missing, and nobody allowed that.
     """
     plan = Plan(identified)
     scene = identified.scene

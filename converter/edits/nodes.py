@@ -115,13 +115,11 @@ def identify(
     """Identify the nodes of a file; its clip is put on them by ``edits.clips``, and parts
     that are objects of their own into their frames by ``edits.poses``.
 
+    Raises ConversionError: more nodes than a model has rows for, or a transform that rigid nodes cannot have.
+
     Args:
         shown: the cell that the default scene shows.
         dialect: of a model that is made without a stored one.
-
-    Raises:
-        ConversionError: more nodes than a model has rows for, or a transform that rigid nodes
-            cannot have.
     """
     size, placed = model_size(stored) if stored else 1.0, imported.placed
     dialect = dialect if stored is None else stored.dialect
@@ -423,10 +421,8 @@ def hidden_items(
 
 
 def leave_out_hidden(imported: ImportedScene, is_stored: Callable[[ImportedNode], bool]) -> None:
-    """Leave out hidden items that are new; stored ones stay, and are reported.
-
-    Args:
-        is_stored: whether an item is in the sidecar's file.
+    """Leave out hidden items that are new; stored ones stay, and are reported. ``is_stored``: whether an item is in the
+    sidecar's file.
     """
     staying, gone = hidden_items(imported.nodes, is_stored)
     if staying:

@@ -26,16 +26,10 @@ from .placements import Shown
 def settle_objects(imported: ImportedScene, stored: Mission, shown: Shown) -> None:
     """Move objects as their roots were moved, and leave out objects whose roots were deleted.
 
-    Afterwards the roots are where the export put them, as if the object's own node had been edited.
-    Roots are the components that an object has directly below it, and the root nodes of the models
-    of these and of scenery. They are left where they are if only some of them were moved, if they
-    are animated, or scaled to nothing.
-
-    Args:
-        imported: the file. Its nodes change.
-
-    Raises:
-        ConversionError: a place is out of range.
+    Afterwards the roots are where the export put them, as if the object's own node had been edited. Roots are the
+    components that an object has directly below it, and the root nodes of the models of these and of scenery. They are
+    left where they are if only some of them were moved, if they are animated, or scaled to nothing. ``imported``: the
+    file. Its nodes change. Raises ConversionError: a place is out of range.
     """
     _Roots(imported, stored, shown).run()
 

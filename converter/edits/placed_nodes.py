@@ -114,10 +114,8 @@ class MissionEdit:
 
 
 def exchange(placed: PlacedObject, asset: Asset, stored: Sequence[PlacedObject]) -> None:
-    """Let an object place something else; scenery stays vegetation or rock.
-
-    Args:
-        stored: objects of the mission; what other of them places is known to be of its kind.
+    """Let an object place something else; scenery stays vegetation or rock. ``stored``: objects of the mission; what
+    other of them places is known to be of its kind.
     """
     known = any(other.reference.lower() == asset.path.lower() for other in stored)
     if known or not SCENERY.issuperset((placed.kind, asset.kind)):
@@ -233,10 +231,8 @@ def row_of(extras: NodeExtras) -> int | None:
 
 
 def new_title(name: str, label: str) -> str | None:
-    """Return the name that an object was given; ``None``: that of a node as it was exported.
-
-    Args:
-        label: what the export called it, before it was made unique.
+    """Return the name that an object was given; ``None``: that of a node as it was exported. ``label``: what the export
+    called it, before it was made unique.
     """
     for title in (name, without_number(name)):
         bare, mark, number = title.rpartition("#")

@@ -39,10 +39,8 @@ class PoseChanges:
 
 
 def compare_poses(identified: Identified, stored: Scene) -> PoseChanges:
-    """Compare rest poses of static nodes, samples of animated ones at every frame, and the length.
-
-    Args:
-        identified: the file's scene, its nodes identified against ``stored``, its clip in place.
+    """Compare rest poses of static nodes, samples of animated ones at every frame, and the length. ``identified``: the
+    file's scene, its nodes identified against ``stored``, its clip in place.
     """
     out, scene = PoseChanges(), identified.scene
     new = {track.node: track for track in scene.tracks}
@@ -114,10 +112,8 @@ def _differing(
 def placed_elsewhere(
     track: Track, item: ImportedNode | Node, before: Node | None, noises: tuple[float, float]
 ) -> list[str]:
-    """Return how a node stands elsewhere than it ever does in its animation, and than it did before.
-
-    Args:
-        track: its animation, in frames.
+    """Return how a node stands elsewhere than it ever does in its animation, and than it did before. ``track``: its
+    animation, in frames.
     """
     what, (noise, loose) = [], noises
     moved = before is None or np.abs(item.translation - before.translation).max() > noise

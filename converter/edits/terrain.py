@@ -120,14 +120,12 @@ class TerrainPlan:
 
 
 def compare_terrain(edited: ImportedScene, terrain: Terrain, scene: TerrainScene, wear: list[str]) -> TerrainPlan:
-    """Return every difference between a file and the terrain in its sidecar.
+    """Return every difference between a file and the terrain in its sidecar. Raises ConversionError: the file shows no
+    terrain.
 
     Args:
         terrain: the sidecar's terrain; valid.
         wear: names by row of ``Land1.wea``: new material pairs are looked up there.
-
-    Raises:
-        ConversionError: the file shows no terrain.
     """
     names, materials = ([one.name for one in some] for some in (edited.nodes, edited.materials))
     plan = TerrainPlan(edited.report, names=names, materials=materials)
@@ -413,10 +411,8 @@ def unknown_material(plan: TerrainPlan, owner: int, material: int) -> Conversion
 
 
 def compare_terrain_objects(plan: TerrainPlan, edited: ImportedScene, terrain: Terrain, *, visible_only: bool) -> None:
-    """Report the differences of objects, materials and clips, which are not applied.
-
-    Args:
-        visible_only: whether the coarse level was not exported.
+    """Report the differences of objects, materials and clips, which are not applied. ``visible_only``: whether the
+    coarse level was not exported.
     """
     _report_levels(plan, terrain, visible_only)
     fine = plan.levels.get(FINE)

@@ -39,7 +39,8 @@ _EVEN = 1e-5
 
 
 def rigid_part(name: str, world: F64, above: Rigid | None) -> tuple[F64, F32, F64 | None, Rigid]:
-    """Split the placement of a node into a rigid one and the rest, for its vertices.
+    """Split the placement of a node into a rigid one and the rest, for its vertices. Raises ConversionError: scaled to
+    nothing, or flattened.
 
     Args:
         world: (4, 4), node to model, with scale, shear and mirrors.
@@ -48,9 +49,6 @@ def rigid_part(name: str, world: F64, above: Rigid | None) -> tuple[F64, F32, F6
     Returns:
         (4,) rotation and (3,) translation relative to the node above; (3, 3) for the vertices, or
         ``None`` where they stay as they are; the rigid placement in the model.
-
-    Raises:
-        ConversionError: scaled to nothing, or flattened.
     """
     linear = world[:3, :3]
     if abs(np.linalg.det(linear)) < _FLAT:
@@ -87,14 +85,9 @@ def frame_in(world: F64 | None, above: Rigid | None) -> F64:
 def rigid_track(item: ImportedNode, track: Track, frame: F64, node: int) -> Track:
     """Return a track as it is in the rigid frame of the node above.
 
-    Translations and even scales, mirrored or not, are exact whatever the interpolation. Rotations
-    below an uneven scale are possible where they leave its axes alone.
-
-    Args:
-        frame: (4, 4), from the frame that the item stands in to that of the node above.
-
-    Raises:
-        ConversionError: the vertices would be sheared in another way at every frame.
+    Translations and even scales, mirrored or not, are exact whatever the interpolation. Rotations below an uneven scale
+    are possible where they leave its axes alone. ``frame``: (4, 4), from the frame that the item stands in to that of
+    the node above. Raises ConversionError: the vertices would be sheared in another way at every frame.
     """
     translation, rotation = track.translation, track.rotation
     linear = frame[:3, :3]
@@ -139,13 +132,8 @@ _NOISE = 1e-5
 
 
 def refuse_draco(imported: ImportedScene, *, rebuilds: bool = True) -> None:
-    """Refuse a file that is to be compared with a stored one, and whose vertices are rounded.
-
-    Args:
-        rebuilds: whether something could be made of the file alone.
-
-    Raises:
-        ConversionError: its meshes are compressed.
+    """Refuse a file that is to be compared with a stored one, and whose vertices are rounded. ``rebuilds``: whether
+    something could be made of the file alone. Raises ConversionError: its meshes are compressed.
     """
     if imported.draco:
         raise ConversionError(
@@ -156,10 +144,8 @@ def refuse_draco(imported: ImportedScene, *, rebuilds: bool = True) -> None:
 
 
 def report_left_out(imported: ImportedScene, stored: Scene) -> None:
-    """Report that a file has no texture coordinates, or no normals, at all, and what stored faces keep.
-
-    Args:
-        imported: the file; what is reported is added to it.
+    """Report that a file has no texture coordinates, or no normals, at all, and what stored faces keep. ``imported``:
+    the file; what is reported is added to it.
     """
     if not len(imported.streams.positions):
         return
@@ -184,15 +170,12 @@ def report_no_normals(imported: ImportedScene) -> None:
 
 
 def refuse_turned(imported: ImportedScene, positions: F32, uv0: NDArray[np.int16] | None) -> None:
-    """Refuse a file whose vertices are the stored ones, turned by 90 degrees about X.
+    """Refuse a file whose vertices are the stored ones, turned by 90 degrees about X. Raises ConversionError: most
+    vertices are stored ones when they are turned back, more than as they are.
 
     Args:
         positions: (V, 3) stored vertices.
         uv0: (V, 2) their texture coordinates as stored, or ``None``.
-
-    Raises:
-        ConversionError: most vertices are stored ones when they are turned back, more than as they
-            are.
     """
     streams = imported.streams
     words = None if streams.uv0 is None or uv0 is None else encode_uv(streams.uv0)[0]
@@ -206,10 +189,8 @@ def refuse_turned(imported: ImportedScene, positions: F32, uv0: NDArray[np.int16
 
 
 def refuse_turned_model(imported: ImportedScene, stored: Scene) -> None:
-    """Refuse a file that was exported with Z up; by its vertices, or where its nodes stand.
-
-    Raises:
-        ConversionError: as :func:`refuse_turned`, or nodes stand in the stored places turned.
+    """Refuse a file that was exported with Z up; by its vertices, or where its nodes stand. Raises ConversionError: as
+    :func:`refuse_turned`, or nodes stand in the stored places turned.
     """
     uv0 = stored.streams.uv0
     refuse_turned(imported, stored.streams.positions, None if uv0 is None else encode_uv(uv0)[0])
@@ -252,14 +233,12 @@ _MOST_CELLS = 128
 def settle_coordinates(
     given: ImportedScene, shown: Sequence[Surface[ShownPicture]], entries: Sequence[LibraryEntry]
 ) -> None:
-    """Make the texture coordinates of a file those that the game stores.
+    """Make the texture coordinates of a file those that the game stores. Raises ConversionError: a transform makes
+    coordinates that are not finite.
 
     Args:
         given: the file; its coordinates are changed in place, and its report says so.
         shown: what the stored materials showed; empty: there is no sidecar.
-
-    Raises:
-        ConversionError: a transform makes coordinates that are not finite.
     """
     used = {p.material for mesh in given.meshes for p in mesh.primitives} & set(range(len(given.surfaces)))
     stored = {i: _exported(given, i, shown) for i in sorted(used)}
@@ -310,10 +289,8 @@ def settle_rectangles(given: ImportedScene, shown: Mapping[str, Surface[ShownPic
 
 
 def cell_of(transform: TextureTransform, picture: ShownPicture | None, entries: Iterable[LibraryEntry]) -> int | None:
-    """Return the rectangle of a texture's ``Page`` that a transform shows; ``None``: none of them.
-
-    Args:
-        picture: the texture that the stored material showed.
+    """Return the rectangle of a texture's ``Page`` that a transform shows; ``None``: none of them. ``picture``: the
+    texture that the stored material showed.
     """
     key = None if picture is None else entry_key(TEXTURES, picture.name)
     entry = next((entry for entry in entries if entry.key == key), None)

@@ -42,13 +42,8 @@ class UnitEdit:
 
 
 def edit_unit(imported: ImportedScene, stored: Unit, known: Mapping[str, str] | None) -> UnitEdit:
-    """Return a unit with the edits of a file.
-
-    Args:
-        known: object keys of the game by lower case; ``None``: there is no game to ask.
-
-    Raises:
-        ConversionError: the chassis is missing, or a part of a key that the game does not have.
+    """Return a unit with the edits of a file. ``known``: object keys of the game by lower case; ``None``: there is no
+    game to ask. Raises ConversionError: the chassis is missing, or a part of a key that the game does not have.
     """
     return _Parts(imported, stored, known).run()
 

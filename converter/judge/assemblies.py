@@ -175,10 +175,8 @@ class Placed:
             self.add(i, "name", f"is called {called(key)} in the game, as its object is", reason=_NAMES)
 
     def find_strangers(self, known: Collection[int]) -> None:
-        """Add what is drawn and is below nothing that is placed.
-
-        Args:
-            known: nodes that place something, though they do not say so.
+        """Add what is drawn and is below nothing that is placed. ``known``: nodes that place something, though they do
+        not say so.
         """
         placed = {*known}
         for i in self.order:

@@ -260,10 +260,8 @@ def differences_of_model(
     absent: bool,
     held: int = 1,
 ) -> list[Difference]:
-    """Return what a written model shows otherwise than the file.
-
-    Args:
-        held: frames that the clip has at least: stored keys do not show a hold at the end.
+    """Return what a written model shows otherwise than the file. ``held``: frames that the clip has at least: stored
+    keys do not show a hold at the end.
     """
     if written.looks is not None:
         seen = written.looks.in_rectangles(seen)

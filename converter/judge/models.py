@@ -159,10 +159,8 @@ def _same_curves(track: Track, other: Track | None) -> bool:
 
 
 class FileOfModel:
-    """What an edited file of a model shows.
-
-    Args:
-        held: frames that the clip has at least: stored keys do not show a hold at the end.
+    """What an edited file of a model shows. ``held``: frames that the clip has at least: stored keys do not show a hold
+    at the end.
 
     Attributes:
         place: node of the file -> its thing, once it is :meth:`shown`.

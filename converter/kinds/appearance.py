@@ -114,10 +114,8 @@ def picture_files(appearance: Appearance | None, target: Path) -> list[tuple[Pat
 
 
 def libraries(folders: Sequence[Path]) -> Libraries:
-    """The libraries in some folders; a second call finds them open, unless a file has changed.
-
-    Args:
-        folders: where they are looked for, in this order.
+    """The libraries in some folders; a second call finds them open, unless a file has changed. ``folders``: where they
+    are looked for, in this order.
     """
     found = Libraries(folders)
     stamps = []

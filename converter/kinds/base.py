@@ -56,10 +56,8 @@ class Source:
         return self.archive
 
     def own(self) -> tuple[Archive, str]:
-        """Return the container and the name of the entry, or of the file itself.
-
-        Raises:
-            ConversionError: the entry is not an NRes file.
+        """Return the container and the name of the entry, or of the file itself. Raises ConversionError: the entry is
+        not an NRes file.
         """
         if self.index is None:
             return self.file, self.path.name
@@ -122,22 +120,18 @@ class Loaded(ABC):
     @classmethod
     @abstractmethod
     def load(cls, source: Source, options: ExportOptions) -> Self:
-        """Read it.
-
-        Raises:
-            ConversionError: unreadable, not in a game (units and missions), or a finding that is refused.
+        """Read it. Raises ConversionError: unreadable, not in a game (units and missions), or a finding that is
+        refused.
         """
 
     @abstractmethod
     def files(self, target: Path, options: ExportOptions, *, sidecar: bool = True, root: Path | None = None) -> Files:
-        """Make the files of an export, in the order in which to write them; the glTF is last.
+        """Make the files of an export, in the order in which to write them; the glTF is last. Raises ConversionError: a
+        coordinate that the import would refuse.
 
         Args:
             target: the ``.glb`` or ``.gltf``; the ``.png`` of a texture.
             root: the directory of a run over many models, which writes their pictures itself.
-
-        Raises:
-            ConversionError: a coordinate that the import would refuse.
         """
 
 
@@ -212,10 +206,8 @@ class LoadedScene(Loaded):
     @staticmethod
     @abstractmethod
     def import_edited(edited: EditedFile) -> ImportResult:
-        """Apply what a glTF file changed to what its sidecar keeps.
-
-        Raises:
-            ConversionError: unreadable, or an edit that the game cannot hold.
+        """Apply what a glTF file changed to what its sidecar keeps. Raises ConversionError: unreadable, or an edit that
+        the game cannot hold.
         """
 
 
@@ -294,16 +286,11 @@ def sidecar_path(gltf: Path) -> Path:
 def find_sidecar(
     gltf: Path, given: Path | bytes | None, info: FileInfo, *, alone: bool = False
 ) -> tuple[Path | None, bytes | None]:
-    """Find the sidecar: as given, as the glTF names it, or by its stem.
-
-    Args:
-        alone: the document is in memory, and nothing lies beside it.
+    """Find the sidecar: as given, as the glTF names it, or by its stem. ``alone``: the document is in memory, and
+    nothing lies beside it. Raises ConversionError: the file names a sidecar that is missing.
 
     Returns:
         Its path, and its bytes where they are in memory; ``None`` for a foreign file, which has no sidecar.
-
-    Raises:
-        ConversionError: the file names a sidecar that is missing.
     """
     named, beside = info.get("sidecar"), sidecar_path(gltf)
     if isinstance(given, Path):
@@ -337,16 +324,14 @@ def open_sidecar(
     data: memoryview | bytes | None = None,
     of_obj: bool = False,
 ) -> Sidecar:
-    """Read a sidecar, and refuse one that belongs to another file.
+    """Read a sidecar, and refuse one that belongs to another file. Raises ConversionError: the sidecar is damaged, or
+    not this file's.
 
     Args:
         info: what that file says of its source (``extras.msh`` of the scene).
         options: its dialect must be the sidecar's.
         data: the sidecar, where it is in memory.
         of_obj: refuse terrains and areal maps, too.
-
-    Raises:
-        ConversionError: the sidecar is damaged, or not this file's.
     """
     kept = read_sidecar(read_file(found) if data is None else data, str(found))
     about = kept.description

@@ -251,14 +251,12 @@ def findings_in(archive: Archive, path: Path, index: int | None, kind: Kind) -> 
 
 
 def require_strict(archive: Archive, path: Path, index: int | None, kind: Kind) -> None:
-    """Stop where ``msh-inspect --check --strict`` finds something (docs/checks.md).
+    """Stop where ``msh-inspect --check --strict`` finds something (docs/checks.md). Raises ConversionError: the first
+    error or warning, with its code.
 
     Args:
         archive, path, index: as of :func:`findings_in`.
         kind: one of ``SCENE_KINDS``.
-
-    Raises:
-        ConversionError: the first error or warning, with its code.
     """
     entry = None if index is None else printable(archive.entries[index].name)
     without_errors(findings_in(archive, path, index, kind), archive.label, entry, "strict")

@@ -47,10 +47,8 @@ def check_registry_file(archive: Archive, game: Game | None) -> Iterator[Finding
 
 
 def check_unit_file(data: memoryview | bytes, label: str, game: Game | None) -> Iterator[Finding]:
-    """Yield findings about a unit; arguments as of :func:`check_registry_file`.
-
-    Raises:
-        ConversionError: it cannot be read, or the registry cannot.
+    """Yield findings about a unit; arguments as of :func:`check_registry_file`. Raises ConversionError: it cannot be
+    read, or the registry cannot.
     """
     unit = read_unit(data, label)
     yield from unit_class(unit)
@@ -70,10 +68,8 @@ def _facts(unit: Unit, row: int, game: Game) -> PartFacts:
 
 
 def check_mission_file(data: memoryview | bytes, label: str, game: Game | None) -> Iterator[Finding]:
-    """Yield findings about a mission; arguments as of :func:`check_registry_file`.
-
-    Raises:
-        ConversionError: it cannot be read, or the registry cannot.
+    """Yield findings about a mission; arguments as of :func:`check_registry_file`. Raises ConversionError: it cannot be
+    read, or the registry cannot.
     """
     mission = read_mission(data, label)
     yield from check_mission(mission)
@@ -92,10 +88,8 @@ def check_mission_file(data: memoryview | bytes, label: str, game: Game | None) 
 
 
 def path_problem(placed: PlacedObject, game: Game) -> str:
-    """Return why the path of an object does not resolve; empty where it does.
-
-    Raises:
-        ConversionError: the registry cannot be read.
+    """Return why the path of an object does not resolve; empty where it does. Raises ConversionError: the registry
+    cannot be read.
     """
     if placed.kind >= len(OBJECT_KINDS):
         return ""  # nobody knows what its path means

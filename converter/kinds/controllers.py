@@ -52,9 +52,7 @@ def controller_in(files: Mapping[str, bytes]) -> tuple[Controller | None, list[F
 
 def facts_of_model(archive: Archive | None, path: Path, index: int | None, game: Game | None) -> Facts:
     """Return what is known about the model of a controller; arguments as of ``kinds.registry.files_that_name``.
-
-    Args:
-        archive: ``None``: the controller is a file of its own.
+    ``archive``: ``None``: the controller is a file of its own.
     """
     archive = archive or Archive(path.name)
     points = companion(archive, path, index, POINTS_ENDING, POINTS_TYPE)

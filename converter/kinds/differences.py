@@ -196,10 +196,8 @@ class Record(NamedTuple):
 
 
 def diff_assemblies(a: Path, b: Path) -> list[Json] | None:
-    """Differences of two files; ``None`` where neither is a registry, a unit or a mission.
-
-    Raises:
-        ConversionError: a file cannot be read, or they are of two kinds.
+    """Differences of two files; ``None`` where neither is a registry, a unit or a mission. Raises ConversionError: a
+    file cannot be read, or they are of two kinds.
     """
     one, other = read_assembly(a), read_assembly(b)
     if isinstance(one, Mission) and isinstance(other, Mission):
@@ -214,14 +212,12 @@ def diff_assemblies(a: Path, b: Path) -> list[Json] | None:
 
 
 def diff_controller_files(a: Path, b: Path, entry: str | None) -> list[Json] | None:
-    """Differences of two controllers; ``None`` where neither is one.
+    """Differences of two controllers; ``None`` where neither is one. Raises ConversionError: a file cannot be read, or
+    they are of two kinds.
 
     Args:
         a, b: their files or archives.
         entry: of archives, the entry's name or directory index.
-
-    Raises:
-        ConversionError: a file cannot be read, or they are of two kinds.
     """
     one, other = (controller_at(path, entry) for path in (a, b))
     if one is None and other is None:

@@ -102,14 +102,12 @@ def import_file(
     up: str | None = None,
     frame: float | None = None,
 ) -> ImportResult:
-    """Turn a glTF file, an OBJ or another mesh that trimesh reads into a model; as :func:`import_gltf`.
+    """Turn a glTF file, an OBJ or another mesh that trimesh reads into a model; as :func:`import_gltf`. Raises
+    ConversionError: as of :func:`import_gltf`; or ``up`` or ``frame`` of a glTF file.
 
     Args:
         path: the file; its ending says what it is.
         up, frame: as of ``kinds.obj.import_obj``; glTF says it.
-
-    Raises:
-        ConversionError: as of :func:`import_gltf`; or ``up`` or ``frame`` of a glTF file.
     """
     if path.suffix.lower() not in (".glb", ".gltf"):
         from ...importers.trimesh_scene import read_by_trimesh
@@ -130,15 +128,13 @@ def import_gltf(
     *,
     in_memory: GltfInMemory | None = None,
 ) -> ImportResult:
-    """Turn a glTF file into a model, a terrain or an areal map, with what the sidecar keeps.
+    """Turn a glTF file into a model, a terrain or an areal map, with what the sidecar keeps. Raises ConversionError:
+    unreadable, another model's sidecar, beyond the format's limits, or the written model would not show what the file
+    shows.
 
     Args:
         gltf: the file; what messages call a document in memory.
         sidecar: its sidecar, or the bytes of it; found by the name in the file, then by stem, if not given.
-
-    Raises:
-        ConversionError: unreadable, another model's sidecar, beyond the format's limits, or the
-            written model would not show what the file shows.
     """
     from ...importers.gltf import read_gltf  # only the import needs it
 
@@ -159,13 +155,8 @@ def import_scene(
     *,
     alone: bool = False,
 ) -> ImportResult:
-    """Turn what a reader made of a file into a model; as :func:`import_gltf`.
-
-    Args:
-        gltf: what messages call it; files that it needs lie beside it.
-
-    Raises:
-        ConversionError: as of :func:`import_gltf`.
+    """Turn what a reader made of a file into a model; as :func:`import_gltf`. ``gltf``: what messages call it; files
+    that it needs lie beside it. Raises ConversionError: as of :func:`import_gltf`.
     """
     from ..edits.transforms import settle_coordinates
     from ..judge.models import snapshot

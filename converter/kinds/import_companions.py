@@ -89,10 +89,8 @@ class NumberedFiles:
 
 
 def numbered_files(about: Description, gltf: Path | None) -> NumberedFiles:
-    """Return the files that a sidecar keeps, else those beside the edited file.
-
-    Args:
-        gltf: the edited file; ``None``: the model is placed in one, and its sidecar has all.
+    """Return the files that a sidecar keeps, else those beside the edited file. ``gltf``: the edited file; ``None``:
+    the model is placed in one, and its sidecar has all.
     """
     own = stem(about.source)
     files = {name: data for name, data in about.companions.items() if name.lower().endswith(NUMBERED)}
@@ -336,10 +334,8 @@ def why_level_locked(about: Description) -> str:
 
 
 def import_wear(out: ImportResult, edit: WearEdit, about: Description) -> None:
-    """Add to a result what a file changes of the ``.wea``.
-
-    Args:
-        out: the result; its changes, companions (or kept ones) grow.
+    """Add to a result what a file changes of the ``.wea``. ``out``: the result; its changes, companions (or kept ones)
+    grow.
     """
     out.differences.add(edit.report)
     _write(out, about, WEAR_ENDING, edit.names)
@@ -417,10 +413,8 @@ def import_points(
     options: ImportOptions,
     controllers: Sequence[NamedController],
 ) -> None:
-    """Add to a result what a file changes of the control points.
-
-    Args:
-        out: the result; its differences and companions grow.
+    """Add to a result what a file changes of the control points. ``out``: the result; its differences and companions
+    grow.
     """
     before = about.companions.get(POINTS_ENDING, b"")
     old = bool(about.points) and not before

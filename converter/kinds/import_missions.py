@@ -59,10 +59,8 @@ def height_warnings(stored: Mission, edited: Mission, ground: Terrain, game: Gam
     """Yield the height of every building that is new or stands elsewhere, and has no start flag.
 
     The engine likely sets it at the mean height of the ground below its outline, the inner ring of its ``.bas``,
-    whatever height the mission gives it. Buildings without an outline are left out.
-
-    Args:
-        stored, edited: the mission before and after.
+    whatever height the mission gives it. Buildings without an outline are left out. ``stored``, ``edited``: the mission
+    before and after.
     """
     before = {_place(placed) for placed in stored.objects}
     queries = None
@@ -101,10 +99,8 @@ def _outline(placed: PlacedObject, game: Game) -> np.ndarray[tuple[int, int], np
 
 
 def import_mission(kept: Sidecar, imported: ImportedScene, options: ImportOptions, gltf: Path) -> ImportResult:
-    """Import a mission that was edited; ``gltf``: its path; a game that it lies in is known.
-
-    Raises:
-        ConversionError: unreadable, or an object of something that nothing is known of.
+    """Import a mission that was edited; ``gltf``: its path; a game that it lies in is known. Raises ConversionError:
+    unreadable, or an object of something that nothing is known of.
     """
     _prepare(imported)
     about = kept.description
@@ -148,10 +144,8 @@ def _tell_heights(out: ImportResult, stored: Mission, edited: Mission, files: Sh
 
 
 def _prepare(imported: ImportedScene) -> None:
-    """Refuse a file that cannot be compared, and leave out what it hides.
-
-    Raises:
-        ConversionError: it has lost its custom properties, or its meshes are compressed.
+    """Refuse a file that cannot be compared, and leave out what it hides. Raises ConversionError: it has lost its
+    custom properties, or its meshes are compressed.
     """
     require_extras(imported)
     refuse_draco(imported, rebuilds=False)
@@ -168,9 +162,7 @@ def _add_placed(
     options: ImportOptions,
 ) -> bool:
     """Import the models that a file shows and what its materials show; return whether the unit or mission changes.
-
-    Raises:
-        ConversionError: everything is turned, as Blender exports it without +Y Up.
+    Raises ConversionError: everything is turned, as Blender exports it without +Y Up.
     """
     changed = bool(out.changes)
     _compare_surfaces(imported, about, out, options)
@@ -212,10 +204,8 @@ def _compare_surfaces(imported: ImportedScene, about: Description, out: ImportRe
 
 
 def game_for(gltf: Path, options: ImportOptions) -> Game | None:
-    """Return the game whose models and units are known: as given, or one that a file lies in.
-
-    Raises:
-        ConversionError: the directory that was given is not a game's.
+    """Return the game whose models and units are known: as given, or one that a file lies in. Raises ConversionError:
+    the directory that was given is not a game's.
     """
     if options.game is None:
         beside = find_game(gltf.parent)

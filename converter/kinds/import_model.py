@@ -83,10 +83,8 @@ class StoredModel:
 
 
 def stored_model(kept: Sidecar, path: Path, *, of_obj: bool = False) -> StoredModel:
-    """Read and decode the model of a sidecar. Raises ConversionError: its source cannot be read.
-
-    Args:
-        of_obj: an OBJ is imported: what materials of a glTF showed does not count, nor vice versa.
+    """Read and decode the model of a sidecar. Raises ConversionError: its source cannot be read. ``of_obj``: an OBJ is
+    imported: what materials of a glTF showed does not count, nor vice versa.
     """
     about = kept.description
     if about.shown_in_obj != of_obj:
@@ -104,9 +102,7 @@ def import_edited(
     gltf: Path, imported: ImportedScene, stored: StoredModel, options: ImportOptions, *, only_shown: bool = False
 ) -> ImportResult:
     """Apply what a file changed to the model of its sidecar. Raises ConversionError: the edit cannot be kept.
-
-    Args:
-        only_shown: the file never had more than what the default scene shows.
+    ``only_shown``: the file never had more than what the default scene shows.
     """
     about, model, scene, dialect = stored.about, stored.model, stored.scene, stored.dialect
     shown = imported.info.get("lod", about.lod), imported.info.get("group", about.group)
@@ -207,10 +203,8 @@ def _compare_surfaces(
 
 
 def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> ImportResult:
-    """Rebuild a model from nothing but a file; arguments as of :func:`import_edited`.
-
-    Raises:
-        ConversionError: nothing to make a model of, or beyond the format's limits.
+    """Rebuild a model from nothing but a file; arguments as of :func:`import_edited`. Raises ConversionError: nothing
+    to make a model of, or beyond the format's limits.
     """
     from ..rebuild.model import new_model
     from ..rebuild.parts import wear_rows
@@ -369,10 +363,8 @@ def written_model(out: ImportResult, about: Description) -> WrittenModel:
 
 
 def _lost_without_sidecar(given: ImportedScene) -> list[NotApplied]:
-    """Return what a file shows of its model's tables that cannot be rebuilt; warn of the rest.
-
-    Args:
-        given: the file; its warnings get a line where an exporter of this project made it.
+    """Return what a file shows of its model's tables that cannot be rebuilt; warn of the rest. ``given``: the file; its
+    warnings get a line where an exporter of this project made it.
     """
     if "digest" in given.info or "source" in given.info:
         given.report.warnings.append(

@@ -49,10 +49,8 @@ class ShownFiles:
     """The models and the terrain that the glTF of a unit or mission shows; ``shown``: what it shows."""
 
     def __init__(self, kept: Sidecar) -> None:
-        """Read what is attached to a sidecar; ``kept``: that of a unit or mission.
-
-        Raises:
-            ConversionError: something attached cannot be read.
+        """Read what is attached to a sidecar; ``kept``: that of a unit or mission. Raises ConversionError: something
+        attached cannot be read.
         """
         self._about = kept.description
         self._sources: dict[int, _Source] = {}
@@ -83,10 +81,8 @@ class ShownFiles:
     def add_from_game(self, given: ImportedScene, game: Game | None) -> None:
         """Add the models of objects that were added to a file.
 
-        Assets show the first level of detail without clips; other files are left as they are.
-
-        Raises:
-            ConversionError: the game's registry cannot be read.
+        Assets show the first level of detail without clips; other files are left as they are. Raises ConversionError:
+        the game's registry cannot be read.
         """
         models, about = self.shown.models, self._about
         keys = {object_key(n.extras) for n in given.nodes if n.extras.get("kind") in PLACES} - {*models, ""}

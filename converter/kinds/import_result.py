@@ -174,10 +174,8 @@ def wear_beside(
 ) -> tuple[list[tuple[Path, bytes]], list[str]]:
     """The ``.wea`` to write beside a new model, if any, and what to say.
 
-    One that is there stays if it names the same rows; another one stays unless it is forced.
-
-    Args:
-        hint: what the user can do about another one.
+    One that is there stays if it names the same rows; another one stays unless it is forced. ``hint``: what the user
+    can do about another one.
     """
     path = named_like(target, ".wea")
     there = path if path.is_file() else None

@@ -447,10 +447,8 @@ def _list_findings(console: Console, facts: Json) -> None:
 
 
 def assembly_facts(path: Path, data: memoryview) -> dict[str, Any] | None:
-    """Return what ``msh-inspect`` shows of a registry, unit, mission or RsLi, else ``None``.
-
-    Raises:
-        ConversionError: it cannot be read, or the registry of its game cannot.
+    """Return what ``msh-inspect`` shows of a registry, unit, mission or RsLi, else ``None``. Raises ConversionError: it
+    cannot be read, or the registry of its game cannot.
     """
     library = read_rsli(data, str(path)) if is_rsli(data) else None
     read = None if library is not None else read_assembly(path, data)

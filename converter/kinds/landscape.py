@@ -167,10 +167,8 @@ def stored_terrain(kept: Sidecar, label: str) -> tuple[Terrain, TerrainScene]:
 
 
 def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, label: str) -> ImportResult:
-    """Apply what a glTF file changed to the terrain of its sidecar.
-
-    Raises:
-        ConversionError: unreadable, or an edit that the game cannot hold.
+    """Apply what a glTF file changed to the terrain of its sidecar. Raises ConversionError: unreadable, or an edit that
+    the game cannot hold.
     """
     about = kept.description
     out = ImportResult(about.source, bytes(kept.source), "", given.report, kept_all=True)
@@ -278,10 +276,8 @@ def _verify(out: ImportResult, before: Terrain) -> None:
 
 
 def differences_of(out: ImportResult, seen: ImportedScene, kept: Sidecar, label: str) -> list[Difference]:
-    """Return what an edited terrain shows otherwise than the file.
-
-    Args:
-        out: the result; its bytes and companions matter here.
+    """Return what an edited terrain shows otherwise than the file. ``out``: the result; its bytes and companions matter
+    here.
     """
     about = kept.description
     files = {one.ending: read_wear_names(one.data) for one in out.companions}
@@ -323,15 +319,13 @@ class Level:
 def load_level(base: Path, *, strict: bool = True) -> Level:
     """Load a level by its base name, in the runtime's order (docs/reference/terrain.md).
 
-    ``base + "1.wea"`` and ``"2.wea"``, ``base + ".map"``, ``base + ".msh"``; whatever their case. A
-    step that fails ends the loading, as it ends the game.
+    ``base + "1.wea"`` and ``"2.wea"``, ``base + ".map"``, ``base + ".msh"``; whatever their case. A step that fails
+    ends the loading, as it ends the game. Raises ConversionError: a file is missing or cannot be read, or (``strict``)
+    has errors.
 
     Args:
         base: e.g. ``DATA/MAPS/Tut_1/Land``.
         strict: an error finding is a failure too; else it is among the findings.
-
-    Raises:
-        ConversionError: a file is missing or cannot be read, or (``strict``) has errors.
     """
     files: dict[str, Path] = {}
     findings: list[tuple[Path, Finding]] = []

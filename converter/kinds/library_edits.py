@@ -36,10 +36,8 @@ MATERIAL_ENDING = ".mat0"
 
 
 def add_surface_edits(out: ImportResult, found: SurfaceEdits, options: ImportOptions) -> None:
-    """Add what came of a comparison to the result of an import.
-
-    Args:
-        out: the result; its differences, ``library`` and ``new_materials`` grow.
+    """Add what came of a comparison to the result of an import. ``out``: the result; its differences, ``library`` and
+    ``new_materials`` grow.
     """
     report = out.differences
     report.add(found.report)
@@ -140,10 +138,8 @@ def contradicted(edit: LibraryEdit, other: str) -> NotApplied:
 
 
 def edited_entry(edit: LibraryEdit, entry: Entry, label: str) -> Replacement | None:
-    """Return what an edit makes of an entry; ``None``: the entry shows it already.
-
-    Raises:
-        ConversionError: the entry is broken, or the pixels do not fit.
+    """Return what an edit makes of an entry; ``None``: the entry shows it already. Raises ConversionError: the entry is
+    broken, or the pixels do not fit.
     """
     if edit.rgba is not None:
         return over_texture(edit.rgba, entry, label, edit.where)
@@ -156,10 +152,8 @@ def edited_entry(edit: LibraryEdit, entry: Entry, label: str) -> Replacement | N
 
 
 def exported_entry(entry: LibraryEntry) -> Entry:
-    """Return an entry as it was exported; the pixels of a texture are all 0.
-
-    Raises:
-        ConversionError: its data is not what it should be.
+    """Return an entry as it was exported; the pixels of a texture are all 0. Raises ConversionError: its data is not
+    what it should be.
     """
     raw = encode_name(entry.name) + b"\0"
     if entry.library == TEXTURES:
@@ -183,10 +177,8 @@ class FilesBeside:
 
 
 def files_beside(target: Path, result: ImportResult, game: NewEntries | None = None) -> FilesBeside:
-    """Make the files of edited and new entries beside a model.
-
-    Args:
-        game: the game's libraries; ``None``: not at hand, and materials that may be the game's get no file.
+    """Make the files of edited and new entries beside a model. ``game``: the game's libraries; ``None``: not at hand,
+    and materials that may be the game's get no file.
     """
     out = FilesBeside()
     if not (result.library or result.new_materials):
@@ -258,15 +250,12 @@ def _mode_lost(where: str, what: str) -> NotApplied:
 def add_or_replace_material(library: Path, file: Path) -> EditedLibrary:
     """Replace the entry that is called like a file, or add it.
 
-    The directory's fields stay; those of a new entry are the ones of ``DEFAULT``, else of the
-    first.
+    The directory's fields stay; those of a new entry are the ones of ``DEFAULT``, else of the first. Raises
+    ConversionError: no archive, the file is not a material, or its name does not fit.
 
     Args:
         library: ``Material.lib``; it is not written.
         file: ``NAME.mat0``.
-
-    Raises:
-        ConversionError: no archive, the file is not a material, or its name does not fit.
     """
     archive = read_nres(read_file(library), str(library))
     name, data = unescape(readable(file.stem)), bytes(read_file(file))

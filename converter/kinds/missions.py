@@ -91,10 +91,8 @@ class LoadedUnit(LoadedAssembly):
 
 
 def find_unit(game: Path, name: str) -> Path:
-    """Return the file of a unit of a game. Raises ConversionError: no such unit, or several.
-
-    Args:
-        name: its file's name or the end of its path, in any case, with or without ``.dat``.
+    """Return the file of a unit of a game. Raises ConversionError: no such unit, or several. ``name``: its file's name
+    or the end of its path, in any case, with or without ``.dat``.
     """
     folder = Game(game).file(UNITS)
     wanted = [part for part in name.lower().replace("\\", "/").split("/") if part]

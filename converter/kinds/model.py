@@ -230,10 +230,8 @@ def decode_model(
 
 
 def require_scene_in_range(scene: Scene, label: str) -> None:
-    """Refuse to export what the import would refuse: coordinates that no model has.
-
-    Raises:
-        ConversionError: a coordinate beyond ``scene.MAX_COORDINATE``.
+    """Refuse to export what the import would refuse: coordinates that no model has. Raises ConversionError: a
+    coordinate beyond ``scene.MAX_COORDINATE``.
     """
     require_in_range("a position", scene.streams.positions, label)
     for node in scene.nodes:

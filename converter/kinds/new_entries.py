@@ -313,9 +313,7 @@ class NewEntries:
 
 def entries_of_game(folder: Path | None, like: str = "") -> NewEntries:
     """Open the libraries of a game's folder. Raises ConversionError: a library is broken, or has no material ``like``.
-
-    Args:
-        folder: where they are, packed or not; ``None``: no game is at hand.
+    ``folder``: where they are, packed or not; ``None``: no game is at hand.
     """
     return NewEntries(_library(folder, MATERIALS), _library(folder, TEXTURES), like)
 
@@ -374,10 +372,8 @@ def texture_entry_name(image: str, number: int = 1) -> str:
 
 
 def fitting(rgba: U8) -> U8:
-    """Return a picture whose sides are powers of two: the nearest ones, resampled.
-
-    Args:
-        rgba: (height, width, 4) uint8, top row first.
+    """Return a picture whose sides are powers of two: the nearest ones, resampled. ``rgba``: (height, width, 4) uint8,
+    top row first.
     """
     height, width = (min(_LARGEST, 1 << round(math.log2(side))) for side in rgba.shape[:2])
     if (height, width) == rgba.shape[:2]:

@@ -61,13 +61,9 @@ def obj_files(
     up: str = "y",
     sidecar: bool = True,
 ) -> Files:
-    """Make the files of an OBJ: sidecar, textures, MTL, OBJ, in the order in which to write them.
-
-    Args:
-        frame: when the model is posed, in frames, through the runtime's sampler.
-
-    Raises:
-        ConversionError: a frame that is not finite, a vertex beyond float32.
+    """Make the files of an OBJ: sidecar, textures, MTL, OBJ, in the order in which to write them. ``frame``: when the
+    model is posed, in frames, through the runtime's sampler. Raises ConversionError: a frame that is not finite, a
+    vertex beyond float32.
     """
     require_scene_in_range(loaded.scene, loaded.name)
     data = loaded.stored
@@ -121,10 +117,8 @@ def obj_files(
 def _shown(
     scene: Scene, mtl: bytes, textures: Mapping[str, str], appearance: Appearance
 ) -> list[Surface[ShownPicture]]:
-    """What each material of a model shows in an ``.mtl``; see :data:`_NOT_SHOWN`.
-
-    Args:
-        textures: its pictures' files, and the textures that they are.
+    """What each material of a model shows in an ``.mtl``; see :data:`_NOT_SHOWN`. ``textures``: its pictures' files,
+    and the textures that they are.
     """
 
     def picture(file: str) -> ShownPicture:
@@ -170,16 +164,14 @@ def import_obj(
     frame: float | None = None,
     in_memory: trimesh.Scene | None = None,
 ) -> ImportResult:
-    """Turn an OBJ file, or what trimesh reads, into a model, with what the sidecar keeps.
+    """Turn an OBJ file, or what trimesh reads, into a model, with what the sidecar keeps. Raises ConversionError:
+    unreadable, another model's sidecar, beyond the format's limits, or the written model would not show what the file
+    shows.
 
     Args:
         path: the file; what messages call a scene in memory.
         sidecar: its sidecar, or the bytes of it; found by the name in the file, then by stem, if not given.
         frame: the frame of the pose; default as the file says, else 0.
-
-    Raises:
-        ConversionError: unreadable, another model's sidecar, beyond the format's limits, or the
-            written model would not show what the file shows.
     """
     options = options or ImportOptions()
     of_obj = in_memory is None and path.suffix.lower() == ".obj"
@@ -221,10 +213,8 @@ def import_obj(
 
 
 def _judge(out: ImportResult, seen: ImportedScene, stored: StoredModel, bare: set[int]) -> None:
-    """Compare an edited model with the file; what nothing explains goes into the report.
-
-    Args:
-        bare: its meshes without normals.
+    """Compare an edited model with the file; what nothing explains goes into the report. ``bare``: its meshes without
+    normals.
     """
     about, written = stored.about, written_model(out, stored.about)
     model = written.model()

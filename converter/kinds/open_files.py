@@ -258,24 +258,20 @@ def named_like(path: Path, ending: str) -> Path:
 
 
 def open_nres(path: Path, label: str, *, longer: bool = False) -> Archive:
-    """Read an NRes file's directory; payloads are read on access. Arguments as of :func:`read_nres`.
-
-    Raises:
-        ConversionError: as of :func:`read_nres` and :func:`open_file`.
+    """Read an NRes file's directory; payloads are read on access. Arguments as of :func:`read_nres`. Raises
+    ConversionError: as of :func:`read_nres` and :func:`open_file`.
     """
     return read_nres(open_file(path), label, longer=longer)
 
 
 def read_msh(path: Path, entry: str | None = None) -> MshModel:
-    """Read a core model from its own file, or from an archive entry.
+    """Read a core model from its own file, or from an archive entry. Raises ConversionError: unreadable, no such entry,
+    not a model, or a table of a wrong size.
 
     Args:
         path: a ``.msh`` file or an archive that holds models.
         entry: the entry's name (case does not matter), or its directory index as a number;
             may be left out where the file is a model or holds just one.
-
-    Raises:
-        ConversionError: unreadable, no such entry, not a model, or a table of a wrong size.
     """
     archive = read_nres(read_file(path), str(path))
     return model_at(archive, find_model(archive, entry), path.name)
@@ -345,10 +341,8 @@ def points_of(archive: Archive, path: Path, index: int | None) -> memoryview | b
 
 
 def find_library(folder: Path, name: str) -> Path | None:
-    """Find a library in a folder, packed or not, in any case. Raises OSError: the folder cannot be listed.
-
-    Args:
-        name: ``Material.lib``, ``Textures.lib`` or ``lightmap.lib``.
+    """Find a library in a folder, packed or not, in any case. Raises OSError: the folder cannot be listed. ``name``:
+    ``Material.lib``, ``Textures.lib`` or ``lightmap.lib``.
 
     Returns:
         A file or a folder of that name; else a folder of that name without its ending that holds
@@ -407,15 +401,12 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 def open_unpacked(folder: Path, label: str) -> Archive:
     """Read a folder's files as the archive that was unpacked there; payloads are read on access.
 
-    Names, types, attributes and their order are those of the tool's index; without one the order
-    is that of the names.
+    Names, types, attributes and their order are those of the tool's index; without one the order is that of the names.
+    Raises ConversionError: the folder cannot be listed.
 
     Args:
         folder: where the files are; those whose names CP1251 lacks are left out.
         label: what messages call it; whether it holds materials or textures depends on its name.
-
-    Raises:
-        ConversionError: the folder cannot be listed.
     """
     materials = Path(label).name.lower().startswith("material")
     plain = (MATERIAL_TYPE, 0, MATERIAL_VERSION, 0) if materials else (TEXM_TYPE, 0, 0, 0)
@@ -446,13 +437,8 @@ def _read_file(path: Path, size: int, start: int, count: int) -> memoryview:
 
 
 def read_assembly(path: Path, data: memoryview | None = None) -> Registry | Unit | Mission | None:
-    """Read a file if it is a registry, a unit or a mission; ``None``: it is another one.
-
-    Args:
-        data: its bytes, where they are read already.
-
-    Raises:
-        ConversionError: unreadable.
+    """Read a file if it is a registry, a unit or a mission; ``None``: it is another one. ``data``: its bytes, where
+    they are read already. Raises ConversionError: unreadable.
     """
     data = read_file(path) if data is None else data
     if is_nres(data):

@@ -79,10 +79,8 @@ class LoadedAssembly(LoadedScene):
     def assembled(
         self, options: ExportOptions, extras: SceneExtras, *, clips: bool, more: Sequence[Sidecar] = ()
     ) -> Exported:
-        """Return what goes into its glTF. Raises ConversionError: a coordinate that the import would refuse.
-
-        Args:
-            more: what is attached to its sidecar besides its models.
+        """Return what goes into its glTF. Raises ConversionError: a coordinate that the import would refuse. ``more``:
+        what is attached to its sidecar besides its models.
         """
         require_places_in_range(self.assembly, self.name)
         about = Description.without_dialect(
@@ -106,10 +104,8 @@ class LoadedAssembly(LoadedScene):
 
 
 def require_game(path: Path, options: ExportOptions) -> Game:
-    """Return the game that a unit or a mission is resolved in; ``options``: the game that the user named.
-
-    Raises:
-        ConversionError: there is none.
+    """Return the game that a unit or a mission is resolved in; ``options``: the game that the user named. Raises
+    ConversionError: there is none.
     """
     folders = [] if options.game is None else [Path(options.game)]
     game = game_of(path, folders)
@@ -145,10 +141,8 @@ class PlacedModels:
         self.options = replace(options, textures=(*options.textures, *own), own_folder=False)
 
     def row(self, key: str) -> int | None:
-        """Return the row of an object's model; ``None``: it has none that can be shown.
-
-        Raises:
-            ConversionError: the registry cannot be read.
+        """Return the row of an object's model; ``None``: it has none that can be shown. Raises ConversionError: the
+        registry cannot be read.
         """
         lower = key.lower()
         if lower not in self._keys:
@@ -259,10 +253,8 @@ def shared_appearance(models: list[LoadedModel], more: Appearance | None) -> App
 
 
 def require_places_in_range(assembly: Assembly, label: str) -> None:
-    """Refuse places that glTF cannot hold, or that the import would refuse.
-
-    Raises:
-        ConversionError: a coordinate beyond ``scene.MAX_COORDINATE``, or one that is not finite.
+    """Refuse places that glTF cannot hold, or that the import would refuse. Raises ConversionError: a coordinate beyond
+    ``scene.MAX_COORDINATE``, or one that is not finite.
     """
     for placement in assembly.placements:
         _require_pose(placement.pose, placement.name, label)
@@ -320,10 +312,8 @@ class GameAssets:
 
 
 def game_assets(root: Path, options: ExportOptions) -> GameAssets:
-    """Load every model and every unit of a game; ``root``: the directory that has ``objects.rlb``.
-
-    Raises:
-        ConversionError: the registry cannot be read.
+    """Load every model and every unit of a game; ``root``: the directory that has ``objects.rlb``. Raises
+    ConversionError: the registry cannot be read.
     """
     loading = _Loading(PlacedModels(Game(root), options))
     loading.keys()

@@ -175,10 +175,8 @@ class Game:
         return {model: [*members.values()] for model, members in found.items()}
 
     def file(self, path: str) -> Path | None:
-        """Return the file or directory of a path, in any case; ``None``: there is none inside.
-
-        Args:
-            path: from the game's directory, with backslashes or slashes.
+        """Return the file or directory of a path, in any case; ``None``: there is none inside. ``path``: from the
+        game's directory, with backslashes or slashes.
         """
         found = self.root
         for part in _parts(path):
@@ -202,10 +200,8 @@ class Game:
         return self._archives[path]
 
     def open(self, member: Member) -> Opened:
-        """Open what a row of the registry names.
-
-        Raises:
-            ConversionError: the archive or the member is missing, or cannot be read.
+        """Open what a row of the registry names. Raises ConversionError: the archive or the member is missing, or
+        cannot be read.
         """
         path = self.file(member.archive)
         if path is None:
@@ -217,10 +213,8 @@ class Game:
         return Opened(archive, path, index)
 
     def object(self, key: str) -> KnownObject:
-        """Return what an object key leads to, by the rules of docs/reference/registry.md.
-
-        Raises:
-            ConversionError: the registry cannot be read.
+        """Return what an object key leads to, by the rules of docs/reference/registry.md. Raises ConversionError: the
+        registry cannot be read.
         """
         lower = key.lower()
         if lower not in self._objects:
@@ -244,10 +238,8 @@ class Game:
         return self._dialects[opened.path]
 
     def model(self, opened: Opened) -> MshModel:
-        """Read a model, which is kept for the next time.
-
-        Raises:
-            ConversionError: it is not a model, or a table has a wrong size.
+        """Read a model, which is kept for the next time. Raises ConversionError: it is not a model, or a table has a
+        wrong size.
         """
         key = opened.path, opened.index
         if key not in self._models:
@@ -263,13 +255,8 @@ class Game:
         return found
 
     def unit(self, path: str) -> Unit:
-        """Read the unit that a building or unit of a mission is.
-
-        Args:
-            path: from the game's directory, as missions name it.
-
-        Raises:
-            ConversionError: the game has no such file, or it is not a unit.
+        """Read the unit that a building or unit of a mission is. ``path``: from the game's directory, as missions name
+        it. Raises ConversionError: the game has no such file, or it is not a unit.
         """
         found = self.file(path)
         if found is None or not found.is_file():
@@ -345,13 +332,8 @@ class ObjectKey:
 
 
 def key_of_model(archive: ArchiveEdits, path: str, model: bytes, tag: str) -> ObjectKey:
-    """Return the key of a model: its stem, with the files of that stem that its archive has.
-
-    Args:
-        path: of the archive from the game's directory, with slashes.
-
-    Raises:
-        ConversionError: a name that a row of the registry cannot hold.
+    """Return the key of a model: its stem, with the files of that stem that its archive has. ``path``: of the archive
+    from the game's directory, with slashes. Raises ConversionError: a name that a row of the registry cannot hold.
     """
     own, members = stem(decode_text(model)), []
     for ending in _ENDINGS:
@@ -375,10 +357,8 @@ def key_of_model(archive: ArchiveEdits, path: str, model: bytes, tag: str) -> Ob
 
 
 def require_registry(archive: Archive) -> None:
-    """Refuse an archive that is not an object registry; an empty one may become one.
-
-    Raises:
-        ConversionError: it has other entries, and none of a registry's types.
+    """Refuse an archive that is not an object registry; an empty one may become one. Raises ConversionError: it has
+    other entries, and none of a registry's types.
     """
     if archive.entries and not is_registry(archive):
         raise ConversionError(
@@ -393,14 +373,9 @@ def require_registry(archive: Archive) -> None:
 def put_key(archive: ArchiveEdits, key: ObjectKey) -> list[str]:
     """Put a key into a registry; return what the user should know.
 
-    A key that names these files already stays as it is, its tag too. One that names this model
-    gets the rows that it lacks, at its end.
-
-    Args:
-        archive: ``objects.rlb``.
-
-    Raises:
-        ConversionError: the registry has a key of this name for something else.
+    A key that names these files already stays as it is, its tag too. One that names this model gets the rows that it
+    lacks, at its end. ``archive``: ``objects.rlb``. Raises ConversionError: the registry has a key of this name for
+    something else.
     """
     index = archive.find(key.name)
     if index is None:

@@ -94,13 +94,8 @@ def _texm_at(archive: Archive, index: int) -> Texm:
 
 
 def texture_at(path: Path, entry: str | None) -> LoadedTexture | None:
-    """Load a ``Texm`` file, or an archive's entry; ``None`` where it is something else.
-
-    Args:
-        entry: the archive's entry, by name or directory index.
-
-    Raises:
-        ConversionError: unreadable, no such entry, or a broken texture.
+    """Load a ``Texm`` file, or an archive's entry; ``None`` where it is something else. ``entry``: the archive's entry,
+    by name or directory index. Raises ConversionError: unreadable, no such entry, or a broken texture.
     """
     data = read_file(path)
     if is_rsli(data):
@@ -158,17 +153,14 @@ class EditedLibrary:
 def add_or_replace_texture(library: Path, file_name: str, texm: Texm, *, keep_alpha: bool = False) -> EditedLibrary:
     """Replace the entry that is called like a file, with or without ``.0``, or add it.
 
-    ``Page`` rectangles of the old texture stay where the size does, and are multiplied where it
-    grows by whole factors. The directory's attr1 and attr2 are width and height where the
-    library's textures have them so, attr3 is theirs.
+    ``Page`` rectangles of the old texture stay where the size does, and are multiplied where it grows by whole factors.
+    The directory's attr1 and attr2 are width and height where the library's textures have them so, attr3 is theirs.
+    Raises ConversionError: no archive, the entry is no texture, or the name does not fit.
 
     Args:
         library: an archive of textures; it is not written.
         file_name: names the entry; without the ending of a picture.
         keep_alpha: whether one that is solid throughout gets the alpha of the old one.
-
-    Raises:
-        ConversionError: no archive, the entry is no texture, or the name does not fit.
     """
     archive = read_nres(read_file(library), str(library))
     if (kind := archive_kind(archive)) is not Kind.ARCHIVE:
@@ -254,8 +246,8 @@ def edited_texture(picture: Path, entry: Entry, label: str, *, keep_alpha: bool 
 def over_texture(rgba: U8, entry: Entry, label: str, picture: str) -> Replacement | None:
     """Return what pixels make of the texture that they were made of.
 
-    Of the same size: all that was not painted over stays. Of another one: its format, and as many
-    levels as the new size can have.
+    Of the same size: all that was not painted over stays. Of another one: its format, and as many levels as the new
+    size can have. Raises ConversionError: the texture is broken, or the size does not fit.
 
     Args:
         rgba: (height, width, 4) uint8, top row first.
@@ -263,9 +255,6 @@ def over_texture(rgba: U8, entry: Entry, label: str, picture: str) -> Replacemen
 
     Returns:
         ``None`` where the picture shows what the texture shows.
-
-    Raises:
-        ConversionError: the texture is broken, or the size does not fit.
     """
     old = read_texm(entry.payload, f"{label}, entry {printable(entry.name)}")
     shown = old.rgba()

@@ -257,10 +257,8 @@ class NodeEdit:
 
 
 def node_order(edits: list[NodeEdit]) -> list[int]:
-    """Return the order of the new table: parents first, else stored nodes in their order.
-
-    Raises:
-        ConversionError: parents form a cycle.
+    """Return the order of the new table: parents first, else stored nodes in their order. Raises ConversionError:
+    parents form a cycle.
     """
     children: list[list[int]] = [[] for _ in edits]
     ready: list[tuple[int, int]] = []
@@ -298,15 +296,13 @@ class NodeTables:
 def build_nodes(
     edits: list[NodeEdit], order: list[int], model: MshModel | None, *, key_order: list[int], length: int | None
 ) -> NodeTables:
-    """Build the node tables of a changed hierarchy.
+    """Build the node tables of a changed hierarchy. Raises ConversionError: more keys or map words than the format can
+    address.
 
     Args:
         model: the stored model, whose key runs and maps are kept where no run is given.
         key_order: columns of a stored key quaternion in ``[w, x, y, z]`` order.
         length: frames of the clip, ``None`` without one.
-
-    Raises:
-        ConversionError: more keys or map words than the format can address.
     """
     stored = _StoredRuns(model)
     row_of = {edit: row for row, edit in enumerate(order)}

@@ -34,10 +34,8 @@ Shape = tuple[int, bytes, int | None]
 
 
 def rebuild_parts(job: Rebuild, space: Workspace) -> dict[Cell, int]:
-    """Change the geometry tables by the plan; return the slot of every cell.
-
-    Raises:
-        ConversionError: more triangles, batches or slots than a model can have.
+    """Change the geometry tables by the plan; return the slot of every cell. Raises ConversionError: more triangles,
+    batches or slots than a model can have.
     """
     return _Parts(job, space).run()
 
@@ -278,11 +276,9 @@ def new_rows(materials: list[Material]) -> list[Material]:
 def wear_rows(scene: Scene, report: Report) -> list[str]:
     """Return the WEAR rows of a new model; warn of names that they cannot have.
 
-    A row is called like its first material. Rows that no material names are ``DEFAULT``, which is
-    what the game shows for an unknown name; so is a name that no ``Material.lib`` can hold.
-
-    Args:
-        scene: whose materials :func:`new_rows` gave the batches their rows.
+    A row is called like its first material. Rows that no material names are ``DEFAULT``, which is what the game shows
+    for an unknown name; so is a name that no ``Material.lib`` can hold. ``scene``: whose materials :func:`new_rows`
+    gave the batches their rows.
     """
     materials = new_rows(scene.materials)
     used = materials_in_use(scene)
@@ -307,11 +303,8 @@ def wear_rows(scene: Scene, report: Report) -> list[str]:
 def fit_uv(part: PartPlan, scene: Scene) -> NDArray[np.int16] | None:
     """Shift the new triangles of a part by whole turns into -32..32; the judge names what is clamped.
 
-    All by one shift where that is enough, else those that do not fit by one of their own; u and v
-    separately. Triangles that match stored ones are not touched.
-
-    Args:
-        part: a part that changed; its triangles are changed in place.
+    All by one shift where that is enough, else those that do not fit by one of their own; u and v separately. Triangles
+    that match stored ones are not touched. ``part``: a part that changed; its triangles are changed in place.
 
     Returns:
         The part's texture coordinates where they were shifted, (T, 3, 2).

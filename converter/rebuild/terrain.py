@@ -61,11 +61,8 @@ class Rebuilt:
 
 
 def edited_terrain(plan: TerrainPlan, terrain: Terrain) -> Rebuilt:
-    """Rebuild the terrain with a plan's edits.
-
-    Raises:
-        ConversionError: a face crosses its square's border, a material that Land1.wea does not
-            have, a coarse face over a vertex that the fine level lacks, or a limit of the format.
+    """Rebuild the terrain with a plan's edits. Raises ConversionError: a face crosses its square's border, a material
+    that Land1.wea does not have, a coarse face over a vertex that the fine level lacks, or a limit of the format.
     """
     return _Work(plan, terrain).run()
 

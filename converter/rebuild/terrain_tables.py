@@ -300,10 +300,8 @@ def _first_near(home: I64, wanted: I64, normals: F32 | None, stored: NDArray[np.
 
 
 def new_vertices(triangles: TriangleList, triangle: I64, corner: I64) -> Records:
-    """Return the stored form of corners; their blend is 1.
-
-    Args:
-        triangle, corner: (n,) which corners of which triangles.
+    """Return the stored form of corners; their blend is 1. ``triangle``, ``corner``: (n,) which corners of which
+    triangles.
 
     Returns:
         (n,) ``VERTEX_DTYPE``.
