@@ -21,7 +21,8 @@ from .converter.findings import Subject
 from .converter.formats.mission import BUILDING, UNIT
 from .converter.formats.names import without_number
 from .converter.formats.terrain import MOST_VERTICES, Grid
-from .converter.judge.shown import some_of, world_poses
+from .converter.judge.models import world_poses
+from .converter.judge.shown import some_of
 from .converter.scene.scene import Channel, ImportedScene, Track
 from .editing import free_constraints
 from .from_blender import curves_of, everything

@@ -121,9 +121,9 @@ def _inspect(given: ToInspect) -> None:
     from ..formats.nres import is_nres, read_nres
     from ..kinds import inspect as overview
     from ..kinds.base import LoadedContainer, list_entries
-    from ..kinds.controllers import controller_facts
     from ..kinds.dispatch import load_file
     from ..kinds.inspect import assembly_facts
+    from ..kinds.model import controller_facts
     from ..kinds.open_files import mission_in
     from ..kinds.texture import texture_at
 

@@ -13,13 +13,14 @@ import numpy as np
 
 from ..errors import ConversionError, called, few, in_words, plural
 from ..findings import Kind, Report, Subject
+from ..numeric.arrays import F64
+from ..numeric.pose import multiply, quaternion_of, rotation_in, rotation_matrix
 from ..options import ImportOptions
-from ..scene.scene import Channel, Clip, ImportedScene, Scene, Track, moves
+from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Scene, Track, evaluate, moves
+from .controller import with_ranges
 from .frame_rate import DEFAULT_FPS, FrameRate, TimedClip, Timing
 from .nodes import POSE_NOISE, Identified
 from .poses import placed_elsewhere
-from .range_clips import with_ranges
-from .transforms import rigid_track
 
 _ACTIONS = "export with Animation > Animation Mode: Actions"
 #: What differs where a node moves otherwise.
@@ -390,3 +391,53 @@ def _place(identified: Identified) -> None:
         frame, item = identified.frames.get(track.node), imported.nodes[track.node]
         moved = replace(track, node=node)
         scene.tracks.append(moved if frame is None else rigid_track(item, track, frame, node))
+
+
+#: How far a scale may be from an even one, relative to it.
+_EVEN = 1e-5
+
+
+def rigid_track(item: ImportedNode, track: Track, frame: F64, node: int) -> Track:
+    """Return a track as it is in the rigid frame of the node above.
+
+    Translations and even scales, mirrored or not, are exact whatever the interpolation. Rotations below an uneven scale
+    are possible where they leave its axes alone. ``frame``: (4, 4), from the frame that the item stands in to that of
+    the node above. Raises ConversionError: the vertices would be sheared in another way at every frame.
+    """
+    translation, rotation = track.translation, track.rotation
+    linear = frame[:3, :3]
+    if translation is not None:
+        values = translation.values @ linear.T
+        whole = slice(1, None, 3) if translation.interpolation == "CUBICSPLINE" else slice(None)
+        values[whole] += frame[:3, 3]
+        translation = Channel(translation.frames, values, translation.interpolation)
+    if rotation is not None:
+        rotation = _rotations(item, rotation, linear)
+    return Track(node, rotation, translation)
+
+
+def _rotations(item: ImportedNode, channel: Channel, linear: F64) -> Channel:
+    """A rotation channel below a frame that is not rigid."""
+    own = np.eye(3)
+    if item.linear is not None:
+        own = rotation_matrix(item.rotation).T @ item.linear
+    square = linear.T @ linear
+    size = np.trace(square) / 3
+    if np.abs(square - size * np.eye(3)).max() <= _EVEN * size:
+        # an even scale: what is not rotation is the same at every moment
+        left, right = (quaternion_of(rotation_in(m)) for m in (linear, own))
+        values = multiply(multiply(left, channel.values), right)
+        return Channel(channel.frames, values, channel.interpolation)
+    keys = channel.frames
+    frames = np.concatenate([keys, (keys[1:] + keys[:-1]) / 2])
+    posed = np.concatenate([evaluate(channel, frames), item.rotation[None]])
+    whole = linear @ rotation_matrix(posed) @ own
+    turns = np.array([rotation_in(matrix) for matrix in whole])
+    rest = turns.transpose(0, 2, 1) @ whole
+    if channel.interpolation == "CUBICSPLINE" or np.abs(rest - rest[-1]).max() > _EVEN * np.abs(rest).max():
+        raise ConversionError(
+            f"node {called(item.name)} turns below an uneven scale, which shears it",
+            hint="apply the scale of its parents before you export",
+        )
+    values = np.array([quaternion_of(turn) for turn in turns[: len(keys)]])
+    return Channel(keys, values, channel.interpolation)

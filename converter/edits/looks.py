@@ -24,13 +24,13 @@ from .materials import (
     LIGHT_FOLLOWS,
     NO_SUCH_VALUE,
     NewMaterial,
+    cell_of,
     new_material,
     picture_of,
     unchosen,
     unreadable,
     without_loss,
 )
-from .transforms import cell_of
 
 #: Of numbers that no entry stores.
 _NOISE = 1e-3
@@ -375,7 +375,7 @@ class _Comparison:
                 self._edit_material(what, "picture", made.digest.encode(), made)
 
     def _cell(self, new: Surface[FilePicture], old: Surface[ShownPicture]) -> None:
-        """Compare the rectangle of the picture; other transforms are in the coordinates (``edits.transforms``)."""
+        """Compare the rectangle of the picture; other transforms are in the coordinates (``kinds.dispatch``)."""
         if new.transform.near(old.transform):
             return
         cell = cell_of(new.transform, old.picture, self._known.entries.values())

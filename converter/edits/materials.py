@@ -12,13 +12,15 @@ import numpy as np
 
 from ..errors import ConversionError, in_words, needed_for, plural, printable
 from ..findings import NotApplied, Report, Subject
-from ..formats.gltf import FilePicture, ShownPicture, Surface, pixel_digest, same_picture
-from ..formats.library import TEXTURE_NAME_ROOM, LibraryEntry, NewPicture
+from ..formats.gltf import WHOLE, FilePicture, ShownPicture, Surface, TextureTransform, pixel_digest, same_picture
+from ..formats.library import TEXTURE_NAME_ROOM, TEXTURES, LibraryEntry, NewPicture, blank_texture, entry_key
 from ..formats.material import DEFAULT_MATERIAL, MaterialKind
 from ..formats.names import encode_name, known_name, unescape, without_number
+from ..formats.texture import read_texm
 from ..formats.wear import is_material_name
 from ..numeric.arrays import I64, Bools
 from ..numeric.quantize import to_bytes
+from ..scene.appearance import rectangle_transform
 from ..scene.scene import ImportedScene, Material, Scene
 from .nodes import Identified
 from .triangles import Match, TriangleList, match, triangle_list
@@ -463,3 +465,21 @@ def _look(surface: Surface[FilePicture]) -> tuple[object, ...]:
     """What tells materials of one file apart: its colour and its pictures."""
     pictures = (surface.picture, surface.light)
     return (surface.colour, surface.emission, *(p and (p.digest() or p.uri) for p in pictures))
+
+
+#: A material's cell is an int8.
+_MOST_CELLS = 128
+
+
+def cell_of(transform: TextureTransform, picture: ShownPicture | None, entries: Iterable[LibraryEntry]) -> int | None:
+    """Return the rectangle of a texture's ``Page`` that a transform shows; ``None``: none of them. ``picture``: the
+    texture that the stored material showed.
+    """
+    key = None if picture is None else entry_key(TEXTURES, picture.name)
+    entry = next((entry for entry in entries if entry.key == key), None)
+    if entry is None or transform == WHOLE:
+        return None
+    texm = read_texm(blank_texture(entry.data), entry.name)
+    size = texm.width, texm.height
+    cells = range(min(len(texm.rectangles), _MOST_CELLS))
+    return next((k for k in cells if rectangle_transform(texm.rectangles, size, k).near(transform)), None)

@@ -1,4 +1,4 @@
-"""Find out what every node of a file is: a node of the stored model, a part of one, or new.
+"""Find out what every node of a file is: a node of the stored model, a part of one, or new; hidden ones are left out.
 
 By ``extras.msh``, else by name (a Blender ``.001`` is stripped only if the bare name is known),
 else new (docs/reference/gltf.md).
@@ -7,18 +7,18 @@ else new (docs/reference/gltf.md).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from ..errors import called, printable
-from ..findings import Subject
+from ..findings import Kind, Subject
 from ..formats.names import without_number
 from ..scene.companions import is_point
 from ..scene.dialect import Dialect, part_key, part_name, read_part_name
-from ..scene.scene import ImportedNode, ImportedScene, Mesh, Part, Scene
+from ..scene.scene import ImportedNode, ImportedScene, Mesh, Part, Scene, Track, nodes_above
 
 
 class StoredMeshes:
@@ -340,3 +340,59 @@ def _is_decoration(imported: ImportedScene, item: ImportedNode) -> bool:
         return True
     drawn = item.mesh >= 0 and imported.meshes[item.mesh].drawn
     return item.mesh >= 0 and not drawn and item.name.startswith("paths")
+
+
+def hidden_items(
+    items: Sequence[ImportedNode], is_stored: Callable[[ImportedNode], bool]
+) -> tuple[list[int], list[int]]:
+    """Return the hidden items that stay, as they are stored or have such below them, and those that are left out."""
+    hidden = [i for i, item in enumerate(items) if item.hidden]
+    kept = set[int]()
+    for i in (i for i in hidden if is_stored(items[i])):
+        kept |= {i, *nodes_above(items, i)}
+    return [i for i in hidden if i in kept], [i for i in hidden if i not in kept]
+
+
+def leave_out_hidden(imported: ImportedScene, is_stored: Callable[[ImportedNode], bool]) -> None:
+    """Leave out hidden items that are new; stored ones stay, and are reported. ``is_stored``: whether an item is in the
+    sidecar's file.
+    """
+    staying, gone = hidden_items(imported.nodes, is_stored)
+    if staying:
+        _report_hidden(imported, staying, ("is hidden", "are hidden"), "delete it, or show it")
+    if gone:
+        _report_hidden(
+            imported, gone, ("is hidden and left out", "are hidden and left out"), "show it and export again"
+        )
+        keep_nodes(imported, {*range(len(imported.nodes))} - {*gone})
+
+
+def keep_nodes(imported: ImportedScene, kept: Collection[int]) -> None:
+    """Leave all other nodes out of a file, with their tracks; what is below them becomes a root."""
+    row_of = {old: new for new, old in enumerate(sorted(kept))}
+    imported.nodes = [imported.nodes[i] for i in sorted(kept)]
+    for item in imported.nodes:
+        item.parent = row_of.get(item.parent, -1)
+    imported.tracks = _moved(imported.tracks, row_of)
+    for clip in [*imported.clips, *imported.ranges]:
+        clip.tracks = _moved(clip.tracks, row_of)
+
+
+def _report_hidden(imported: ImportedScene, rows: list[int], what: tuple[str, str], instead: str) -> None:
+    kinds: tuple[Kind, ...] = ("node", "place", "turn", "triangles")
+    where = Subject.of([Subject("node", imported.nodes[i].name) for i in rows], 1)
+    imported.report.skipped(where, what[len(rows) > 1], "the game has no hidden nodes", instead, *kinds)
+
+
+def _moved(tracks: list[Track], row_of: dict[int, int]) -> list[Track]:
+    return [replace(t, node=row_of[t.node]) for t in tracks if t.node in row_of]
+
+
+def stored_in(stored: Scene) -> Callable[[ImportedNode], bool]:
+    """Return whether an item is a node or a part of a stored model: by its extras, or its name."""
+    names = {node.name for node in stored.nodes} | {mesh.name for mesh in stored.meshes}
+
+    def known(item: ImportedNode) -> bool:
+        return "node" in item.extras or bool({item.name, without_number(item.name)} & names)
+
+    return known

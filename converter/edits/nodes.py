@@ -7,24 +7,22 @@ has none.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from ..errors import ConversionError, called, printable
-from ..findings import Kind, Report, Subject
+from ..findings import Report, Subject
 from ..formats.model import NODE_COCKPIT
-from ..formats.names import decode_text, encode_name, known_name, without_number
+from ..formats.names import decode_text, encode_name, known_name
 from ..formats.tables import NAME_DTYPE
-from ..numeric.arrays import F64
-from ..numeric.pose import multiply, parents_first, rotate, rotation_matrix
+from ..numeric.arrays import F32, F64
+from ..numeric.pose import multiply, parents_first, quaternion_of, rotate, rotation_in, rotation_matrix
 from ..scene.decode import rest_pose
 from ..scene.dialect import Dialect, part_name
-from ..scene.scene import ImportedNode, ImportedScene, Node, Part, Scene, Track, nodes_above
+from ..scene.scene import ImportedNode, ImportedScene, Node, Part, Scene, nodes_above
 from .node_roles import NodeRoles, Role, StoredMeshes, owner_items
-from .transforms import frame_in, rigid_part
 
 #: Poses drift by this much of the model's size on their way through Blender (measured: 4e-7).
 POSE_NOISE = 2e-6
@@ -409,57 +407,51 @@ class _Builder:
         return next((node_of[k] for k in nodes_above(self.imported.nodes, i) if k in node_of), None)
 
 
-def hidden_items(
-    items: Sequence[ImportedNode], is_stored: Callable[[ImportedNode], bool]
-) -> tuple[list[int], list[int]]:
-    """Return the hidden items that stay, as they are stored or have such below them, and those that are left out."""
-    hidden = [i for i, item in enumerate(items) if item.hidden]
-    kept = set[int]()
-    for i in (i for i in hidden if is_stored(items[i])):
-        kept |= {i, *nodes_above(items, i)}
-    return [i for i in hidden if i in kept], [i for i in hidden if i not in kept]
+#: Rotation ``[w, x, y, z]`` and translation.
+Rigid = tuple[F64, F64]
+#: The volume of a unit cube that counts as none.
+_FLAT = 1e-12
 
 
-def leave_out_hidden(imported: ImportedScene, is_stored: Callable[[ImportedNode], bool]) -> None:
-    """Leave out hidden items that are new; stored ones stay, and are reported. ``is_stored``: whether an item is in the
-    sidecar's file.
+def rigid_part(name: str, world: F64, above: Rigid | None) -> tuple[F64, F32, F64 | None, Rigid]:
+    """Split the placement of a node into a rigid one and the rest, for its vertices. Raises ConversionError: scaled to
+    nothing, or flattened.
+
+    Args:
+        world: (4, 4), node to model, with scale, shear and mirrors.
+        above: the rigid placement of the node above in the model.
+
+    Returns:
+        (4,) rotation and (3,) translation relative to the node above; (3, 3) for the vertices, or
+        ``None`` where they stay as they are; the rigid placement in the model.
     """
-    staying, gone = hidden_items(imported.nodes, is_stored)
-    if staying:
-        _report_hidden(imported, staying, ("is hidden", "are hidden"), "delete it, or show it")
-    if gone:
-        _report_hidden(
-            imported, gone, ("is hidden and left out", "are hidden and left out"), "show it and export again"
+    linear = world[:3, :3]
+    if abs(np.linalg.det(linear)) < _FLAT:
+        sizes = np.linalg.norm(linear, axis=0)
+        problem = (
+            f"node {called(name)} is flattened" if sizes.min() > _FLAT else f"node {called(name)} is scaled to nothing"
         )
-        keep_nodes(imported, {*range(len(imported.nodes))} - {*gone})
+        shown = " x ".join(f"{one:.3g}" for one in sizes)
+        raise ConversionError(problem, value=shown, hint="give every axis a scale, or delete it")
+    turn = rotation_in(linear)
+    rest = turn.T @ linear
+    world_r = quaternion_of(turn)
+    up_r, up_t = above if above is not None else (np.array([1.0, 0, 0, 0]), np.zeros(3))
+    inverse = up_r * [1, -1, -1, -1]
+    local_r = multiply(inverse, world_r)
+    local_t = rotate(inverse, world[:3, 3] - up_t).astype(np.float32)
+    bake = None if np.abs(rest - np.eye(3)).max() < 1e-6 else rest
+    return local_r, local_t, bake, (world_r, world[:3, 3].copy())
 
 
-def keep_nodes(imported: ImportedScene, kept: Collection[int]) -> None:
-    """Leave all other nodes out of a file, with their tracks; what is below them becomes a root."""
-    row_of = {old: new for new, old in enumerate(sorted(kept))}
-    imported.nodes = [imported.nodes[i] for i in sorted(kept)]
-    for item in imported.nodes:
-        item.parent = row_of.get(item.parent, -1)
-    imported.tracks = _moved(imported.tracks, row_of)
-    for clip in [*imported.clips, *imported.ranges]:
-        clip.tracks = _moved(clip.tracks, row_of)
+def frame_in(world: F64 | None, above: Rigid | None) -> F64:
+    """Return the (4, 4) matrix from one frame of the model to a rigid one.
 
-
-def _report_hidden(imported: ImportedScene, rows: list[int], what: tuple[str, str], instead: str) -> None:
-    kinds: tuple[Kind, ...] = ("node", "place", "turn", "triangles")
-    where = Subject.of([Subject("node", imported.nodes[i].name) for i in rows], 1)
-    imported.report.skipped(where, what[len(rows) > 1], "the game has no hidden nodes", instead, *kinds)
-
-
-def _moved(tracks: list[Track], row_of: dict[int, int]) -> list[Track]:
-    return [replace(t, node=row_of[t.node]) for t in tracks if t.node in row_of]
-
-
-def stored_in(stored: Scene) -> Callable[[ImportedNode], bool]:
-    """Return whether an item is a node or a part of a stored model: by its extras, or its name."""
-    names = {node.name for node in stored.nodes} | {mesh.name for mesh in stored.meshes}
-
-    def known(item: ImportedNode) -> bool:
-        return "node" in item.extras or bool({item.name, without_number(item.name)} & names)
-
-    return known
+    Args:
+        world: (4, 4), from the frame to the model, ``None`` = the model's own.
+        above: the rigid frame, ``None`` = the model's own.
+    """
+    into = np.eye(4)
+    if above is not None:
+        into[:3, :3], into[:3, 3] = rotation_matrix(above[0]), above[1]
+    return np.linalg.inv(into) @ (np.eye(4) if world is None else world)

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ..errors import few, in_words, plural
 from ..findings import Kind, Report, Subject
-from ..numeric.arrays import F32, F64
+from ..numeric.arrays import F64
 from ..numeric.pose import parents_first, rotation_matrix
 from ..scene.assembly import CLIPS, Pose, object_key, root_pose
 from ..scene.extras import NodeExtras
 from ..scene.scene import ImportedNode, ImportedScene, Placed, nodes_above
 from .nodes import local_matrix, model_size
 from .placed_nodes import same_linear, same_position
-from .placed_scene import Copies, PlacedScenes, ShownModel
+from .placed_scene import Copies, PlacedScenes, Shown, ShownModel
 from .poses import shows_a_frame
 
 #: Kinds of nodes that a model can be below.
@@ -40,28 +40,6 @@ _DELETE_ALL = ("missions place units and do not change them", "delete the object
 _EVEN = 1e-4
 #: How many are named; the others are counted.
 _NAMED = 20
-
-
-@dataclass(frozen=True)
-class Shown:
-    """What the glTF of a unit or mission shows besides its records.
-
-    Attributes:
-        inside: as text (``converter.scene.assembly``).
-        models: by object key in lower case.
-        ground: (V, 3) vertices of the terrain; ``None``: there is none.
-    """
-
-    inside: Mapping[str, str]
-    models: Mapping[str, ShownModel]
-    ground: F32 | None = None
-
-    @property
-    def positions(self) -> F32:
-        """All vertices that are shown, and more. (V, 3)."""
-        models = {id(model): model.scene.streams.positions for model in self.models.values()}
-        ground = [] if self.ground is None else [self.ground]
-        return np.concatenate([np.empty((0, 3), np.float32), *models.values(), *ground])
 
 
 class Placements:

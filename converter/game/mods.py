@@ -22,13 +22,12 @@ from .. import __version__
 from ..errors import Conflict, ConversionError, Malformed, few, printable, quoted, reason_of, shortened
 from ..files import in_any_case, read_json
 from ..findings import Finding
-from ..formats.kinds import SCENE_KINDS, Kind, assembly_kind, content_kind, entry_kind
+from ..formats.kinds import SCENE_KINDS, assembly_kind, content_kind, entry_kind
 from ..formats.names import escape, readable
 from ..formats.nres import is_nres, read_nres
 from ..formats.sidecar import sha256
 from ..formats.texture import TEXM_MAGIC, read_texm
-from ..kinds.check import finding_of, findings_in
-from ..kinds.check_assembly import check_mission_file, check_unit_file
+from ..kinds.check import check_assembly, finding_of, findings_in
 from ..storage import not_there
 from .differences import digests, overlap, touched
 from .edits import GameEdits
@@ -40,8 +39,6 @@ from .vault import Vault, inside
 #: What owners of mods start with.
 MOD = "mod:"
 _FORMAT = 1
-#: What finds everything about the files that place models.
-_ASSEMBLIES = {Kind.UNIT: check_unit_file, Kind.MISSION: check_mission_file}
 _DESCRIPTION = "mod.json"
 #: Most entries of a mod, and most bytes of its description and of one of its differences.
 MAX_CHANGES = 65_536
@@ -343,9 +340,8 @@ def _findings(edits: GameEdits, change: Change, file: str, data: bytes | None) -
         return []
     if not is_nres(data):
         kind = assembly_kind(file, data[:4])
-        check = None if kind is None else _ASSEMBLIES.get(kind)
         try:
-            return [] if check is None else list(check(data, file, None))
+            return [] if kind is None else list(check_assembly(kind, data, file, None))
         except ConversionError as error:
             return [finding_of(error)]
     archive, path = read_nres(data, file), inside(edits.vault.root, file)

@@ -6,26 +6,143 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..errors import ConversionError, in_words, printable
+import numpy as np
+
+from ..errors import ConversionError, in_words, plural, printable
 from ..files import read_file
 from ..findings import NotApplied
+from ..formats.controller import CONTROLLER_ENDING
 from ..formats.kinds import MODEL_TYPE, Kind, content_kind, models_in
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit
+from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING, POINTS_ENDING
 from ..formats.names import decode_text, encode_name, readable, stem
 from ..formats.nres import Archive, is_nres, read_nres, write_nres
 from ..formats.nres_edits import ArchiveEdits
-from ..formats.objects import REGISTRY, TAGS
+from ..formats.objects import REGISTRY, REGISTRY_ROW_DTYPE, TAGS, Member, is_registry, read_registry
+from ..formats.wear import WEAR_ENDING
 from ..kinds.import_result import ImportResult, put_wear
 from ..kinds.library_edits import edited_entry
 from ..kinds.new_entries import NewEntries, NewEntry, meant_message, no_library
 from ..kinds.open_files import find_library, open_nres
-from ..kinds.registry import Game, ObjectKey, find_game, key_of_model, majority_of, other_tag, put_key, require_registry
+from ..kinds.registry import Game, find_game, majority_of
 from ..scene.dialect import Dialect
 from ..storage import not_there, real_path
 from .games import HINT_OF_COPY, Games, entry_to_replace, put_companions, put_new_entry
 from .import_item import JOIN, Brought, Edited
 from .manifest import Outcome
 from .walk import text_of
+
+#: What a key names of a new model, in the order of its rows.
+_ENDINGS = (".msh", WEAR_ENDING, POINTS_ENDING, NODE_PROPERTIES_ENDING, CONTROLLER_ENDING, FOOTING_ENDING)
+#: The longest name that a row holds with its NUL, and that units and missions can name.
+_LONGEST = REGISTRY_ROW_DTYPE["member"].itemsize - 1
+
+
+@dataclass(frozen=True)
+class ObjectKey:
+    """A key for a new model. ``tag``: what it is, a key of ``TAGS``. ``members``: its files, the model first."""
+
+    name: bytes
+    tag: str
+    members: tuple[Member, ...]
+
+
+def key_of_model(archive: ArchiveEdits, path: str, model: bytes, tag: str) -> ObjectKey:
+    """Return the key of a model: its stem, with the files of that stem that its archive has. ``path``: of the archive
+    from the game's directory, with slashes. Raises ConversionError: a name that a row of the registry cannot hold.
+    """
+    own, members = stem(decode_text(model)), []
+    for ending in _ENDINGS:
+        found = archive.find(encode_name(f"{own}{ending}"))
+        if found is not None:
+            members.append(Member(path.replace("/", "\\"), archive.entries[found].name))
+    for text, hint in (
+        (path, "put it into an archive with a shorter path"),
+        *((one.name, "give the new model a shorter name") for one in members),
+    ):
+        raw = encode_name(text)
+        if len(raw) > _LONGEST or decode_text(raw) != text:
+            raise ConversionError(
+                "name does not fit into objects.rlb",
+                file=path,
+                value=f"{in_words(text)}, {plural(len(raw), 'byte')}",
+                expected=f"at most {_LONGEST} bytes of CP1251, the ending included",
+                hint=hint,
+            )
+    return ObjectKey(encode_name(own), tag, tuple(members))
+
+
+def require_registry(archive: Archive) -> None:
+    """Refuse an archive that is not an object registry; an empty one may become one. Raises ConversionError: it has
+    other entries, and none of a registry's types.
+    """
+    if archive.entries and not is_registry(archive):
+        raise ConversionError(
+            "is not an object registry",
+            file=archive.label,
+            value=f"types {', '.join(sorted({e.type_text for e in archive.entries}))}",
+            expected="entries of types like STAT",
+            hint="name the game's directory",
+        )
+
+
+def put_key(archive: ArchiveEdits, key: ObjectKey) -> list[str]:
+    """Put a key into a registry; return what the user should know.
+
+    A key that names these files already stays as it is, its tag too. One that names this model gets the rows that it
+    lacks, at its end. ``archive``: ``objects.rlb``. Raises ConversionError: the registry has a key of this name for
+    something else.
+    """
+    index = archive.find(key.name)
+    if index is None:
+        type_id = int.from_bytes(key.tag.encode(), "little")
+        archive.add(key.name, type_id, _rows(key.members), (len(key.members), 0, 0))
+        return []
+    entry, name = archive.entries[index], printable(decode_text(key.name))
+    registry = read_registry(Archive(archive.label, entries=[entry]))
+    there: dict[str, Member] = {}
+    for member in (one for one in registry.members(0) if one.name):  # others are empty slots
+        there.setdefault(member.ending, member)
+    wanted = {member.ending: member for member in key.members}
+    others = [there[e] for e, one in wanted.items() if e in there and not _same(there[e], one)]
+    if others or ".msh" not in there:
+        now = (others or [*there.values()])[:1]
+        raise ConversionError(
+            "has the object key already, for something else",
+            file=archive.label,
+            entry=name,
+            value=printable(str(now[0])) if now else "no files",
+            expected=printable(str(wanted.get(now[0].ending if now else ".msh", key.members[0]))),
+            hint="give the new model another name",
+        )
+    messages = []
+    if entry.type_text != key.tag:
+        messages.append(other_tag(name, entry.type_text))
+    missing = [one for ending, one in wanted.items() if ending not in there]
+    if missing:
+        count = len(registry.rows[0]) + len(missing)
+        archive.replace(index, registry.rows[0].tobytes() + _rows(missing) + registry.tails[0], attr1=count)
+    return messages
+
+
+def other_tag(key: str, tag: str) -> str:
+    """Return the warning that a key keeps another tag than the one that was given."""
+    return f"object key {in_words(key)} is there as {tag} and stays so"
+
+
+def _same(one: Member, other: Member) -> bool:
+    """Whether two rows name one file; ASCII case is ignored, as the game does."""
+    first, second = (encode_name(str(row).replace("/", "\\")).lower() for row in (one, other))
+    return first == second
+
+
+def _rows(members: Sequence[Member]) -> bytes:
+    rows = np.zeros(len(members), REGISTRY_ROW_DTYPE)
+    for row, member in zip(rows, members, strict=True):
+        for column, text in (("archive", member.archive), ("member", member.name)):
+            raw = np.frombuffer(encode_name(text), np.uint8)
+            row[column][: len(raw)] = raw
+    return rows.tobytes()
 
 
 @dataclass

@@ -24,9 +24,8 @@ from ..scene.assembly import Pose, object_key, root_pose
 from ..scene.scene import ImportedScene, Scene, Track, nodes_above
 from .compare import Comparison
 from .difference import Difference, still_elsewhere
-from .looks import WrittenLooks, looks_of_file
 from .models import in_frames, scene_materials
-from .shown import MOVE, TURN, Shown, Thing, triangles_of, ways
+from .shown import MOVE, TURN, Shown, Thing, WrittenLooks, looks_of_file, triangles_of, ways
 
 #: How far a place may be: relative to its coordinates, of float32 on its way through editors.
 PLACE = 4e-6

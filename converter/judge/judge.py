@@ -23,9 +23,8 @@ from ..scene.dialect import Dialect
 from ..scene.scene import GeneratedLevel, ImportedNode, ImportedScene, Scene, Track, channels_of, nodes_above
 from .compare import Comparison
 from .difference import Difference, nearest, steps, still_elsewhere, tell
-from .looks import WrittenLooks, looks_of_file
-from .models import FileOfModel, frames_of, shown_by_scene
-from .shown import MOVE, TURN, Names, Shown, Thing, Triangles, local_poses, shown_at_once, ways, world_poses
+from .models import FileOfModel, frames_of, local_poses, shown_by_scene, world_poses
+from .shown import MOVE, TURN, Names, Shown, Thing, Triangles, WrittenLooks, looks_of_file, shown_at_once, ways
 
 #: How far a direction may be turned or lengthened, of its length.
 _TURN = 1e-4

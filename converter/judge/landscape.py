@@ -17,8 +17,18 @@ from ..scene.decode import TerrainScene
 from ..scene.scene import ImportedScene
 from .compare import Comparison
 from .difference import COLOURS_LOST, Difference
-from .looks import WrittenLooks, looks_of_file, named
-from .shown import Shown, Thing, Triangles, shown_at_once, triangles_of, vertices_of, ways
+from .shown import (
+    Shown,
+    Thing,
+    Triangles,
+    WrittenLooks,
+    looks_of_file,
+    named,
+    shown_at_once,
+    triangles_of,
+    vertices_of,
+    ways,
+)
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ from ..scene.extras import NodeExtras
 from ..scene.scene import ImportedNode, ImportedScene, nodes_above
 from .assemblies import PLACE, Placed, PlacedModel, matrix, places_apart
 from .difference import Difference
-from .looks import WrittenLooks
-from .shown import ways
+from .shown import WrittenLooks, ways
 
 #: What markers state besides their place.
 _FACTS_OF_MARKERS = {"route": ("route",), "zone": ("clan", "inner"), "lode": ("amount", "type", "found")}

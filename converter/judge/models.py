@@ -9,12 +9,12 @@ from functools import cached_property, reduce
 import numpy as np
 
 from ..edits.frame_rate import Timing
-from ..edits.node_roles import NodeRoles, Role, owner_items
-from ..edits.nodes import POSE_NOISE, hidden_items, model_size, stored_in
+from ..edits.node_roles import NodeRoles, Role, hidden_items, owner_items, stored_in
+from ..edits.nodes import POSE_NOISE, model_size
 from ..findings import Report
 from ..formats.model import BATCH_PORTAL
 from ..numeric.arrays import F64, I64
-from ..numeric.pose import parents_first
+from ..numeric.pose import parents_first, rotation_matrix
 from ..scene.companions import spliced
 from ..scene.dialect import Dialect, part_key, part_name
 from ..scene.scene import (
@@ -27,6 +27,7 @@ from ..scene.scene import (
     Scene,
     Track,
     channels_of,
+    evaluate,
     moves,
     nodes_above,
 )
@@ -44,7 +45,6 @@ from .shown import (
     some_of,
     triangles_of,
     ways,
-    world_poses,
 )
 
 #: What share of the keys of a clip that was not resampled are on whole frames.
@@ -54,6 +54,39 @@ _ON_FRAME = 1e-3
 #: How far the rate of an editor may be off a whole number of samples for each frame.
 _ON_RATE = 2e-4
 _FACTS = ("lightmap", "batch_flags")
+
+
+def local_poses(items: Sequence[ImportedNode | Node], tracks: Sequence[Track], frames: F64) -> F64:
+    """The transforms of items below their parents at some frames. (n, T, 4, 4)."""
+    out = np.zeros((len(items), len(frames), 4, 4))
+    out[..., 3, 3] = 1.0
+    unscaled = rotation_matrix(np.array([item.rotation for item in items]).reshape(-1, 4))
+    linear = unscaled.copy()
+    for i, item in enumerate(items):
+        if (stated := getattr(item, "linear", None)) is not None:
+            linear[i] = stated
+    out[..., :3, :3] = linear[:, None]
+    out[..., :3, 3] = np.array([item.translation for item in items]).reshape(-1, 1, 3)
+    if turning := {track.node: track.rotation for track in tracks if track.rotation is not None}:
+        nodes = [*turning]
+        turned = rotation_matrix(np.array([evaluate(channel, frames) for channel in turning.values()]))
+        out[nodes, :, :3, :3] = turned @ (unscaled[nodes].transpose(0, 2, 1) @ linear[nodes])[:, None]
+    for track in tracks:
+        if track.translation is not None:
+            out[track.node, :, :3, 3] = evaluate(track.translation, frames)
+    return out
+
+
+def world_poses(items: Sequence[ImportedNode | Node], tracks: Sequence[Track], frames: F64) -> F64:
+    """Return the transforms of items to the world at some frames. (n, T, 4, 4)."""
+    world = local_poses(items, tracks, frames)
+    order = parents_first([item.parent for item in items], root=-1)
+    for i in order:
+        if (above := items[i].parent) >= 0:
+            world[i] = world[above] @ world[i]
+    if len(order) < len(items):  # what is below itself has no place
+        world[[*{*range(len(items))}.difference(order)]] = np.eye(4)
+    return world
 
 
 def snapshot(given: ImportedScene) -> ImportedScene:

@@ -1,21 +1,28 @@
-"""Find the materials and textures of a model, and place its pictures. No printing."""
+"""Find what belongs to a model: materials and textures, whose pictures are placed, and its controller. No printing."""
 
 from __future__ import annotations
 
 import os
 import stat
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..checks.companions import look_missing
 from ..errors import ConversionError, called, in_words, printable
 from ..files import Stamp, read_file, stamp_of
 from ..findings import Finding
+from ..formats.controller import CONTROLLER_ENDING, CONTROLLER_SIZE, Controller, read_controller
+from ..formats.kinds import Kind, archive_kind
 from ..formats.library import LIGHTMAPS, MATERIALS, TEXTURES, LibraryEntry, entry_key, texture_head
 from ..formats.material import find_material, read_material
-from ..formats.nres import Archive, Entry
+from ..formats.model import MshModel, read_model
+from ..formats.model_parts import POINTS_ENDING, POINTS_TYPE, read_points
+from ..formats.nres import Archive, Entry, is_nres, read_nres
+from ..formats.objects import Member
 from ..formats.sidecar import sha256
 from ..formats.texture import Texm, read_texm
 from ..formats.wear import read_lightmap_names, read_wear_names
@@ -31,7 +38,11 @@ from ..scene.appearance import (
     picture_path,
 )
 from ..storage import if_there
-from .open_files import find_libraries, find_library, folder_stamp, open_nres, open_unpacked
+from .open_files import companion, find_libraries, find_library, folder_stamp, open_nres, open_unpacked
+from .registry import Game, inside
+
+if TYPE_CHECKING:
+    from ..checks.companions import Facts
 
 
 def find_appearance(
@@ -322,3 +333,60 @@ def _label(entry: Entry, archive: Archive) -> str:
 
 def _pixels(entry: Entry, label: str) -> Pixels:
     return read_texm(entry.payload, label).rgba()
+
+
+def controller_in(files: Mapping[str, bytes]) -> tuple[Controller | None, list[Finding]]:
+    """Read the controller among the files of a model, and what is wrong with it.
+
+    A broken one is a warning: the model is whole without it. ``files``: as of ``kinds.registry.files_that_name``.
+    """
+    for name, data in files.items():
+        if name.lower().endswith(CONTROLLER_ENDING):
+            try:
+                return read_controller(data, name), []
+            except ConversionError as error:
+                return None, [Finding(CONTROLLER_SIZE, str(error))]
+    return None, []
+
+
+def facts_of_model(archive: Archive | None, path: Path, index: int | None, game: Game | None) -> Facts:
+    """Return what is known about the model of a controller; arguments as of ``kinds.registry.files_that_name``.
+    ``archive``: ``None``: the controller is a file of its own.
+    """
+    archive = archive or Archive(path.name)
+    points = companion(archive, path, index, POINTS_ENDING, POINTS_TYPE)
+    facts = _facts(companion(archive, path, index, ".msh"), points)
+    if facts.nodes is not None or game is None or index is None:
+        return facts
+    own = Member(inside(path, game), archive.entries[index].name)
+    for resolved in game.objects:
+        member = resolved.members.get(CONTROLLER_ENDING)
+        if member is not None and resolved.model is not None and member.place == own.place:
+            try:
+                model = game.open(resolved.model)
+                named = resolved.members.get(POINTS_ENDING)
+                return _facts(model.entry.payload, b"" if named is None else game.open(named).entry.payload)
+            except ConversionError:
+                continue
+    return facts
+
+
+def _facts(model: memoryview | bytes, points: memoryview | bytes) -> Facts:
+    """What a model and its control points have; nothing of those that cannot be read."""
+    from ..checks.companions import Facts
+
+    found = _model(model)
+    if found is None:
+        return Facts()
+    count = None
+    with suppress(ConversionError):  # its own check says what is wrong with it
+        count = len(read_points(points, "").records) if points else None
+    return Facts(len(found.nodes), found.frame_count, count)
+
+
+def _model(data: memoryview | bytes) -> MshModel | None:
+    try:
+        archive = read_nres(data, "") if is_nres(data) else None
+        return None if archive is None or archive_kind(archive) is not Kind.MODEL else read_model(archive, "")
+    except ConversionError:
+        return None

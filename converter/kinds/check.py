@@ -54,9 +54,7 @@ from ..formats.terrain import read_terrain
 from ..formats.texture import TEXM_MAGIC, read_texm
 from ..formats.wear import read_wear
 from ..scene.dialect import decide
-from .appearance import Libraries
-from .check_assembly import check_mission_file, check_registry_file, check_unit_file
-from .controllers import facts_of_model
+from .appearance import Libraries, facts_of_model
 from .open_files import wear_of, wears_of_level
 from .registry import Game, game_of
 
@@ -219,8 +217,20 @@ def _archive(at: _Place) -> Iterator[Finding]:
 
 
 def _registry(at: _Place) -> Iterator[Finding]:
+    from .missions import check_registry_file  # other archives do without
+
     yield from _archive(at)
     yield from check_registry_file(at.file, _game(at))
+
+
+def check_assembly(kind: Kind, data: memoryview | bytes, label: str, game: Game | None) -> Iterator[Finding]:
+    """Yield findings about a unit or a mission; ``game``: where it is resolved; ``None``: files are not looked for.
+
+    Raises ConversionError: it cannot be read, or the registry cannot.
+    """
+    from .missions import check_mission_file, check_unit_file  # other files do without
+
+    return (check_unit_file if kind is Kind.UNIT else check_mission_file)(data, label, game)
 
 
 def _game(at: _Place) -> Game | None:
@@ -433,8 +443,8 @@ _CHECKS: dict[Kind, Callable[[_Place], Iterable[Finding]]] = {
     Kind.NODE_PROPERTIES: _node_properties,
     Kind.REGISTRY: _registry,
     Kind.RSLI: lambda at: check_rsli(read_rsli(at.data, at.label)),
-    Kind.UNIT: lambda at: check_unit_file(at.data, at.label, _game(at)),
-    Kind.MISSION: lambda at: check_mission_file(at.data, at.label, _game(at)),
+    Kind.UNIT: lambda at: check_assembly(Kind.UNIT, at.data, at.label, _game(at)),
+    Kind.MISSION: lambda at: check_assembly(Kind.MISSION, at.data, at.label, _game(at)),
     Kind.BUILD_DAT: lambda at: read_build_dat(bytes(at.data), at.label)[1],
 }
 #: Kinds of the entries that are no containers.

@@ -17,7 +17,7 @@ from ..formats.model import TABLES, MshModel, StreamType
 from ..formats.names import decode_text
 from ..formats.objects import COMPONENTS, Registry, Unit
 from ..numeric.arrays import U8, Records
-from .controllers import controller_at
+from .model import controller_at
 from .open_files import read_assembly
 
 Json = dict[str, Any]

@@ -10,18 +10,26 @@ one model spends most of its time on imports.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import ConversionError, with_article
+import numpy as np
+
+from ..edits.materials import cell_of
+from ..errors import ConversionError, called, with_article
 from ..files import read_file
 from ..findings import without_errors
+from ..formats.gltf import WHOLE, ShownPicture, Surface, TextureTransform, is_image, read_rectangle, same_picture
 from ..formats.kinds import ASSEMBLY_KINDS, SCENE_KINDS, Kind, assembly_kind, find_model, is_rsli, kind_at
+from ..formats.library import LibraryEntry
+from ..formats.names import without_number
 from ..formats.nres import is_nres, read_nres, trailing_bytes
 from ..formats.objects import UNIT_ENDING
 from ..options import ExportOptions, ImportOptions
+from ..scene.scene import ImportedScene
 from .base import EditedFile, Loaded, LoadedScene, Source, find_sidecar, open_sidecar, sidecar_path
 from .open_files import mission_in
 
@@ -158,7 +166,6 @@ def import_scene(
     """Turn what a reader made of a file into a model; as :func:`import_gltf`. ``gltf``: what messages call it; files
     that it needs lie beside it. Raises ConversionError: as of :func:`import_gltf`.
     """
-    from ..edits.transforms import settle_coordinates
     from ..judge.models import snapshot
     from .import_model import import_new, judge_new
 
@@ -194,7 +201,7 @@ def import_scene(
 
 def show(console: Console, facts: Json) -> None:
     """Print the facts about a file as one screen; ``kind`` is among them."""
-    from . import controllers, inspect
+    from . import inspect, model
 
     shown = {
         Kind.MODEL: inspect.show_model,
@@ -205,6 +212,70 @@ def show(console: Console, facts: Json) -> None:
         Kind.UNIT: inspect.show_unit,
         Kind.MISSION: inspect.show_mission,
         Kind.RSLI: inspect.show_rsli,
-        Kind.CONTROLLER: controllers.show_controller,
+        Kind.CONTROLLER: model.show_controller,
     }
     shown[facts["kind"]](console, facts)
+
+
+def settle_coordinates(
+    given: ImportedScene, shown: Sequence[Surface[ShownPicture]], entries: Sequence[LibraryEntry]
+) -> None:
+    """Make the texture coordinates of a file those that the game stores. Raises ConversionError: a transform makes
+    coordinates that are not finite.
+
+    Args:
+        given: the file; its coordinates are changed in place, and its report says so.
+        shown: what the stored materials showed; empty: there is no sidecar.
+    """
+    used = {p.material for mesh in given.meshes for p in mesh.primitives} & set(range(len(given.surfaces)))
+    stored = {i: _exported(given, i, shown) for i in sorted(used)}
+    lost = [i for i in stored if stored[i][0] != WHOLE]
+    if lost and all(given.surfaces[i].transform == WHOLE for i in stored):
+        if any(given.surfaces[i].picture for i in lost):
+            given.report.skipped(
+                "materials",
+                "show the whole of their textures, not the rectangles that the game shows",
+                "no texture transform (KHR_texture_transform) is in the file, as programs write it that lack it",
+                "nothing, if nobody took them away; else edit the texture coordinates",
+            )
+        return
+    for i, (before, picture) in stored.items():
+        surface = given.surfaces[i]
+        new = surface.picture
+        if new is None or surface.transform == before == WHOLE:
+            continue
+        same = picture is None or is_image(new.name, picture.name) or same_picture(new, picture)
+        if same and (surface.transform.near(before) or cell_of(surface.transform, picture, entries) is not None):
+            continue
+        _move(given, i, surface.transform, before if same else WHOLE)
+        if picture is not None or before != WHOLE:
+            text = "the texture transform of the file became part of the texture coordinates"
+            given.report.changed(f"material {called(given.materials[i].name)}", text)
+
+
+def _exported(
+    given: ImportedScene, i: int, shown: Sequence[Surface[ShownPicture]]
+) -> tuple[TextureTransform, ShownPicture | None]:
+    """The transform and the texture that a material of a file had when it was exported, as far as is known."""
+    extras = given.material_extras[i] if i < len(given.material_extras) else {}
+    name = (extras.get("material") or without_number(given.materials[i].name)).casefold()
+    known = next((one for one in shown if one.definition and one.definition.casefold() == name), None)
+    if known is not None:
+        return known.transform, known.picture
+    return read_rectangle(extras.get("rectangle", "")), None
+
+
+def _move(given: ImportedScene, material: int, transform: TextureTransform, before: TextureTransform) -> None:
+    """Give the vertices of a material the coordinates that show in a rectangle what a transform shows."""
+    streams = given.streams
+    if streams.uv0 is None:
+        return
+    moved = np.zeros(len(streams.uv0), np.bool_)
+    for primitive in (p for mesh in given.meshes for p in mesh.primitives if p.material == material):
+        moved[primitive.vertex_start : primitive.vertex_start + primitive.vertex_count] = True
+    uv = before.undo(transform.apply(streams.uv0[moved]))
+    if not np.isfinite(uv).all():
+        title = f"texture transform of material {called(given.materials[material].name)}"
+        raise ConversionError(f"{title} is not finite, or too large")
+    streams.uv0 = streams.uv0.astype(np.float32)
+    streams.uv0[moved] = uv

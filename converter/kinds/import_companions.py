@@ -55,7 +55,7 @@ from ..scene.companions import is_point, points_in, shown_points
 from ..scene.decode import decode
 from ..scene.dialect import decide
 from ..scene.scene import Scene, nodes_above
-from .controllers import controller_in
+from .appearance import controller_in
 from .import_result import NUMBERED, Companion, ImportResult
 from .open_files import file_beside, points_of
 from .registry import files_that_name, game_of

@@ -13,11 +13,11 @@ from ..checks.assembly import check_mission
 from ..edits.looks import UNRECORDED, compare_surfaces
 from ..edits.materials import names_of_rows, same_stored
 from ..edits.mission import edit_mission
-from ..edits.nodes import leave_out_hidden, world_matrices
-from ..edits.object_roots import settle_objects
+from ..edits.node_roles import leave_out_hidden
+from ..edits.nodes import world_matrices
 from ..edits.placed_nodes import Asset
+from ..edits.placed_scene import settle_objects
 from ..edits.placements import Placements
-from ..edits.transforms import refuse_draco, refuse_turned
 from ..edits.unit import edit_unit
 from ..errors import ConversionError, called, in_words
 from ..findings import Report, without_new_errors
@@ -40,8 +40,8 @@ from ..formats.sidecar import Description, Sidecar
 from ..formats.terrain import Terrain, read_terrain
 from ..judge.assemblies import PlacedModel
 from ..judge.difference import Difference, tell
-from ..judge.looks import WrittenLooks, named
 from ..judge.missions import differences_of_mission, differences_of_unit
+from ..judge.shown import WrittenLooks, named
 from ..options import ImportOptions
 from ..queries.landscape import TerrainQueries
 from ..scene.assembly import TERRAIN, hosted_places, material_names, object_label, stored_pose
@@ -49,7 +49,7 @@ from ..scene.scene import ImportedScene, Placed
 from ..storage import walk_files
 from .import_model import stored_model, written_model
 from .import_placed import ShownFiles, import_ground, import_placed, merge_materials
-from .import_result import ImportResult, written_looks
+from .import_result import ImportResult, refuse_draco, refuse_turned, written_looks
 from .landscape import differences_of as differences_of_terrain
 from .library_edits import add_surface_edits
 from .registry import Game, find_game

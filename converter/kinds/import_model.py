@@ -23,9 +23,9 @@ from ..edits.materials import (
     report_one_name_two_looks,
 )
 from ..edits.model import Plan, compare_model
-from ..edits.nodes import Identified, identify, leave_out_hidden, stored_in
+from ..edits.node_roles import leave_out_hidden, stored_in
+from ..edits.nodes import Identified, identify
 from ..edits.poses import compare_poses, place_parts
-from ..edits.transforms import refuse_draco, refuse_turned_model, report_left_out
 from ..errors import ConversionError, printable, with_article
 from ..findings import Finding, Mode, NotApplied, Subject
 from ..formats.kinds import Kind
@@ -54,7 +54,7 @@ from .import_companions import (
     rows_now,
     why_locked,
 )
-from .import_result import ImportResult, written_looks
+from .import_result import ImportResult, refuse_draco, refuse_turned_model, report_left_out, written_looks
 from .library_edits import add_surface_edits
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> I
     to make a model of, or beyond the format's limits.
     """
     from ..rebuild.model import new_model
-    from ..rebuild.parts import wear_rows
+    from ..rebuild.workspace import wear_rows
 
     if (kind := imported.info.get("kind", "model")) != Kind.MODEL.in_extras:
         raise ConversionError(

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..edits.materials import merged_materials
-from ..edits.placed_scene import Copies, ShownModel
-from ..edits.placements import PLACES, Placements, Shown
+from ..edits.placed_scene import Copies, Shown, ShownModel
+from ..edits.placements import PLACES, Placements
 from ..errors import ConversionError, called, few, in_words, plural, printable
 from ..findings import Change, NotApplied, Subject
 from ..formats.kinds import Kind

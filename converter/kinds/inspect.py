@@ -19,9 +19,8 @@ from ..formats.texture import TEXM_MAGIC
 from ..language import in_language
 from ..scene.dialect import Dialect
 from .check import check_file
-from .check_assembly import path_problem
 from .open_files import read_assembly
-from .registry import Game, describe_registry, game_of
+from .registry import Game, game_of
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -306,6 +305,8 @@ def _object(mission: Mission, row: int, game: Game | None) -> Json:
         "properties": {each.title: each.number for each in placed.properties},
     }
     if game is not None:
+        from .missions import path_problem  # a model is shown without
+
         facts["missing"] = path_problem(placed, game)
     return facts
 
@@ -465,3 +466,15 @@ def assembly_facts(path: Path, data: memoryview) -> dict[str, Any] | None:
         return describe_unit(read, path.name, game, findings)
     assert isinstance(read, Mission)
     return describe_mission(read, path.name, game, findings)
+
+
+def describe_registry(registry: Registry, findings: list[Finding]) -> dict[str, Any]:
+    """Facts about the registry: what every key means; files are not opened."""
+    objects = []
+    for entry in registry.archive.entries:
+        key, found = entry.name, registry.resolve(entry.name_bytes)
+        assert found is not None
+        order = sorted(found.members, key=lambda ending: (ending != ".msh", ending != ".wea"))
+        files = {ending: str(found.members[ending]) for ending in order}
+        objects.append({"key": key, "tag": found.tag, "files": files, "chain": list(found.chain)})
+    return {"kind": Kind.REGISTRY, "objects": objects, "findings": [finding.facts() for finding in findings]}

@@ -20,9 +20,8 @@ from ..edits.grounds import settle_microtextures, settle_pairs
 from ..edits.looks import UNRECORDED, compare_surfaces
 from ..edits.material_rows import settle_terrain_materials
 from ..edits.materials import names_of_rows
-from ..edits.nodes import leave_out_hidden
+from ..edits.node_roles import leave_out_hidden
 from ..edits.terrain import TerrainPlan, compare_terrain, compare_terrain_objects
-from ..edits.transforms import refuse_draco, refuse_turned, report_no_normals
 from ..errors import ConversionError, plural
 from ..files import names_in, read_file
 from ..findings import Change, Finding, NotApplied, without_errors
@@ -35,7 +34,7 @@ from ..formats.terrain import COARSE, FINE, NO_MATERIAL, Terrain, read_terrain, 
 from ..formats.wear import LEVEL_ENDINGS, read_wear_names
 from ..judge.difference import Difference, tell
 from ..judge.landscape import differences_of_areal_map, differences_of_terrain
-from ..judge.looks import named
+from ..judge.shown import named
 from ..numeric.surfaces import describe as describe_flags
 from ..options import ExportOptions, ImportOptions
 from ..queries.landscape import TerrainQueries
@@ -47,7 +46,7 @@ from ..storage import cannot_read
 from .appearance import find_appearance, missing_materials
 from .base import EditedFile, Exported, Json, LoadedContainer, Source
 from .import_companions import import_level_wears, why_level_locked
-from .import_result import ImportResult, written_looks
+from .import_result import ImportResult, refuse_draco, refuse_turned, report_no_normals, written_looks
 from .library_edits import add_surface_edits
 from .open_files import wears_of_level
 

@@ -20,10 +20,9 @@ from ...exporters.obj import export_obj, material_names, posed, shown_parts
 from ...importers.materials import surfaces_of
 from ...importers.obj import read_obj
 from ..edits.materials import listed, same_materials
-from ..edits.transforms import settle_rectangles
 from ..edits.triangles import TriangleList, match, triangle_list
 from ..errors import ConversionError, called, needed_for, plural
-from ..formats.gltf import FilePicture, ShownPicture, Surface, pixel_digest, surface_of
+from ..formats.gltf import WHOLE, FilePicture, ShownPicture, Surface, is_image, pixel_digest, same_picture, surface_of
 from ..formats.names import escape, known_name, readable
 from ..formats.sidecar import Sidecar, sha256, write_sidecar
 from ..judge.difference import tell
@@ -32,7 +31,7 @@ from ..judge.models import snapshot
 from ..numeric.arrays import F32, I64, U8, Bools
 from ..numeric.pose import rotate, rotation_matrix
 from ..options import ExportOptions, ImportOptions
-from ..scene.appearance import Appearance, as_shown, rectangles_of
+from ..scene.appearance import Appearance, Change, as_shown, rectangles_of, with_coordinates
 from ..scene.decode import Poses, poses_at
 from ..scene.dialect import Dialect
 from ..scene.scene import ImportedNode, ImportedScene, Mesh, Part, Primitive, Scene, Streams
@@ -451,3 +450,25 @@ def _nearest(points: F32, stored: F32) -> tuple[I64, Bools]:
 def _noise(points: F32) -> float:
     """How far an OBJ rounds places: an editor's decimals, and two steps of float32 at the far end of the part."""
     return _DECIMALS + float(np.abs(points).max(initial=0)) * 2.0**-22
+
+
+def settle_rectangles(given: ImportedScene, shown: Mapping[str, Surface[ShownPicture]]) -> None:
+    """Make coordinates that show a rectangle of a texture, as an OBJ has them, those that the game stores.
+
+    Args:
+        given: the file; its surfaces have the transforms of the stored materials afterwards.
+        shown: what the stored materials showed, by name; of others the file may state the transform.
+    """
+    changes: dict[int, Change] = {}
+    for i, material in enumerate(given.materials):
+        surface = given.surfaces[i] if given.surfaces else None  # none: its .mtl is gone
+        known = shown.get(material.name)
+        stated = WHOLE if surface is None else surface.transform
+        transform, new = stated if known is None else known.transform, surface and surface.picture
+        old = None if known is None else known.picture
+        same = new is None or old is None or is_image(new.name, old.name) or same_picture(new, old)
+        if surface is not None:
+            given.surfaces[i] = surface._replace(transform=transform)
+        if transform != WHOLE and same:
+            changes[i] = transform.undo
+    given.streams, given.meshes = with_coordinates(given.streams, given.meshes, changes)

@@ -8,32 +8,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from ..errors import ConversionError, in_words, plural, printable
+from ..errors import ConversionError, printable
 from ..files import Stamp, of_a_listing, pass_on_unreadable, read_file
-from ..findings import Finding
 from ..formats.controller import CONTROLLER_ENDING
-from ..formats.kinds import MODEL_TYPE, Kind, models_in
+from ..formats.kinds import MODEL_TYPE, models_in
 from ..formats.model import MshModel, model_at
-from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING, POINTS_ENDING
-from ..formats.names import decode_text, encode_name, readable, stem
+from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING
+from ..formats.names import readable, stem
 from ..formats.nres import Archive, Entry
-from ..formats.nres_edits import ArchiveEdits
-from ..formats.objects import (
-    REGISTRY,
-    REGISTRY_ROW_DTYPE,
-    Member,
-    Registry,
-    Resolved,
-    Unit,
-    is_registry,
-    read_registry,
-    read_unit,
-)
-from ..formats.wear import WEAR_ENDING
+from ..formats.objects import REGISTRY, Member, Registry, Resolved, Unit, read_registry, read_unit
 from ..scene.dialect import Decision, decide, majority
 from ..storage import if_there, real_path, walk_files
 from .open_files import companion, folder_stamp, open_nres, open_unpacked
@@ -314,128 +298,3 @@ def _parts(path: str) -> Iterator[str | None]:
         if part in ("", "."):
             continue
         yield None if part == ".." or ":" in part or "\0" in part else part.lower()
-
-
-#: What a key names of a new model, in the order of its rows.
-_ENDINGS = (".msh", WEAR_ENDING, POINTS_ENDING, NODE_PROPERTIES_ENDING, CONTROLLER_ENDING, FOOTING_ENDING)
-#: The longest name that a row holds with its NUL, and that units and missions can name.
-_LONGEST = REGISTRY_ROW_DTYPE["member"].itemsize - 1
-
-
-@dataclass(frozen=True)
-class ObjectKey:
-    """A key for a new model. ``tag``: what it is, a key of ``TAGS``. ``members``: its files, the model first."""
-
-    name: bytes
-    tag: str
-    members: tuple[Member, ...]
-
-
-def key_of_model(archive: ArchiveEdits, path: str, model: bytes, tag: str) -> ObjectKey:
-    """Return the key of a model: its stem, with the files of that stem that its archive has. ``path``: of the archive
-    from the game's directory, with slashes. Raises ConversionError: a name that a row of the registry cannot hold.
-    """
-    own, members = stem(decode_text(model)), []
-    for ending in _ENDINGS:
-        found = archive.find(encode_name(f"{own}{ending}"))
-        if found is not None:
-            members.append(Member(path.replace("/", "\\"), archive.entries[found].name))
-    for text, hint in (
-        (path, "put it into an archive with a shorter path"),
-        *((one.name, "give the new model a shorter name") for one in members),
-    ):
-        raw = encode_name(text)
-        if len(raw) > _LONGEST or decode_text(raw) != text:
-            raise ConversionError(
-                "name does not fit into objects.rlb",
-                file=path,
-                value=f"{in_words(text)}, {plural(len(raw), 'byte')}",
-                expected=f"at most {_LONGEST} bytes of CP1251, the ending included",
-                hint=hint,
-            )
-    return ObjectKey(encode_name(own), tag, tuple(members))
-
-
-def require_registry(archive: Archive) -> None:
-    """Refuse an archive that is not an object registry; an empty one may become one. Raises ConversionError: it has
-    other entries, and none of a registry's types.
-    """
-    if archive.entries and not is_registry(archive):
-        raise ConversionError(
-            "is not an object registry",
-            file=archive.label,
-            value=f"types {', '.join(sorted({e.type_text for e in archive.entries}))}",
-            expected="entries of types like STAT",
-            hint="name the game's directory",
-        )
-
-
-def put_key(archive: ArchiveEdits, key: ObjectKey) -> list[str]:
-    """Put a key into a registry; return what the user should know.
-
-    A key that names these files already stays as it is, its tag too. One that names this model gets the rows that it
-    lacks, at its end. ``archive``: ``objects.rlb``. Raises ConversionError: the registry has a key of this name for
-    something else.
-    """
-    index = archive.find(key.name)
-    if index is None:
-        type_id = int.from_bytes(key.tag.encode(), "little")
-        archive.add(key.name, type_id, _rows(key.members), (len(key.members), 0, 0))
-        return []
-    entry, name = archive.entries[index], printable(decode_text(key.name))
-    registry = read_registry(Archive(archive.label, entries=[entry]))
-    there: dict[str, Member] = {}
-    for member in (one for one in registry.members(0) if one.name):  # others are empty slots
-        there.setdefault(member.ending, member)
-    wanted = {member.ending: member for member in key.members}
-    others = [there[e] for e, one in wanted.items() if e in there and not _same(there[e], one)]
-    if others or ".msh" not in there:
-        now = (others or [*there.values()])[:1]
-        raise ConversionError(
-            "has the object key already, for something else",
-            file=archive.label,
-            entry=name,
-            value=printable(str(now[0])) if now else "no files",
-            expected=printable(str(wanted.get(now[0].ending if now else ".msh", key.members[0]))),
-            hint="give the new model another name",
-        )
-    messages = []
-    if entry.type_text != key.tag:
-        messages.append(other_tag(name, entry.type_text))
-    missing = [one for ending, one in wanted.items() if ending not in there]
-    if missing:
-        count = len(registry.rows[0]) + len(missing)
-        archive.replace(index, registry.rows[0].tobytes() + _rows(missing) + registry.tails[0], attr1=count)
-    return messages
-
-
-def other_tag(key: str, tag: str) -> str:
-    """Return the warning that a key keeps another tag than the one that was given."""
-    return f"object key {in_words(key)} is there as {tag} and stays so"
-
-
-def _same(one: Member, other: Member) -> bool:
-    """Whether two rows name one file; ASCII case is ignored, as the game does."""
-    first, second = (encode_name(str(row).replace("/", "\\")).lower() for row in (one, other))
-    return first == second
-
-
-def _rows(members: Sequence[Member]) -> bytes:
-    rows = np.zeros(len(members), REGISTRY_ROW_DTYPE)
-    for row, member in zip(rows, members, strict=True):
-        for column, text in (("archive", member.archive), ("member", member.name)):
-            raw = np.frombuffer(encode_name(text), np.uint8)
-            row[column][: len(raw)] = raw
-    return rows.tobytes()
-
-
-def describe_registry(registry: Registry, findings: list[Finding]) -> dict[str, Any]:
-    """Facts about the registry: what every key means; files are not opened."""
-    objects = []
-    for entry in registry.archive.entries:
-        key, found = entry.name, registry.resolve(entry.name_bytes)
-        assert found is not None
-        order = sorted(found.members, key=lambda ending: (ending != ".msh", ending != ".wea"))
-        files = {ending: str(found.members[ending]) for ending in order}
-        objects.append({"key": key, "tag": found.tag, "files": files, "chain": list(found.chain)})
-    return {"kind": Kind.REGISTRY, "objects": objects, "findings": [finding.facts() for finding in findings]}

@@ -9,8 +9,8 @@ import numpy as np
 from ..edits.model import PartPlan, Plan
 from ..edits.nodes import NAME_ROOM, Identified
 from ..edits.poses import clip_length_changed
-from ..edits.triangles import triangle_list
-from ..errors import ConversionError, called, few, in_words, plural, printable
+from ..edits.triangles import TriangleList, triangle_list
+from ..errors import ConversionError, called, few, in_words, plural
 from ..findings import Subject
 from ..formats.model import (
     BATCH_PORTAL,
@@ -26,18 +26,167 @@ from ..formats.model import (
 from ..formats.names import decode_text, encode_name
 from ..formats.nres import Archive, Entry
 from ..formats.nres_edits import name_field
-from ..formats.tables import HEADER_DTYPE, NAME_DTYPE, NODE_DTYPE, SLOT_DTYPE
+from ..formats.tables import GROUP_COUNT, HEADER_DTYPE, LOD_COUNT, NAME_DTYPE, NODE_DTYPE, SLOT_DTYPE
 from ..numeric.arrays import F32, NONE16
 from ..scene import dialect as dialects
-from ..scene.dialect import Dialect, cell_title, part_name
+from ..scene.dialect import Dialect
 from ..scene.scene import Scene
-from .geometry import posed_header, too_many
+from .geometry import SlotGeometry, build_slots, posed_header, too_many
 from .nodes import NodeEdit, build_nodes, node_edits, node_order
-from .parts import rebuild_parts
-from .workspace import Rebuild, Rebuilt, Workspace
+from .slots import Edit, change_in_place, fit_uv, new_corners, rebuild_slot
+from .workspace import Cell, Rebuild, Rebuilt, Workspace, report_rows, stored_choices, words_table
 
 _PLAIN = (1, 2, 3, 4, 5, 15, 13, 6, 7, 8, 19, 9, 10, 17)
 _WITH_EXTRA = (1, 2, 3, 4, 5, 18, 15, 13, 6, 7, 8, 19, 9, 10, 17, 20)
+
+
+Shape = tuple[int, bytes, int | None]
+
+
+class _Parts:
+    """The slots in the making: new geometries are appended together at the end."""
+
+    def __init__(self, job: Rebuild, space: Workspace) -> None:
+        plan, stored, materials = job.plan, job.stored, job.scene.materials
+        self.job, self.space = job, space
+        self.words = words_table(materials, plan if stored is not None else None, stored, job.dialect)
+        self.choices = stored_choices(materials, plan, stored, job.dialect)
+        self.no_extra = np.full(4, 255 if job.dialect is Dialect.SPEC else 0, np.uint8)
+        self.cells: dict[Cell, int] = {}
+        self.geometries: list[SlotGeometry] = []
+        self.owners: list[tuple[Cell, int]] = []  # cell and number of its slot in all of these
+
+    def run(self) -> dict[Cell, int]:
+        """Change the geometry tables by the plan; return the slot of every cell."""
+        plan = self.job.plan
+        users = self._keep_cells()
+        for part in plan.parts:
+            fit_uv(part, self.job.scene)
+        changed: dict[int, list[PartPlan]] = {}
+        for part in plan.parts:
+            if part.slot is None:
+                continue
+            if part.unchanged:
+                self.cells[_cell(part)] = part.slot
+            else:
+                changed.setdefault(part.slot, []).append(part)
+        staying = set(self.cells.values())
+        zero_area = sum(self._change(slot, parts, staying) for slot, parts in changed.items())
+        dropped = self._build([part for part in plan.parts if part.slot is None])
+        zero_area += sum(geometry.zero_area for geometry in self.geometries)
+        _require_room(self.space, self.geometries)
+        rows = self.space.append(self.geometries)
+        self.cells.update({cell: rows[number] for cell, number in self.owners})
+        self._drop_unused(users)
+        if dropped:
+            self.job.report.warnings.append(f"{plural(dropped, 'degenerate triangle')} dropped")
+        if zero_area:
+            self.job.report.warnings.append(f"{plural(zero_area, 'triangle')} without area; the normal is made up")
+        return self.cells
+
+    def _keep_cells(self) -> set[int]:
+        """Keep the slots of cells that the file does not show; return all slots in use."""
+        stored, plan = self.job.stored, self.job.plan
+        if stored is None:
+            return set()
+        slots = self.job.model.nodes["slot_index"].astype(np.int64)
+        known = {(p.node, p.lod, p.group) for p in stored.parts}
+        gone = set(plan.deleted_parts)
+        for i, k in plan.identified.stored_of.items():
+            for lod in range(LOD_COUNT):
+                for group in range(GROUP_COUNT):
+                    slot = int(slots[k, lod, group])
+                    # cells that draw nothing are in no scene: they stay
+                    stays = (k, lod, group) in plan.kept_parts or (k, lod, group) not in known
+                    if slot != NONE16 and stays and (k, lod, group) not in gone:
+                        self.cells[i, lod, group] = slot
+        return set(slots[slots != NONE16].tolist())
+
+    def _change(self, slot: int, parts: list[PartPlan], staying: set[int]) -> int:
+        """Rebuild a stored slot for the parts that have it; return its triangles without area.
+
+        Parts that changed alike go on sharing one slot; all others get slots of their own.
+        """
+        alike: dict[Shape, list[PartPlan]] = {}
+        for part in parts:
+            alike.setdefault(_shape(part), []).append(part)
+        leading, *others = alike.values()
+        if slot in staying:  # an unchanged part still shows the stored one
+            leading, others = [], [leading, *others]
+        for users in others:
+            self._add(rebuild_slot(self.space, slot, self._edit(users[0])), [users])
+        if not leading:
+            return 0
+        edit = self._edit(leading[0])
+        self.cells.update({_cell(part): slot for part in leading})
+        if change_in_place(self.space, slot, edit):
+            return 0
+        geometry = rebuild_slot(self.space, slot, edit)
+        self.space.replace(slot, geometry)
+        return geometry.zero_area
+
+    def _build(self, parts: list[PartPlan]) -> int:
+        """Build slots for new parts; return how many degenerate triangles were dropped."""
+        dropped = 0
+        alike: dict[Shape, list[PartPlan]] = {}
+        for part in parts:
+            alike.setdefault(_shape(part), []).append(part)
+        corners, users = [], []
+        for same in alike.values():
+            edit = Edit(_triangles(same[0]), None, self.words, self.no_extra)
+            new, lost = new_corners(edit)
+            dropped += lost
+            if new is not None:
+                corners.append(new)
+                users.append(same)
+        if corners:
+            self._add(build_slots(corners), users)
+        return dropped
+
+    def _edit(self, part: PartPlan) -> Edit:
+        return Edit(_triangles(part), part.match, self.words, self.no_extra, self.choices)
+
+    def _add(self, geometry: SlotGeometry, users: list[list[PartPlan]]) -> None:
+        """Add slots, with the parts that use each."""
+        first = sum(len(g.slots) for g in self.geometries)
+        for number, parts in enumerate(users, first):
+            self.owners += [(_cell(part), number) for part in parts]
+        self.geometries.append(geometry)
+
+    def _drop_unused(self, users: set[int]) -> None:
+        """Delete the slots that no cell has any more."""
+        gone = sorted(users - set(self.cells.values()))
+        for slot in gone:
+            self.space.replace(slot, None)
+        if gone:
+            moved = self.space.drop_slots(gone)
+            self.cells = {cell: int(moved[slot]) for cell, slot in self.cells.items()}
+
+
+def _cell(part: PartPlan) -> Cell:
+    return part.part.node, part.part.lod, part.part.group
+
+
+def _shape(part: PartPlan) -> Shape:
+    """What parts that can share a slot have in common: mesh, matrix into the node, flags."""
+    mesh, matrix = part.part.mesh, part.part.matrix
+    return mesh, b"" if matrix is None else matrix.tobytes(), part.part.tri_flags
+
+
+def _triangles(part: PartPlan) -> TriangleList:
+    assert part.triangles is not None
+    return part.triangles
+
+
+def _require_room(space: Workspace, geometries: list[SlotGeometry]) -> None:
+    """Refuse new slots that would not fit, before they are laid out in 16-bit fields."""
+    for title, have, more in (
+        ("triangles", len(space.indices) // 3, sum(len(g.indices) // 3 for g in geometries)),
+        ("batches", len(space.batches), sum(len(g.batches) for g in geometries)),
+        ("slots", len(space.slots), sum(len(g.slots) for g in geometries)),
+    ):
+        if have + more > NONE16:
+            raise too_many(title, have + more)
 
 
 def new_model(identified: Identified, name: str, dialect: Dialect, *, reduce: bool = True) -> Rebuilt:
@@ -94,7 +243,7 @@ def edited_model(plan: Plan, model: MshModel, *, stored: Scene, dialect: Dialect
 
 def _rebuild(job: Rebuild, space: Workspace) -> Rebuilt:
     plan, model, out = job.plan, job.model, job.out
-    cells = rebuild_parts(job, space)
+    cells = _Parts(job, space).run()
     space.into(model)
     edits = node_edits(job, cells)
     order = node_order(edits)
@@ -288,49 +437,3 @@ def _stated_row(job: Rebuild, node: int) -> int | None:
 
 
 # ------------------------------------------------------------------ what became of each node and part
-
-
-def report_rows(plan: Plan, stored: Scene | None) -> list[dict[str, str]]:
-    """Return what was kept, rebuilt, new and deleted: what, name, status and reason of each."""
-    scene = plan.identified.scene
-    out: list[dict[str, str]] = []
-
-    def say(what: str, name: str, status: str, reason: str) -> None:
-        out.append({"what": what, "name": name, "status": status, "reason": reason})
-
-    reasons: dict[str, list[str]] = {}
-    for change in plan.report.changes:
-        reasons.setdefault(change.where, []).append(change.what)
-    for i, node in enumerate(scene.nodes):
-        k = plan.identified.stored_of.get(i)
-        name = printable(node.name)
-        if stored is None or k is None:
-            say("node", name, "new", "not in the sidecar" if stored else "no sidecar")
-            continue
-        where = f"node {called(stored.nodes[k].name)}"
-        why = reasons.get(where, []) + reasons.get(f"animation of {where}", [])
-        say("node", name, "rebuilt" if why else "kept", "; ".join(why) or "unchanged")
-    for part in plan.parts:
-        node = scene.nodes[part.part.node]
-        name = part_name(printable(node.name), part.part.lod, part.part.group, scene.dialect)
-        where = f"part {called(node.name)} {cell_title(part.part.lod, part.part.group, scene.dialect)}"
-        if part.source is not None and not part.copied:
-            say("part", name, "moved", "; ".join(reasons[where]))
-        elif part.unchanged:
-            say("part", name, "kept", "; ".join(reasons.get(where, [part.placed or "unchanged"])))
-        elif part.slot is None:
-            say("part", name, "new", "not in the sidecar" if stored else "no sidecar")
-        else:
-            say("part", name, "rebuilt", "; ".join(reasons.get(where, ["changed"])))
-    if stored is not None:
-        for cells, status, reason in (
-            (plan.kept_parts, "kept", "not in the file"),
-            (plan.deleted_parts, "deleted", "missing from the file"),
-            (plan.replaced_parts, "deleted", "its cell shows another part"),
-        ):
-            for k, lod, group in cells:
-                name = part_name(printable(stored.nodes[k].name), lod, group, scene.dialect)
-                say("part", name, status, reason)
-        for k in plan.deleted_nodes:
-            say("node", printable(stored.nodes[k].name), "deleted", "missing from the file")
-    return out

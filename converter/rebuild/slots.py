@@ -12,10 +12,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..edits.model import PartPlan
 from ..edits.triangles import Match, TriangleList, best_turns, colours_apart, normals_apart
-from ..numeric.arrays import I64, NONE16, U8, U16, Bools, Records, row_ids
-from ..numeric.quantize import decode_normals
+from ..numeric.arrays import F64, I64, NONE16, U8, U16, Bools, Records, row_ids
+from ..numeric.quantize import decode_normals, encode_uv
 from ..numeric.surfaces import neighbour_links
+from ..scene.scene import Scene
 from .geometry import BATCH_WORDS, VERTEX_DTYPE, Corners, SlotGeometry, build_slots, slot_record, triangle_normals
 from .workspace import Workspace
 
@@ -383,3 +385,46 @@ def _adopt_words(vertices: Records, fresh: I64, stored: StoredSlot) -> None:
 
 def _raw(values: NDArray[np.generic]) -> U8:
     return np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)
+
+
+def fit_uv(part: PartPlan, scene: Scene) -> NDArray[np.int16] | None:
+    """Shift the new triangles of a part by whole turns into -32..32; the judge names what is clamped.
+
+    All by one shift where that is enough, else those that do not fit by one of their own; u and v separately. Triangles
+    that match stored ones are not touched. ``part``: a part that changed; its triangles are changed in place.
+
+    Returns:
+        The part's texture coordinates where they were shifted, (T, 3, 2).
+    """
+    triangles = part.triangles
+    if triangles is None or part.unchanged:
+        return None
+    fresh = np.ones(len(triangles), np.bool_) if part.match is None else part.match.old_of < 0
+    if triangles.clamped and triangles.uv0 is not None and scene.streams.uv0 is not None:
+        uv = scene.streams.uv0[triangles.vertex[fresh]].astype(np.float64)
+        _shift(uv, (0, 1))
+        for axis in (0, 1):
+            far = ~_fits(uv[..., axis]).all(axis=1)
+            turned = uv[far, :, axis]
+            uv[far, :, axis] = turned - _turns(turned, 1)
+        triangles.uv0[fresh], triangles.clamped = encode_uv(uv)
+        return triangles.uv0
+    return None
+
+
+def _shift(uv: F64, axes: tuple[int, ...]) -> None:
+    """Shift all triangles, (T, 3, 2), along u and v where one does not fit."""
+    for axis in (0, 1):
+        values = uv[..., axis]
+        if not _fits(values).all():
+            uv[..., axis] = values - _turns(values, axes)
+
+
+def _turns(values: F64, axes: int | tuple[int, ...]) -> F64:
+    """Whole turns from 0 to the middle of some values."""
+    low, high = values.min(axis=axes, keepdims=True), values.max(axis=axes, keepdims=True)
+    return np.asarray(np.rint((low + high) / 2))
+
+
+def _fits(values: F64) -> Bools:
+    return np.asarray((values * 1024 >= -32768.5) & (values * 1024 < 32767.5))

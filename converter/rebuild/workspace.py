@@ -1,23 +1,31 @@
-"""What goes into one rebuild of a model: its plan, its tables in the making, and what comes out.
+"""What one rebuild of a model needs: its plan, its tables in the making, the words of its materials; what comes of it.
 
-One slot of the geometry tables changes; rows of all others only move.
+One slot of the geometry tables changes; rows of all others only move. Materials of a glTF become batch words and WEAR
+rows (docs/reference/model.md, Res13).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..edits.material_rows import NO_NAME
+from ..edits.materials import materials_in_use, stated_row
 from ..edits.model import Plan
-from ..findings import Report
-from ..formats.model import BATCH_DTYPE, TRIANGLE_DTYPE, MshModel, StreamType
+from ..errors import ConversionError, called, printable
+from ..findings import Report, Subject
+from ..formats.material import DEFAULT_MATERIAL
+from ..formats.model import BATCH_DTYPE, BATCH_LIGHTMAP, NO_LIGHTMAP, TRIANGLE_DTYPE, MshModel, StreamType
+from ..formats.names import without_number
 from ..formats.tables import SLOT_DTYPE
+from ..formats.wear import is_material_name
 from ..numeric.arrays import I64, NONE16, U16, Bools, Records, concatenate_records, covered
-from ..scene.dialect import Dialect
-from ..scene.scene import Scene
+from ..scene.dialect import Dialect, cell_title, last_row, part_name
+from ..scene.scene import Material, Scene
 from .geometry import VERTEX_DTYPE, SlotGeometry
 
 #: Node of the file, LOD, group.
@@ -312,3 +320,164 @@ def _place(gone: Bools, starts: NDArray[np.integer], counts: NDArray[np.integer]
 def _shift_links(triangles: Records, by: int) -> None:
     link = triangles["link"].astype(np.int64)
     triangles["link"] = np.where(link == NONE16, NONE16, (link + by) & 0xFFFF)
+
+
+def material_words(material: Material | None, dialect: Dialect) -> tuple[int, int, int, int]:
+    """Return the batch words +0, +2, +4, +6 of a material.
+
+    What its extras give wins; the rest follows from row and lightmap row.
+    """
+    row = max(0, material.row) if material is not None else 0
+    light = NO_LIGHTMAP
+    if material is not None and 0 <= material.lightmap < NO_LIGHTMAP:
+        light = material.lightmap
+    if row > (most := last_row(dialect)):
+        raise ConversionError(f"material row does not fit {dialect.value}", value=row, expected=f"0..{most}")
+    if dialect is Dialect.RETAIL:
+        flags = BATCH_LIGHTMAP if light != NO_LIGHTMAP else 0
+        words = [flags, 0, row | light << 8, NONE16]
+    else:
+        words = [0, row, 0, 0]
+    if material is not None:
+        if material.batch_flags >= 0:
+            words[0] = material.batch_flags & 0xFFFF
+            if dialect is Dialect.RETAIL:
+                words[1] = material.batch_flags >> 16 & 0xFFFF
+        if material.w6 >= 0:
+            words[3] = material.w6
+        # a row or lightmap given in the extras wins over the raw word it lives in
+        if material.w2 >= 0 and dialect is Dialect.RETAIL and material.batch_flags < 0:
+            words[1] = material.w2
+        if material.w4 >= 0 and dialect is Dialect.SPEC:
+            words[2] = material.w4
+    return words[0], words[1], words[2], words[3]
+
+
+def words_table(materials: list[Material], plan: Plan | None, stored: Scene | None, dialect: Dialect) -> U16:
+    """Return the batch words of each material of the file, (M + 1, 4); the last row is none."""
+    rows: list[tuple[int, int, int, int]] = []
+    if stored is None:
+        materials = new_rows(materials)
+    for i, material in enumerate(materials):
+        same = plan.materials[i] if plan is not None else set()
+        if -1 in material.key and same and stored is not None:
+            material = stored.materials[min(same)]
+        rows.append(material_words(material, dialect))
+    rows.append(material_words(None, dialect))
+    return np.array(rows, np.uint16).reshape(-1, 4)
+
+
+def stored_choices(
+    materials: list[Material], plan: Plan, stored: Scene | None, dialect: Dialect
+) -> list[set[tuple[int, ...]]]:
+    """Return the words that each material may have that lost its extras, else none."""
+    if stored is None:
+        return []
+    return [
+        {material_words(stored.materials[k], dialect) for k in plan.materials[i]} if -1 in material.key else set()
+        for i, material in enumerate(materials)
+    ]
+
+
+def new_rows(materials: list[Material]) -> list[Material]:
+    """Return the materials of a file that has no sidecar, each with its row.
+
+    A row in the extras stands, unless a material before has it under another name, and
+    ``material_7`` is row 7. The others take the rows that are left, in order of appearance: one for
+    each name (Blender's ``.001`` does not count, nor does case), one for each material without a
+    name. A name that has a row already keeps to it.
+    """
+    rows: dict[str | int, int] = {}
+    owners: dict[int, str] = {}
+    out = []
+    for material in materials:
+        bare = without_number(material.name)
+        row = material.row if material.row >= 0 else stated_row(bare)
+        name = bare.casefold()
+        if row is not None and name and owners.setdefault(row, name) != name:
+            material = material._replace(row=-1)  # one of its row was renamed
+        elif row is not None:
+            rows.setdefault(name, row)
+        out.append(material)
+    taken = {*rows.values(), *(material.row for material in out)}
+    free = (row for row in count() if row not in taken)
+    for i, material in enumerate(out):
+        if material.row < 0:
+            key = without_number(material.name).casefold() or i
+            if key not in rows:
+                rows[key] = next(free)
+            out[i] = material._replace(row=rows[key])
+    return out
+
+
+def wear_rows(scene: Scene, report: Report) -> list[str]:
+    """Return the WEAR rows of a new model; warn of names that they cannot have.
+
+    A row is called like its first material. Rows that no material names are ``DEFAULT``, which is what the game shows
+    for an unknown name; so is a name that no ``Material.lib`` can hold. ``scene``: whose materials :func:`new_rows`
+    gave the batches their rows.
+    """
+    materials = new_rows(scene.materials)
+    used = materials_in_use(scene)
+    names: dict[int, str] = {}
+    for i in sorted(used):
+        material = materials[i] if i >= 0 else None
+        row = 0 if material is None else material.row
+        name = "" if material is None else without_number(material.name)
+        if row in names or not name:
+            continue
+        if is_material_name(name):
+            names[row] = name
+        else:
+            what = f"is {DEFAULT_MATERIAL} in row {row} of the .wea"
+            report.skipped(Subject("material", name), what, NO_NAME, "choose another name", "materials")
+    rows = {0, *(materials[i].row for i in used if i >= 0)}
+    if any(0 <= materials[i].lightmap < NO_LIGHTMAP for i in used if i >= 0):
+        report.warnings.append("the names of its lightmaps are not in the file: the .wea has no LIGHTMAPS")
+    return [names.get(row, DEFAULT_MATERIAL) for row in range(max(rows) + 1)]
+
+
+def report_rows(plan: Plan, stored: Scene | None) -> list[dict[str, str]]:
+    """Return what was kept, rebuilt, new and deleted: what, name, status and reason of each."""
+    scene = plan.identified.scene
+    out: list[dict[str, str]] = []
+
+    def say(what: str, name: str, status: str, reason: str) -> None:
+        out.append({"what": what, "name": name, "status": status, "reason": reason})
+
+    reasons: dict[str, list[str]] = {}
+    for change in plan.report.changes:
+        reasons.setdefault(change.where, []).append(change.what)
+    for i, node in enumerate(scene.nodes):
+        k = plan.identified.stored_of.get(i)
+        name = printable(node.name)
+        if stored is None or k is None:
+            say("node", name, "new", "not in the sidecar" if stored else "no sidecar")
+            continue
+        where = f"node {called(stored.nodes[k].name)}"
+        why = reasons.get(where, []) + reasons.get(f"animation of {where}", [])
+        say("node", name, "rebuilt" if why else "kept", "; ".join(why) or "unchanged")
+    for part in plan.parts:
+        node = scene.nodes[part.part.node]
+        name = part_name(printable(node.name), part.part.lod, part.part.group, scene.dialect)
+        where = f"part {called(node.name)} {cell_title(part.part.lod, part.part.group, scene.dialect)}"
+        if part.source is not None and not part.copied:
+            say("part", name, "moved", "; ".join(reasons[where]))
+        elif part.unchanged:
+            say("part", name, "kept", "; ".join(reasons.get(where, [part.placed or "unchanged"])))
+        elif part.slot is None:
+            say("part", name, "new", "not in the sidecar" if stored else "no sidecar")
+        else:
+            say("part", name, "rebuilt", "; ".join(reasons.get(where, ["changed"])))
+    if stored is not None:
+        for cells, status, reason in (
+            (plan.kept_parts, "kept", "not in the file"),
+            (plan.deleted_parts, "deleted", "missing from the file"),
+            (plan.replaced_parts, "deleted", "its cell shows another part"),
+        ):
+            for k, lod, group in cells:
+                name = part_name(printable(stored.nodes[k].name), lod, group, scene.dialect)
+                say("part", name, status, reason)
+        for k in plan.deleted_nodes:
+            say("node", printable(stored.nodes[k].name), "deleted", "missing from the file")
+    return out

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import cKDTree
 
-from msh_gltf.converter.edits import transforms as rigid_transforms
+from msh_gltf.converter.edits import nodes
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
@@ -246,7 +246,7 @@ def test_the_judge_sees_a_track_that_was_not_mirrored(tmp_path: Path, monkeypatc
 
 def test_the_judge_sees_a_node_in_the_wrong_frame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = random_file(tmp_path, np.random.default_rng(2), MIRRORS, "LINEAR")
-    right = rigid_transforms.rigid_part
+    right = nodes.rigid_part
 
     def wrong(name: str, world: Any, above: Any) -> Any:
         turned, moved, bake, place = right(name, world, above)

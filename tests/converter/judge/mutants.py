@@ -35,7 +35,7 @@ MODELS: list[tuple[str, object, tuple[str, ...]]] = [
     (f"{EDITS}.model._name_changes", nothing, ("rename node",)),
     (f"{EDITS}.model._label_changes", nothing, ("change label",)),
     (f"{EDITS}.model._node_changes", nothing, ("change flags", "reparent node", "make node a root")),
-    (f"{EDITS}.nodes._report_hidden", nothing, ("hide node",)),
+    (f"{EDITS}.node_roles._report_hidden", nothing, ("hide node",)),
     (f"{EDITS}.material_rows._ModelRows._add", nothing, ("assign new material",)),
     (f"{EDITS}.model.compare_parts", nothing, ("delete part", "move vertices", "move part to another cell")),
     (f"{EDITS}.model._missing_parts", nothing, ("delete part", "delete shown part")),

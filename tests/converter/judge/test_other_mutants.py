@@ -18,7 +18,7 @@ from msh_gltf.converter.edits.points import PointEdit
 from msh_gltf.converter.formats.gltf import surface_of
 from msh_gltf.converter.formats.library import NewPicture
 from msh_gltf.converter.judge.difference import JUDGED
-from msh_gltf.converter.judge.looks import WrittenLooks, named
+from msh_gltf.converter.judge.shown import WrittenLooks, named
 from msh_gltf.converter.kinds.dispatch import import_file, import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions
@@ -37,7 +37,7 @@ ROOT = Path(__file__).resolve().parents[3]
 EDITS = "msh_gltf.converter.edits"
 PLACED = "msh_gltf.converter.kinds.import_missions"
 #: Both what carries a component's move to its object, and what names one that is not carried.
-ROOTS = f"{EDITS}.object_roots._Roots.run {EDITS}.placements.Placements._require_in_place"
+ROOTS = f"{EDITS}.placed_scene._Roots.run {EDITS}.placements.Placements._require_in_place"
 
 
 def keep_point(plan: Any, _: object, point: Any, __: object, placed: Any, ___: object) -> None:
@@ -92,14 +92,14 @@ MUTANTS: list[tuple[str, str, object, tuple[str, ...]]] = [
     ("unit", f"{PLACED}._on_sockets", lambda _, unit, __: unit, ("dissolve",)),
     ("points", f"{EDITS}.points._compare", keep_point, ("move point", "turn point", "rename point")),
     ("points", f"{EDITS}.points._add", nothing, ("add point",)),
-    ("ranges", f"{EDITS}.range_clips._Range.changed", same_words, ("move key of range",)),
+    ("ranges", f"{EDITS}.controller._Range.changed", same_words, ("move key of range",)),
     ("materials", f"{EDITS}.looks._Comparison._compare_colours", nothing, ("change colour", "change light")),
     *((name, f"{EDITS}.looks._Comparison._compare_colours", nothing, ("change colour",)) for name in _PLACED),
     ("materials", f"{EDITS}.looks._Comparison._compare_mode", nothing, ("change mode",)),
     ("materials", f"{EDITS}.looks._Comparison._light", nothing, ("light of one colour",)),
     ("materials", f"{EDITS}.looks._Comparison._picture", nothing, ("assign picture",)),
     ("materials", f"{EDITS}.looks._Comparison._edit_texture", nothing, ("repaint picture",)),
-    ("materials", f"{EDITS}.transforms.settle_coordinates", nothing, ("shift picture",)),
+    ("materials", "msh_gltf.converter.kinds.dispatch.settle_coordinates", nothing, ("shift picture",)),
 ]
 
 

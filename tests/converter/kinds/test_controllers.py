@@ -14,7 +14,7 @@ from msh_gltf.converter.edits.controller import numbered
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import read_sidecar
-from msh_gltf.converter.kinds.controllers import facts_of_model
+from msh_gltf.converter.kinds.appearance import facts_of_model
 from msh_gltf.converter.kinds.registry import game_of
 from msh_gltf.converter.scene.companions import spliced
 from msh_gltf.converter.scene.scene import Channel, evaluate

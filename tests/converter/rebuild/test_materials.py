@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.errors import called
-from msh_gltf.converter.rebuild.parts import new_rows
+from msh_gltf.converter.rebuild.workspace import new_rows
 from msh_gltf.converter.scene.scene import Material
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable, drop_extras
