@@ -318,7 +318,7 @@ class Triangles:
     def select(self, chosen: Bools | I64) -> Triangles:
         """Return some of them."""
         arrays = [getattr(self, one.name) for one in fields(self)]
-        return Triangles(*(None if array is None else array[chosen] for array in arrays))
+        return Triangles(*(None if array is None else array[chosen] for array in arrays))  # type: ignore[arg-type]
 
 
 @dataclass
