@@ -242,7 +242,7 @@ def cells_picture(work: Work, target: Path) -> None:
     from msh_gltf.converter.formats.nres import read_nres, write_nres
     from msh_gltf.converter.formats.nres_edits import replace_entry
     from msh_gltf.converter.formats.texture import PAGE_DTYPE
-    from msh_gltf.converter.kinds.texture import add_or_replace_texture, texm_of
+    from msh_gltf.converter.kinds.library import add_or_replace_texture, texm_of
 
     game, names, side = work.folder / "PAGE", ("armour", "wall", "floor", "joint"), 128
     shutil.copytree(work.game, game)

@@ -33,6 +33,7 @@ from .converter.kinds import open_files
 from .converter.kinds.check import Checked, check_file
 from .converter.kinds.import_result import ImportResult
 from .converter.kinds.landscape import Level
+from .converter.kinds.library import files_beside
 from .converter.options import ExportOptions, ImportOptions
 
 #: A path as text, or a ``pathlib.Path``.

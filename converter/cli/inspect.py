@@ -123,9 +123,9 @@ def _inspect(given: ToInspect) -> None:
     from ..kinds.base import LoadedContainer, list_entries
     from ..kinds.dispatch import load_file
     from ..kinds.inspect import assembly_facts
+    from ..kinds.library import texture_at
     from ..kinds.model import controller_facts
     from ..kinds.open_files import mission_in
-    from ..kinds.texture import texture_at
 
     source, entry, as_json = given.sources[0], given.entry, given.as_json
     source = mission_in(source) or source

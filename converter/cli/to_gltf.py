@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ..findings import Finding
     from ..formats.kinds import Kind
     from ..kinds.base import Files, Loaded
-    from ..kinds.texture import LoadedTexture
+    from ..kinds.library import LoadedTexture
     from ..options import ExportOptions
 
 #: What a single model may become.
@@ -234,8 +234,8 @@ def _is_many(given: ToGltf) -> bool:
 
 
 def _export_one(given: ToGltf, options: ExportOptions, typed: dict[str, str]) -> None:
+    from ..kinds.library import texture_at
     from ..kinds.model import LoadedModel
-    from ..kinds.texture import texture_at
 
     source, output, sidecar = given.sources[0], given.output, not given.no_sidecar
     if (texture := texture_at(source, given.entry)) is not None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from ..game.archive_folder import Packed
     from ..kinds.import_result import ImportResult
-    from ..kinds.texture import EditedLibrary
+    from ..kinds.library import EditedLibrary
     from ..options import ImportOptions
 
 #: Endings of files that are written.
@@ -141,8 +141,7 @@ def command(context: click.Context, /, **_: object) -> None:
 
 def _import_one(given: ToMsh, options: ImportOptions, typed: dict[str, str]) -> None:
     from ..game.games import files_of, write_files
-    from ..kinds.library_edits import refused, refused_materials
-    from ..kinds.new_entries import entries_of_game
+    from ..kinds.new_entries import entries_of_game, refuse
     from ..storage import refuse_existing
 
     source, output = given.source, given.output
@@ -162,7 +161,7 @@ def _import_one(given: ToMsh, options: ImportOptions, typed: dict[str, str]) -> 
     else:
         from ..findings import Subject
 
-        result.differences.not_applied += refused(result.library) + refused_materials(result.new_materials)
+        refuse(result.differences, result.library, result.new_materials)
         for placed in result.placed:
             where, why = Subject("model", placed.result.name), "only one file goes to the standard output"
             result.differences.skipped(where, "is edited", why, "name a directory with -o")
@@ -326,7 +325,7 @@ def _import_picture(given: ToMsh) -> None:
     from ..formats.names import readable
     from ..formats.texture import texture_name, write_texm
     from ..game.games import write_files
-    from ..kinds.texture import add_or_replace_texture, texm_of, texture_summary
+    from ..kinds.library import add_or_replace_texture, texm_of, texture_summary
 
     picture, output = given.source, given.output
     if given.into is not None and output is not None:
@@ -360,7 +359,7 @@ def _import_picture(given: ToMsh) -> None:
 def _is_entry_file(path: Path) -> bool:
     """Return whether a file is an entry of a library: a texture, or a material by its ending."""
     from ..formats.texture import TEXM_MAGIC
-    from ..kinds.library_edits import MATERIAL_ENDING
+    from ..kinds.library import MATERIAL_ENDING
 
     if not path.is_file():
         return False
@@ -373,8 +372,7 @@ def _import_entry(given: ToMsh) -> None:
     """Put a file that is an entry into a library."""
     from ..files import read_file
     from ..formats.texture import read_texm
-    from ..kinds.library_edits import MATERIAL_ENDING, add_or_replace_material
-    from ..kinds.texture import add_or_replace_texture, texture_summary
+    from ..kinds.library import MATERIAL_ENDING, add_or_replace_material, add_or_replace_texture, texture_summary
 
     source, library = given.source, given.into
     assert library is not None

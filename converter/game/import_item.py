@@ -328,7 +328,7 @@ def _usual(options: ImportOptions) -> bool:
 
 def _import_texture(task: ImportTask) -> Outcome:
     """Import a picture into its library, if somebody edited it."""
-    from ..kinds.texture import edited_texture
+    from ..kinds.library import edited_texture
 
     record, keep_alpha = task.record, task.options.keep_alpha
     assert record is not None

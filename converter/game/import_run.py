@@ -27,8 +27,8 @@ from ..formats.nres import NAME_SIZE
 from ..formats.sidecar import SUFFIX, read_sidecar
 from ..formats.wear import WEAR_ENDING, edited_wear, read_wear, write_wear
 from ..kinds.import_result import unapplied
-from ..kinds.library_edits import contradicted, edited_entry, merged
-from ..kinds.new_entries import NewEntries, NewEntry, meant_message, no_library
+from ..kinds.library import edited_entry
+from ..kinds.new_entries import NewEntries, NewEntry, contradicted, meant_message, merged, no_library
 from ..kinds.open_files import entry_file, find_library
 from ..options import ImportOptions
 from ..storage import real_path, remove_temporary

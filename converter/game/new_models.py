@@ -21,7 +21,7 @@ from ..formats.nres_edits import ArchiveEdits
 from ..formats.objects import REGISTRY, REGISTRY_ROW_DTYPE, TAGS, Member, is_registry, read_registry
 from ..formats.wear import WEAR_ENDING
 from ..kinds.import_result import ImportResult, put_wear
-from ..kinds.library_edits import edited_entry
+from ..kinds.library import edited_entry
 from ..kinds.new_entries import NewEntries, NewEntry, meant_message, no_library
 from ..kinds.open_files import find_library, open_nres
 from ..kinds.registry import Game, find_game, majority_of

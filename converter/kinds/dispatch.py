@@ -75,7 +75,7 @@ _CLASSES = {
     Kind.MODEL: ("model", "LoadedModel"),
     Kind.TERRAIN: ("landscape", "LoadedTerrain"),
     Kind.AREAL_MAP: ("landscape", "LoadedArealMap"),
-    Kind.TEXTURE: ("texture", "LoadedTexture"),
+    Kind.TEXTURE: ("library", "LoadedTexture"),
     Kind.UNIT: ("missions", "LoadedUnit"),
     Kind.MISSION: ("missions", "LoadedMission"),
 }

@@ -51,7 +51,7 @@ from .import_model import stored_model, written_model
 from .import_placed import ShownFiles, import_ground, import_placed, merge_materials
 from .import_result import ImportResult, refuse_draco, refuse_turned, written_looks
 from .landscape import differences_of as differences_of_terrain
-from .library_edits import add_surface_edits
+from .new_entries import add_surface_edits
 from .registry import Game, find_game
 
 

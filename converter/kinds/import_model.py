@@ -55,7 +55,7 @@ from .import_companions import (
     why_locked,
 )
 from .import_result import ImportResult, refuse_draco, refuse_turned_model, report_left_out, written_looks
-from .library_edits import add_surface_edits
+from .new_entries import add_surface_edits
 
 if TYPE_CHECKING:
     from ..rebuild.workspace import Rebuilt

@@ -31,8 +31,8 @@ from ..scene.scene import ImportedScene, Scene
 from .import_model import import_edited, stored_model, written_model
 from .import_result import ImportResult, PlacedImport
 from .landscape import import_terrain, stored_terrain
-from .library_edits import merged
 from .model import description
+from .new_entries import merged
 from .placed_models import PlacedModels, own_sidecar
 from .registry import Game, KnownObject, inside
 

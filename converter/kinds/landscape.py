@@ -47,7 +47,7 @@ from .appearance import find_appearance, missing_materials
 from .base import EditedFile, Exported, Json, LoadedContainer, Source
 from .import_companions import import_level_wears, why_level_locked
 from .import_result import ImportResult, refuse_draco, refuse_turned, report_no_normals, written_looks
-from .library_edits import add_surface_edits
+from .new_entries import add_surface_edits
 from .open_files import wears_of_level
 
 

@@ -1,4 +1,4 @@
-"""Make entries of ``Material.lib`` and ``Textures.lib`` for what the game does not have."""
+"""Turn what materials show otherwise into edits and new entries of ``Material.lib`` and ``Textures.lib``."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 
 import numpy as np
 
-from ..edits.materials import NewMaterial, listed
-from ..errors import ConversionError, called, plural, printable
-from ..findings import NotApplied
+from ..edits.looks import SurfaceEdits
+from ..edits.materials import NewMaterial, listed, merged_materials
+from ..errors import ConversionError, called, in_words, plural, printable
+from ..findings import NotApplied, Report
 from ..formats.gltf import pixel_digest
 from ..formats.library import MATERIALS, TEXTURE_NAME_ROOM, TEXTURES, LibraryEdit, NewPicture, first_phase, with_values
 from ..formats.material import (
@@ -27,10 +29,21 @@ from ..formats.material import (
 )
 from ..formats.names import decode_text, encode_name
 from ..formats.nres import Archive, Entry
-from ..formats.texture import TEXM_TYPE, exact_format, new_texm, read_texm, texture_name, write_texm
+from ..formats.texture import (
+    TEXM_HEADER_DTYPE,
+    TEXM_TYPE,
+    are_sides,
+    exact_format,
+    new_texm,
+    read_texm,
+    texture_name,
+    write_texm,
+)
 from ..numeric.arrays import U8
 from ..numeric.quantize import colour_of_row, to_bytes
+from ..options import ImportOptions
 from ..storage import cannot_read
+from .import_result import ImportResult
 from .open_files import find_library, open_nres, open_unpacked
 
 #: Characters that some system refuses in the name of a file.
@@ -45,6 +58,92 @@ _UNCHOSEN = {
 _TRANSLUCENT = (MaterialKind.ALPHA_BLEND, MaterialKind.ADDITIVE)
 #: Longest side of a new texture.
 _LARGEST = 4096
+
+
+def add_surface_edits(out: ImportResult, found: SurfaceEdits, options: ImportOptions) -> None:
+    """Add what came of a comparison to the result of an import. ``out``: the result; its differences, ``library`` and
+    ``new_materials`` grow.
+    """
+    report = out.differences
+    report.add(found.report)
+    if not options.libraries:
+        refuse(report, found.edits, found.new)
+        return
+    out.library, conflicts = merged(found.edits)
+    out.new_materials, others = merged_materials(found.new)
+    report.not_applied += conflicts + others
+    for edit in out.library:
+        report.changed(edit.where, edit.what)
+        phases = int.from_bytes(edit.entry.data[:2], "little")
+        if edit.entry.library == MATERIALS and phases > 1:
+            report.warnings.append(
+                f"{printable(edit.entry.name)} is animated: of its {phases} phases only the first, "
+                "which is shown, changes"
+            )
+
+
+def refuse(report: Report, edits: Iterable[LibraryEdit], new: Iterable[NewMaterial]) -> None:
+    """Report what materials show where the game's libraries are not written; edits of a material in one line."""
+    instead = "run gltf2msh on the file, or on a whole game (docs/materials.md)"
+    groups: dict[tuple[str, str], list[str]] = {}
+    for edit in edits:
+        groups.setdefault((edit.where, edit.entry.library), []).append(edit.what)
+    for (where, library), what in groups.items():
+        why = f"it belongs to the game's {library}, which is not written here"
+        report.skipped(where, ", ".join(dict.fromkeys(what)), why, instead)
+    for one in (one for one in new if one.certain):
+        why = f"the game's {MATERIALS} is not written here: unless it has a material {in_words(one.name)}"
+        why = f"{why}, the game shows {DEFAULT_MATERIAL}"
+        report.skipped(one.where, one.what or "is a new material", why, instead)
+
+
+def merged(edits: Iterable[LibraryEdit]) -> tuple[list[LibraryEdit], list[NotApplied]]:
+    """Join the edits of each entry; where two of them differ, or no texture has the size, none is applied.
+
+    Returns:
+        One edit per entry, and a report of each that is not applied.
+    """
+    groups: dict[tuple[str, str], list[LibraryEdit]] = {}
+    for edit in edits:
+        groups.setdefault(edit.entry.key, []).append(edit)
+    out, conflicts = [], []
+    for group in groups.values():
+        values: dict[str, bytes] = {}
+        for edit in group:
+            values |= edit.values
+        if any(values[name] != value for edit in group for name, value in edit.values.items()):
+            for edit in group:
+                others = (other.where for other in group if other.values != edit.values)
+                conflicts.append(contradicted(edit, next(others, "another material")))
+        elif why := _of_no_texture(group[0]):
+            hint = "resize the picture"
+            conflicts += [NotApplied(where=edit.where, what=edit.what, why=why, instead=hint) for edit in group]
+        else:
+            what = ", ".join(dict.fromkeys(edit.what for edit in group))
+            picture = next((edit.picture for edit in group if edit.picture is not None), None)
+            out.append(replace(group[0], what=what, values=values, picture=picture))
+    return out, conflicts
+
+
+def _of_no_texture(edit: LibraryEdit) -> str:
+    """Why a texture cannot have the size of the new pixels; empty: it can."""
+    if edit.rgba is None:
+        return ""
+    header = np.frombuffer(edit.entry.data, TEXM_HEADER_DTYPE, 1)[0]
+    height, width, _ = edit.rgba.shape
+    if (width, height) == (header["width"], header["height"]) or are_sides(width, height):
+        return ""
+    return f"it has {width} x {height} pixels, and sides of a texture are powers of two"
+
+
+def contradicted(edit: LibraryEdit, other: str) -> NotApplied:
+    """Report an edit of an entry that something else changes, too."""
+    return NotApplied(
+        where=edit.where,
+        what=edit.what,
+        why=f"{other} changes {printable(edit.entry.name)} of {edit.entry.library} in another way",
+        instead="make both the same, or change one of them",
+    )
 
 
 @dataclass(frozen=True)
@@ -254,15 +353,13 @@ class NewEntries:
         """
         rgba = fitting(picture.rgba)
         digest = pixel_digest(rgba)
-        number = 1
-        while True:
-            name = texture_entry_name(picture.name, number)
+        names = (texture_entry_name(picture.name, number) for number in count(1))
+        for name in names:
             known = self._made.get(name.lower()) or self._pixels(name)
             if known == digest:
                 return name, None
             if known is None:
                 break
-            number += 1
         self._made[name.lower()] = digest
         texm = new_texm(rgba, exact_format(rgba), label=printable(picture.name))
         height, width = rgba.shape[:2]
@@ -275,7 +372,7 @@ class NewEntries:
             )
         what = f"is new, {width} x {height}, format {texm.format}, "
         what += plural(len(texm.levels), "level")
-        attributes = self._sizes(width, height)
+        attributes = directory_sizes(self.textures, width, height)
         entry = NewEntry(TEXTURES, name, TEXM_TYPE, write_texm(texm), attributes, where, what, tuple(warnings))
         return name, entry
 
@@ -290,16 +387,6 @@ class NewEntries:
         except ConversionError:
             return ""
 
-    def _sizes(self, width: int, height: int) -> tuple[int, int, int]:
-        """The directory's attributes of a new texture, as the library's others have them."""
-        like = None if self.textures is None else self.textures.first_of_type(TEXM_TYPE)
-        if like is None or self.textures is None:
-            return width, height, 0
-        other = read_texm(like.payload, f"{self.textures.label}, entry {printable(like.name)}")
-        if (like.attr1, like.attr2) == (other.width, other.height):
-            return width, height, like.attr3
-        return like.attr1, like.attr2, like.attr3
-
     def with_picture(self, edit: LibraryEdit) -> tuple[LibraryEdit, NewEntry | None]:
         """Return the edit of a material with the name of its new texture, and that."""
         if edit.picture is None:
@@ -309,6 +396,16 @@ class NewEntries:
             "texture": encode_name(name)
         }
         return replace(edit, values=values, picture=None), texture
+
+
+def directory_sizes(library: Archive | None, width: int, height: int) -> tuple[int, int, int]:
+    """Return the directory's attributes of a new texture, as the library's others have them."""
+    like = None if library is None else library.first_of_type(TEXM_TYPE)
+    if like is None or library is None:
+        return width, height, 0
+    other = read_texm(like.payload, f"{library.label}, entry {printable(like.name)}")
+    own = (like.attr1, like.attr2) == (other.width, other.height)
+    return (width, height, like.attr3) if own else (like.attr1, like.attr2, like.attr3)
 
 
 def entries_of_game(folder: Path | None, like: str = "") -> NewEntries:

@@ -1,4 +1,4 @@
-"""Export textures as PNG, and import pictures as textures, into a library too. No printing.
+"""Textures and materials: exported as PNG, put into a library, or laid beside a model as files. No printing.
 
 A picture keeps every bit unless another format is asked for. In a library the entry is replaced
 or added, every other byte stays (``converter.formats.nres``).
@@ -8,15 +8,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..errors import ConversionError, plural, printable
 from ..files import read_file
+from ..findings import NotApplied
 from ..formats.kinds import Kind, archive_kind, find_model, is_rsli, no_such_entry
-from ..formats.library import TEXTURE_NAME_ROOM, repainted
-from ..formats.names import decode_text, encode_name, readable, unescape
+from ..formats.library import (
+    MATERIALS,
+    TEXTURE_NAME_ROOM,
+    TEXTURES,
+    LibraryEdit,
+    LibraryEntry,
+    blank_texture,
+    repainted,
+    with_values,
+)
+from ..formats.material import MATERIAL_TYPE, MATERIAL_VERSION, MaterialKind, find_material, read_material
+from ..formats.names import decode_text, encode_name, escape, readable, unescape
 from ..formats.nres import Archive, Entry, is_nres, read_nres, write_nres
 from ..formats.nres_edits import add_entry, replace_entry
 from ..formats.texture import (
@@ -36,6 +47,10 @@ from ..formats.texture import (
 from ..numeric.arrays import U8
 from ..options import ExportOptions
 from .base import Files, Json, Loaded, Source
+
+if TYPE_CHECKING:
+    from .import_result import ImportResult
+    from .new_entries import NewEntries, NewEntry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -280,20 +295,165 @@ def _added(archive: Archive, name: str, texm: Texm, payload: bytes) -> EditedLib
     raw = encode_name(name)
     if decode_text(raw) != name:
         raise ConversionError("entry name has letters that CP1251 lacks", file=archive.label, value=printable(name))
-    sizes, attr3 = (texm.width, texm.height), 0
-    like = archive.first_of_type(TEXM_TYPE)
-    if like is not None:
-        other = read_texm(like.payload, f"{archive.label}, entry {printable(like.name)}")
-        attr3 = like.attr3
-        if (like.attr1, like.attr2) != (other.width, other.height):
-            sizes = (like.attr1, like.attr2)
-    made = add_entry(archive, raw, TEXM_TYPE, payload, (*sizes, attr3))
+    from .new_entries import directory_sizes  # an export makes no entries
+
+    made = add_entry(archive, raw, TEXM_TYPE, payload, directory_sizes(archive, texm.width, texm.height))
     warnings = []
     if len(raw) > TEXTURE_NAME_ROOM:
         warnings.append(
             f"{printable(name)} has {plural(len(raw), 'byte')}, and a material's texture name only "
             f"room for {TEXTURE_NAME_ROOM}: no material can show it"
         )
-    if archive.entries and like is None:
+    if archive.entries and archive.first_of_type(TEXM_TYPE) is None:
         warnings.append("no other texture is there: materials find theirs in Textures.lib")
     return EditedLibrary(write_nres(made), printable(name), True, warnings)
+
+
+#: Ending of a file that is a material.
+MATERIAL_ENDING = ".mat0"
+
+
+def edited_entry(edit: LibraryEdit, entry: Entry, label: str) -> Replacement | None:
+    """Return what an edit makes of an entry; ``None``: the entry shows it already. Raises ConversionError: the entry is
+    broken, or the pixels do not fit.
+    """
+    if edit.rgba is not None:
+        return over_texture(edit.rgba, entry, label, edit.where)
+    read_material(entry, label)
+    data = with_values(entry.payload, edit.values)
+    kind = edit.kind
+    if data == entry.payload and kind in (None, entry.attr1):
+        return None
+    return Replacement(data, kind, None, [])
+
+
+def exported_entry(entry: LibraryEntry) -> Entry:
+    """Return an entry as it was exported; the pixels of a texture are all 0. Raises ConversionError: its data is not
+    what it should be.
+    """
+    raw = encode_name(entry.name) + b"\0"
+    if entry.library == TEXTURES:
+        return Entry(TEXM_TYPE, 0, 0, 0, raw, 0, 0, blank_texture(entry.data))
+    return Entry(MATERIAL_TYPE, entry.kind, MATERIAL_VERSION, 0, raw, 0, 0, entry.data)
+
+
+@dataclass
+class FilesBeside:
+    """Entries of libraries as files beside a model.
+
+    Attributes:
+        messages: how they come into the game.
+        not_applied: what a file cannot hold: a material's draw mode is in the directory of its
+            library.
+    """
+
+    files: list[tuple[Path, bytes]] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
+    not_applied: list[NotApplied] = field(default_factory=list)
+
+
+def files_beside(target: Path, result: ImportResult, game: NewEntries | None = None) -> FilesBeside:
+    """Make the files of edited and new entries beside a model. ``game``: the game's libraries; ``None``: not at hand,
+    and materials that may be the game's get no file.
+    """
+    out = FilesBeside()
+    if not (result.library or result.new_materials):
+        return out
+    from .new_entries import NewEntries, meant_message  # an export makes no entries
+
+    made = game or NewEntries()
+    for edit in result.library:
+        named, texture = made.with_picture(edit)
+        _add_edited(out, target, named)
+        if texture is not None:
+            _add_new(out, target, texture, known=True)
+    materials = []
+    for one in result.new_materials:
+        if game is None and not one.certain:
+            continue
+        found = made.material(one)
+        materials.append(found)
+        out.not_applied += found.not_applied
+        for entry in found.entries:
+            _add_new(out, target, entry, known=game is not None and game.materials is not None)
+    out.messages += meant_message(materials)
+    return out
+
+
+def _add_edited(out: FilesBeside, target: Path, edit: LibraryEdit) -> None:
+    entry = edit.entry
+    made = edited_entry(edit, exported_entry(entry), entry.library)
+    if made is None:
+        return
+    if made.attr1 is not None and entry.library == MATERIALS:
+        out.not_applied.append(_mode_lost(edit.where, edit.what))
+        if made.data == entry.data:
+            return
+    path = _path_beside(target, entry.library, entry.name)
+    out.files.append((path, made.data))
+    out.messages += made.warnings
+    out.messages.append(
+        f"{path.name} changes every model of the game that uses {printable(entry.name)}: "
+        f"gltf2msh {path.name} --into {entry.library} puts it there"
+    )
+
+
+def _add_new(out: FilesBeside, target: Path, entry: NewEntry, *, known: bool) -> None:
+    """Add a new entry; ``known``: the game does not have one of its name."""
+    path = _path_beside(target, entry.library, entry.name)
+    out.files.append((path, entry.data))
+    out.messages += entry.warnings
+    noun = "material" if entry.library == MATERIALS else "texture"
+    doubt = "" if known else f", unless the game has a {noun} of this name (--game DIR looks)"
+    out.messages.append(
+        f"{path.name} is a new {noun}: gltf2msh {path.name} --into {entry.library} puts it into the game{doubt}"
+    )
+    if entry.library == MATERIALS and entry.attributes[0] != MaterialKind.OPAQUE:
+        out.not_applied.append(_mode_lost(entry.where, "is translucent, or has another draw mode"))
+
+
+def _path_beside(target: Path, library: str, name: str) -> Path:
+    return target.with_name(f"{escape(name)}{MATERIAL_ENDING if library == MATERIALS else ''}")
+
+
+def _mode_lost(where: str, what: str) -> NotApplied:
+    return NotApplied(
+        where=where,
+        what=what,
+        why="the draw mode stands in the directory of Material.lib",
+        instead="export the game's folder with msh2gltf, and put it back with --game or --in-place",
+    )
+
+
+def add_or_replace_material(library: Path, file: Path) -> EditedLibrary:
+    """Replace the entry that is called like a file, or add it.
+
+    The directory's fields stay; those of a new entry are the ones of ``DEFAULT``, else of the first. Raises
+    ConversionError: no archive, the file is not a material, or its name does not fit.
+
+    Args:
+        library: ``Material.lib``; it is not written.
+        file: ``NAME.mat0``.
+    """
+    archive = read_nres(read_file(library), str(library))
+    name, data = unescape(readable(file.stem)), bytes(read_file(file))
+    like = find_material(archive, name)
+    first = archive.entries[like.index] if like else None
+    kind = first.attr1 if first else 0
+    raw = encode_name(name)
+    entry = Entry(MATERIAL_TYPE, kind, MATERIAL_VERSION, 0, raw + b"\0", 0, 0, data)
+    read_material(entry, str(file))
+    if like is None or like.step != "name":
+        made = add_entry(archive, raw, MATERIAL_TYPE, data, (kind, MATERIAL_VERSION, 0))
+        return EditedLibrary(write_nres(made), printable(name), True)
+    assert first is not None
+    if first.type_id != MATERIAL_TYPE:
+        raise ConversionError(
+            "is not a material",
+            file=str(library),
+            entry=printable(first.name),
+            value=f"type {printable(first.type_text)}",
+            expected="type MAT0",
+        )
+    made = replace_entry(archive, like.index, data)
+    return EditedLibrary(write_nres(made), printable(first.name), False)
