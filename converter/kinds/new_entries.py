@@ -92,8 +92,10 @@ def refuse(report: Report, edits: Iterable[LibraryEdit], new: Iterable[NewMateri
         why = f"it belongs to the game's {library}, which is not written here"
         report.skipped(where, ", ".join(dict.fromkeys(what)), why, instead)
     for one in (one for one in new if one.certain):
-        why = f"the game's {MATERIALS} is not written here: unless it has a material {in_words(one.name)}"
-        why = f"{why}, the game shows {DEFAULT_MATERIAL}"
+        why = (
+            f"the game's {MATERIALS} is not written here: unless it has a material {in_words(one.name)}, the game "
+            f"shows {DEFAULT_MATERIAL}"
+        )
         report.skipped(one.where, one.what or "is a new material", why, instead)
 
 
