@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from .converter.formats.terrain import Terrain
     from .converter.game.manifest import Outcome, Run
     from .converter.kinds.check import Checked
+    from .converter.kinds.dispatch import Level
     from .converter.kinds.import_result import ImportResult
-    from .converter.kinds.landscape import Level
     from .converter.options import ExportOptions, ImportOptions
     from .converter.queries.landscape import TerrainQueries, areal_at, shortest_path
     from .converter.queries.model import neighbours, pick, posed_matrices, slot_for, walk_triangles, world_bounds

@@ -28,12 +28,11 @@ from .converter.game.new_models import plan_libraries
 from .converter.game.walk import select, walk
 from .converter.game.workers import Engine
 from .converter.game.write_game import Places
-from .converter.kinds import landscape as level
+from .converter.kinds import dispatch as level
 from .converter.kinds import open_files
 from .converter.kinds.check import Checked, check_file
+from .converter.kinds.dispatch import Level
 from .converter.kinds.import_result import ImportResult
-from .converter.kinds.landscape import Level
-from .converter.kinds.library import files_beside
 from .converter.options import ExportOptions, ImportOptions
 
 #: A path as text, or a ``pathlib.Path``.

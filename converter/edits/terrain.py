@@ -93,6 +93,11 @@ class LevelPlan(Pairs):
     blend: Bools
 
     @property
+    def lost(self) -> I64:
+        """Rows of the stored faces that are gone."""
+        return np.delete(self.rows, np.concatenate([self.old, self.back]))
+
+    @property
     def unchanged(self) -> bool:
         """Whether the file shows the stored level."""
         return self.match.unchanged and not self.blend.any()

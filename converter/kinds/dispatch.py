@@ -10,26 +10,19 @@ one model spends most of its time on imports.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ..edits.materials import cell_of
-from ..errors import ConversionError, called, with_article
-from ..files import read_file
+from ..errors import ConversionError, with_article
+from ..files import names_in, read_file
 from ..findings import without_errors
-from ..formats.gltf import WHOLE, ShownPicture, Surface, TextureTransform, is_image, read_rectangle, same_picture
 from ..formats.kinds import ASSEMBLY_KINDS, SCENE_KINDS, Kind, assembly_kind, find_model, is_rsli, kind_at
-from ..formats.library import LibraryEntry
-from ..formats.names import without_number
 from ..formats.nres import is_nres, read_nres, trailing_bytes
 from ..formats.objects import UNIT_ENDING
 from ..options import ExportOptions, ImportOptions
-from ..scene.scene import ImportedScene
+from ..storage import cannot_read
 from .base import EditedFile, Loaded, LoadedScene, Source, find_sidecar, open_sidecar, sidecar_path
 from .open_files import mission_in
 
@@ -37,6 +30,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ...importers.gltf_file import GltfInMemory
+    from ..findings import Finding
+    from ..formats.areal_map import ArealMap
+    from ..formats.terrain import Terrain
     from ..scene.scene import ImportedScene
     from .base import Json
     from .import_result import ImportResult
@@ -168,6 +164,7 @@ def import_scene(
     """
     from ..judge.models import snapshot
     from .import_model import import_new, judge_new
+    from .import_result import settle_coordinates
 
     options = options or ImportOptions()
     found, kept_in_memory = (
@@ -217,65 +214,79 @@ def show(console: Console, facts: Json) -> None:
     shown[facts["kind"]](console, facts)
 
 
-def settle_coordinates(
-    given: ImportedScene, shown: Sequence[Surface[ShownPicture]], entries: Sequence[LibraryEntry]
-) -> None:
-    """Make the texture coordinates of a file those that the game stores. Raises ConversionError: a transform makes
-    coordinates that are not finite.
+@dataclass(frozen=True)
+class Level:
+    """A level as the game loads it.
+
+    Attributes:
+        files: by what they are called: ``1.wea``, ``2.wea``, ``.map``, ``.msh``.
+        wear, micro: names by row of ``1.wea`` and ``2.wea``.
+        findings: ``(file, finding)``, in the order of loading; the last are about files that do not fit one another.
+    """
+
+    files: dict[str, Path]
+    wear: list[str]
+    micro: list[str]
+    areals: ArealMap
+    terrain: Terrain
+    findings: list[tuple[Path, Finding]]
+
+
+def load_level(base: Path, *, strict: bool = True) -> Level:
+    """Load a level by its base name, in the runtime's order (docs/reference/terrain.md).
+
+    ``base + "1.wea"`` and ``"2.wea"``, ``base + ".map"``, ``base + ".msh"``; whatever their case. A step that fails
+    ends the loading, as it ends the game. Raises ConversionError: a file is missing or cannot be read, or (``strict``)
+    has errors.
 
     Args:
-        given: the file; its coordinates are changed in place, and its report says so.
-        shown: what the stored materials showed; empty: there is no sidecar.
+        base: e.g. ``DATA/MAPS/Tut_1/Land``.
+        strict: an error finding is a failure too; else it is among the findings.
     """
-    used = {p.material for mesh in given.meshes for p in mesh.primitives} & set(range(len(given.surfaces)))
-    stored = {i: _exported(given, i, shown) for i in sorted(used)}
-    lost = [i for i in stored if stored[i][0] != WHOLE]
-    if lost and all(given.surfaces[i].transform == WHOLE for i in stored):
-        if any(given.surfaces[i].picture for i in lost):
-            given.report.skipped(
-                "materials",
-                "show the whole of their textures, not the rectangles that the game shows",
-                "no texture transform (KHR_texture_transform) is in the file, as programs write it that lack it",
-                "nothing, if nobody took them away; else edit the texture coordinates",
-            )
-        return
-    for i, (before, picture) in stored.items():
-        surface = given.surfaces[i]
-        new = surface.picture
-        if new is None or surface.transform == before == WHOLE:
-            continue
-        same = picture is None or is_image(new.name, picture.name) or same_picture(new, picture)
-        if same and (surface.transform.near(before) or cell_of(surface.transform, picture, entries) is not None):
-            continue
-        _move(given, i, surface.transform, before if same else WHOLE)
-        if picture is not None or before != WHOLE:
-            text = "the texture transform of the file became part of the texture coordinates"
-            given.report.changed(f"material {called(given.materials[i].name)}", text)
+    from ..checks.areal_map import check_areal_map
+    from ..checks.terrain import check_terrain
+    from ..checks.terrain_faces import level_material, level_wear, level_wear_parallel
+    from ..formats.areal_map import read_areal_map
+    from ..formats.terrain import read_terrain
+    from ..formats.wear import read_wear_names
+
+    files: dict[str, Path] = {}
+    findings: list[tuple[Path, Finding]] = []
+
+    def take(suffix: str) -> Path:
+        files[suffix] = _find(base, suffix)
+        return files[suffix]
+
+    def note(path: Path, found: list[Finding]) -> None:
+        if strict:
+            without_errors(found, str(path))
+        findings.extend((path, finding) for finding in found)
+
+    names = []
+    for suffix in ("1.wea", "2.wea"):
+        path = take(suffix)
+        names.append(read_wear_names(read_file(path)))
+        if not names[-1]:
+            note(path, [*level_wear("is not a list of materials (WEAR)")])
+    path = take(".map")
+    areals = read_areal_map(read_nres(read_file(path), str(path)))
+    note(path, check_areal_map(areals))
+    path = take(".msh")
+    terrain = read_terrain(read_nres(read_file(path), str(path)), path.name)
+    note(path, check_terrain(terrain))
+    wear, micro = names
+    name = files["1.wea"].name
+    note(files["2.wea"], [*level_wear_parallel(wear, micro, name)])
+    note(files[".msh"], [*level_material(terrain, len(wear), name)])
+    return Level(files, wear, micro, areals, terrain, findings)
 
 
-def _exported(
-    given: ImportedScene, i: int, shown: Sequence[Surface[ShownPicture]]
-) -> tuple[TextureTransform, ShownPicture | None]:
-    """The transform and the texture that a material of a file had when it was exported, as far as is known."""
-    extras = given.material_extras[i] if i < len(given.material_extras) else {}
-    name = (extras.get("material") or without_number(given.materials[i].name)).casefold()
-    known = next((one for one in shown if one.definition and one.definition.casefold() == name), None)
-    if known is not None:
-        return known.transform, known.picture
-    return read_rectangle(extras.get("rectangle", "")), None
-
-
-def _move(given: ImportedScene, material: int, transform: TextureTransform, before: TextureTransform) -> None:
-    """Give the vertices of a material the coordinates that show in a rectangle what a transform shows."""
-    streams = given.streams
-    if streams.uv0 is None:
-        return
-    moved = np.zeros(len(streams.uv0), np.bool_)
-    for primitive in (p for mesh in given.meshes for p in mesh.primitives if p.material == material):
-        moved[primitive.vertex_start : primitive.vertex_start + primitive.vertex_count] = True
-    uv = before.undo(transform.apply(streams.uv0[moved]))
-    if not np.isfinite(uv).all():
-        title = f"texture transform of material {called(given.materials[material].name)}"
-        raise ConversionError(f"{title} is not finite, or too large")
-    streams.uv0 = streams.uv0.astype(np.float32)
-    streams.uv0[moved] = uv
+def _find(base: Path, suffix: str) -> Path:
+    wanted = f"{base.name}{suffix}"
+    try:
+        found = names_in(base.parent).get(wanted.lower(), ())
+    except OSError as error:
+        raise cannot_read(base.parent, error) from error
+    if not found:
+        raise ConversionError("a file of the level is missing", file=str(base.parent / wanted), hint="case is nothing")
+    return base.parent / found[0]

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..edits.frame_rate import Timing
-from ..edits.materials import NewMaterial
-from ..errors import ConversionError, plural, printable
+from ..edits.materials import NewMaterial, cell_of
+from ..errors import ConversionError, called, plural, printable
 from ..files import read_file
 from ..findings import Change, NotApplied, Report, Subject
 from ..formats.controller import CONTROLLER_ENDING
-from ..formats.library import LibraryEdit
+from ..formats.gltf import WHOLE, ShownPicture, Surface, TextureTransform, is_image, read_rectangle, same_picture
+from ..formats.library import LibraryEdit, LibraryEntry
 from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING, misplaced, read_points
 from ..formats.names import decode_text, escape, stem, without_number
 from ..formats.nres_edits import ArchiveEdits
@@ -367,3 +368,67 @@ def _turned() -> ConversionError:
         "is turned by 90 degrees about X against the model of its sidecar",
         hint="set +Y Up (Transform) in Blender's glTF exporter, and export again (an OBJ: --up)",
     )
+
+
+def settle_coordinates(
+    given: ImportedScene, shown: Sequence[Surface[ShownPicture]], entries: Sequence[LibraryEntry]
+) -> None:
+    """Make the texture coordinates of a file those that the game stores. Raises ConversionError: a transform makes
+    coordinates that are not finite.
+
+    Args:
+        given: the file; its coordinates are changed in place, and its report says so.
+        shown: what the stored materials showed; empty: there is no sidecar.
+    """
+    used = {p.material for mesh in given.meshes for p in mesh.primitives} & set(range(len(given.surfaces)))
+    stored = {i: _exported(given, i, shown) for i in sorted(used)}
+    lost = [i for i in stored if stored[i][0] != WHOLE]
+    if lost and all(given.surfaces[i].transform == WHOLE for i in stored):
+        if any(given.surfaces[i].picture for i in lost):
+            given.report.skipped(
+                "materials",
+                "show the whole of their textures, not the rectangles that the game shows",
+                "no texture transform (KHR_texture_transform) is in the file, as programs write it that lack it",
+                "nothing, if nobody took them away; else edit the texture coordinates",
+            )
+        return
+    for i, (before, picture) in stored.items():
+        surface = given.surfaces[i]
+        new = surface.picture
+        if new is None or surface.transform == before == WHOLE:
+            continue
+        same = picture is None or is_image(new.name, picture.name) or same_picture(new, picture)
+        if same and (surface.transform.near(before) or cell_of(surface.transform, picture, entries) is not None):
+            continue
+        _move(given, i, surface.transform, before if same else WHOLE)
+        if picture is not None or before != WHOLE:
+            text = "the texture transform of the file became part of the texture coordinates"
+            given.report.changed(f"material {called(given.materials[i].name)}", text)
+
+
+def _exported(
+    given: ImportedScene, i: int, shown: Sequence[Surface[ShownPicture]]
+) -> tuple[TextureTransform, ShownPicture | None]:
+    """The transform and the texture that a material of a file had when it was exported, as far as is known."""
+    extras = given.material_extras[i] if i < len(given.material_extras) else {}
+    name = (extras.get("material") or without_number(given.materials[i].name)).casefold()
+    known = next((one for one in shown if one.definition and one.definition.casefold() == name), None)
+    if known is not None:
+        return known.transform, known.picture
+    return read_rectangle(extras.get("rectangle", "")), None
+
+
+def _move(given: ImportedScene, material: int, transform: TextureTransform, before: TextureTransform) -> None:
+    """Give the vertices of a material the coordinates that show in a rectangle what a transform shows."""
+    streams = given.streams
+    if streams.uv0 is None:
+        return
+    moved = np.zeros(len(streams.uv0), np.bool_)
+    for primitive in (p for mesh in given.meshes for p in mesh.primitives if p.material == material):
+        moved[primitive.vertex_start : primitive.vertex_start + primitive.vertex_count] = True
+    uv = before.undo(transform.apply(streams.uv0[moved]))
+    if not np.isfinite(uv).all():
+        title = f"texture transform of material {called(given.materials[material].name)}"
+        raise ConversionError(f"{title} is not finite, or too large")
+    streams.uv0 = streams.uv0.astype(np.float32)
+    streams.uv0[moved] = uv

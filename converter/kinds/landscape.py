@@ -1,37 +1,42 @@
-"""Landscapes: terrains and areal maps to glTF, the edited glTF imported; a whole level loaded. No printing."""
+"""Landscapes: terrains and areal maps to glTF, the edited glTF imported. No printing.
+
+A material of a terrain is a ground, a row of ``Land1.wea``, or a pair of two that blend. A pair shows the colour of its
+first ground, and both pictures, mixed; the same row of ``Land2.wea`` names the microtexture of a ground, which glTF
+states in the material's extras (docs/levels.md).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
 from ...exporters.gltf import export_areal_map, export_terrain
 from ...exporters.gltf_file import Document
-from ..checks.areal_map import check_areal_map, checked_areals
+from ..checks.areal_map import checked_areals
 from ..checks.recover import refuse_edit
 from ..checks.terrain import check_terrain, checked_terrain
-from ..checks.terrain_faces import level_material, level_wear, level_wear_parallel, terrain_coarse_vertex
+from ..checks.terrain_faces import terrain_coarse_vertex
 from ..edits.areal_changes import ArealPlan, plan_areals, require_no_overlap, warn_of_lost_neighbours
 from ..edits.areal_map import edit_areals
 from ..edits.areal_polygons import mixed_face
-from ..edits.grounds import settle_microtextures, settle_pairs
-from ..edits.looks import UNRECORDED, compare_surfaces
-from ..edits.material_rows import settle_terrain_materials
+from ..edits.looks import OF_TWO, UNRECORDED, SurfaceEdits, compare_surfaces
+from ..edits.material_rows import NO_NAME, TerrainWearEdit, settle_terrain_materials
 from ..edits.materials import names_of_rows
 from ..edits.node_roles import leave_out_hidden
 from ..edits.terrain import TerrainPlan, compare_terrain, compare_terrain_objects
-from ..errors import ConversionError, plural
-from ..files import names_in, read_file
-from ..findings import Change, Finding, NotApplied, without_errors
+from ..errors import ConversionError, called, few, in_words, plural, printable
+from ..findings import Subject
 from ..formats.areal_map import ArealMap, read_areal_map, write_areal_map
+from ..formats.gltf import FilePicture, Surface
 from ..formats.kinds import Kind
-from ..formats.names import readable, stem
+from ..formats.library import MATERIALS, LibraryEntry, entry_key
+from ..formats.names import known_name, readable, stem
 from ..formats.nres import read_nres
 from ..formats.sidecar import Description, Sidecar
 from ..formats.terrain import COARSE, FINE, NO_MATERIAL, Terrain, read_terrain, write_terrain
-from ..formats.wear import LEVEL_ENDINGS, read_wear_names
+from ..formats.wear import LEVEL_ENDINGS, is_material_name, read_wear_names
 from ..judge.difference import Difference, tell
 from ..judge.landscape import differences_of_areal_map, differences_of_terrain
 from ..judge.shown import named
@@ -39,10 +44,9 @@ from ..numeric.surfaces import describe as describe_flags
 from ..options import ExportOptions, ImportOptions
 from ..queries.landscape import TerrainQueries
 from ..scene.appearance import Appearance
-from ..scene.decode import TerrainScene, blend_weights, decode_terrain, material_pair
+from ..scene.decode import MaterialPair, TerrainScene, blend_weights, decode_terrain, material_pair
 from ..scene.extras import SourceExtras
 from ..scene.scene import ImportedScene, require_in_range
-from ..storage import cannot_read
 from .appearance import find_appearance, missing_materials
 from .base import EditedFile, Exported, Json, LoadedContainer, Source
 from .import_companions import import_level_wears, why_level_locked
@@ -124,14 +128,10 @@ class LoadedTerrain(LoadedContainer):
         flags, counts = np.unique(faces["flags"], return_counts=True)
         pairs = np.unique(np.stack([faces["first"], faces["second"]], axis=1), axis=0)
         hull = terrain.header["hull"][0]
+        counted = {"vertices": len(terrain.positions), "faces": len(faces)}
+        levels = {"fine": len(terrain.faces_of(0)), "coarse": len(terrain.faces_of(1))}
         own = {
-            "counts": {
-                "vertices": len(terrain.positions),
-                "faces": len(faces),
-                "fine": len(terrain.faces_of(0)),
-                "coarse": len(terrain.faces_of(1)),
-                "squares": [terrain.across, terrain.down],
-            },
+            "counts": {**counted, **levels, "squares": [terrain.across, terrain.down]},
             "box": [hull.min(axis=0).tolist(), hull.max(axis=0).tolist()],
             "materials": [
                 material_pair(first, second, self.wear, self.micro)._asdict() for first, second in pairs.tolist()
@@ -225,7 +225,6 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
 
 
 def _rebuild(out: ImportResult, plan: TerrainPlan, terrain: Terrain, options: ImportOptions) -> None:
-    """Fill in the terrain with a plan's changes."""
     from ..rebuild.terrain import edited_terrain
 
     built = edited_terrain(plan, terrain)
@@ -238,10 +237,7 @@ def _rebuild(out: ImportResult, plan: TerrainPlan, terrain: Terrain, options: Im
 
 def _report_covered_holes(plan: TerrainPlan, before: Terrain, after: Terrain) -> None:
     """Report holes that were cut into the fine level and that coarse faces still cover."""
-    fine = plan.levels[FINE]
-    gone = np.ones(len(fine.rows), np.bool_)
-    gone[fine.old] = gone[fine.back] = False
-    corners = before.positions[before.faces["vertex"][fine.rows[gone]]].astype(np.float64)
+    corners = before.positions[before.faces["vertex"][plan.levels[FINE].lost]].astype(np.float64)
     middle = corners.mean(axis=1).reshape(-1, 3)[:, :2]
     was, now, coarse = (
         TerrainQueries(terrain, level).height_at(middle, forbidden=0)[1] >= 0
@@ -297,77 +293,6 @@ def differences_of(out: ImportResult, seen: ImportedScene, kept: Sidecar, label:
     return found
 
 
-@dataclass(frozen=True)
-class Level:
-    """A level as the game loads it.
-
-    Attributes:
-        files: by what they are called: ``1.wea``, ``2.wea``, ``.map``, ``.msh``.
-        wear, micro: names by row of ``1.wea`` and ``2.wea``.
-        findings: ``(file, finding)``, in the order of loading; the last are about files that do not fit one another.
-    """
-
-    files: dict[str, Path]
-    wear: list[str]
-    micro: list[str]
-    areals: ArealMap
-    terrain: Terrain
-    findings: list[tuple[Path, Finding]]
-
-
-def load_level(base: Path, *, strict: bool = True) -> Level:
-    """Load a level by its base name, in the runtime's order (docs/reference/terrain.md).
-
-    ``base + "1.wea"`` and ``"2.wea"``, ``base + ".map"``, ``base + ".msh"``; whatever their case. A step that fails
-    ends the loading, as it ends the game. Raises ConversionError: a file is missing or cannot be read, or (``strict``)
-    has errors.
-
-    Args:
-        base: e.g. ``DATA/MAPS/Tut_1/Land``.
-        strict: an error finding is a failure too; else it is among the findings.
-    """
-    files: dict[str, Path] = {}
-    findings: list[tuple[Path, Finding]] = []
-
-    def take(suffix: str) -> Path:
-        files[suffix] = _find(base, suffix)
-        return files[suffix]
-
-    def note(path: Path, found: list[Finding]) -> None:
-        if strict:
-            without_errors(found, str(path))
-        findings.extend((path, finding) for finding in found)
-
-    names = []
-    for suffix in ("1.wea", "2.wea"):
-        path = take(suffix)
-        names.append(read_wear_names(read_file(path)))
-        if not names[-1]:
-            note(path, [*level_wear("is not a list of materials (WEAR)")])
-    path = take(".map")
-    areals = read_areal_map(read_nres(read_file(path), str(path)))
-    note(path, check_areal_map(areals))
-    path = take(".msh")
-    terrain = read_terrain(read_nres(read_file(path), str(path)), path.name)
-    note(path, check_terrain(terrain))
-    wear, micro = names
-    name = files["1.wea"].name
-    note(files["2.wea"], [*level_wear_parallel(wear, micro, name)])
-    note(files[".msh"], [*level_material(terrain, len(wear), name)])
-    return Level(files, wear, micro, areals, terrain, findings)
-
-
-def _find(base: Path, suffix: str) -> Path:
-    wanted = f"{base.name}{suffix}"
-    try:
-        found = names_in(base.parent).get(wanted.lower(), ())
-    except OSError as error:
-        raise cannot_read(base.parent, error) from error
-    if not found:
-        raise ConversionError("a file of the level is missing", file=str(base.parent / wanted), hint="case is nothing")
-    return base.parent / found[0]
-
-
 @dataclass(frozen=True, kw_only=True)
 class LoadedArealMap(LoadedContainer):
     """A valid areal map; ``areals``: its tables."""
@@ -417,13 +342,9 @@ class LoadedArealMap(LoadedContainer):
         """Return the facts about it as plain JSON values."""
         areals = self.areals
         classes, counts = np.unique(areals.records["class_id"], return_counts=True)
+        cells = {"cells": [areals.cells_x, areals.cells_y], "cell_entries": len(areals.cell_ids)}
         own = {
-            "counts": {
-                "areals": len(areals.records),
-                "vertices": len(areals.vertices),
-                "cells": [areals.cells_x, areals.cells_y],
-                "cell_entries": len(areals.cell_ids),
-            },
+            "counts": {"areals": len(areals.records), "vertices": len(areals.vertices), **cells},
             "classes": dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True)),
             "area": float(areals.records["area"].astype(np.float64).sum()),
         }
@@ -431,19 +352,19 @@ class LoadedArealMap(LoadedContainer):
 
 
 def _import_areals(edited: EditedFile) -> ImportResult:
-    """Apply what a glTF file changed."""
     kept, given = edited.kept, edited.given
     about = kept.description
     out = ImportResult(about.source, bytes(kept.source), "", given.report, kept_all=True)
     container = read_nres(kept.source, str(edited.sidecar), longer=about.tolerant)
     areals, _ = checked_areals(read_areal_map(container), about.mode)
-    if (refusal := _not_numbered(given)) is not None:
-        given.report.not_applied.append(refusal)
+    if _not_numbered(given):
         return out
     refuse_turned(given, areals.vertices, None)
     plan = plan_areals(given, areals, edited.options)
     if about.tolerant:
-        given.report.not_applied += map(_in_broken_map, given.report.changes)
+        why, instead = "the map has errors, which msh-inspect --check names", "take the map from a backup"
+        for change in given.report.changes:
+            given.report.skipped(change.where, change.what, why, instead)
         given.report.changes.clear()
     if not out.changes:
         return out
@@ -457,8 +378,8 @@ def _import_areals(edited: EditedFile) -> ImportResult:
     return out
 
 
-def _not_numbered(given: ImportedScene) -> NotApplied | None:
-    """Why nothing of a file can be applied; ``None`` where each triangle has the number of its areal."""
+def _not_numbered(given: ImportedScene) -> bool:
+    """Report that nothing of a file can be applied, unless each triangle has the number of its areal."""
     if given.streams.areal is None:
         why = "the file does not number its areals (_MSH_AREAL)"
         instead = "convert the map again and repeat the edit; in Blender, export with Data > Mesh > Attributes"
@@ -466,18 +387,12 @@ def _not_numbered(given: ImportedScene) -> NotApplied | None:
         why = f"a face has corners of several areals (_MSH_AREAL), at {place}"
         instead = "import it without Merge Vertices; give a new face a number that no areal has"
     else:
-        return None
-    return NotApplied(where="areal map", what="is kept, whatever was edited", why=why, instead=instead)
-
-
-def _in_broken_map(change: Change) -> NotApplied:
-    """An edit of a map that was exported with errors."""
-    why = "the map has errors, which msh-inspect --check names"
-    return NotApplied(where=change.where, what=change.what, why=why, instead="take the map from a backup")
+        return False
+    given.report.skipped("areal map", "is kept, whatever was edited", why, instead)
+    return True
 
 
 def _edited(areals: ArealMap, plan: ArealPlan) -> ArealMap:
-    """The map with what a plan says."""
     records = areals.records.copy()
     for field, values in (("class_id", plan.classes), ("logic", plan.logic)):
         for number, value in values.items():
@@ -489,3 +404,94 @@ def _edited(areals: ArealMap, plan: ArealPlan) -> ArealMap:
     require_no_overlap(areals, new, edited)
     warn_of_lost_neighbours(plan.report, areals, new, plan.removed)
     return new
+
+
+def settle_pairs(
+    found: SurfaceEdits,
+    surfaces: Sequence[Surface[FilePicture]],
+    pairs: Sequence[MaterialPair],
+    choices: Sequence[set[int]],
+    used: set[int],
+    entries: Sequence[LibraryEntry],
+) -> set[str]:
+    """Give edits of pairs to the ground that they are about, name what else shows it, and return what changes.
+
+    That is the second one where the material's extras name it, or where it was changed alike and the first one stands
+    unchanged elsewhere in the file.
+    """
+    changed, named = set[str](), set[str]()
+    known = {entry.key: entry for entry in entries}
+    pair_of = {i: pairs[found.origins.get(i, min(choices[i]))] for i in used if i < len(choices) and choices[i]}
+    shows: dict[int, list[int]] = {}
+    for i, pair in sorted(pair_of.items()):
+        shows.setdefault(pair.first, []).append(i)
+    for i in sorted(found.library.keys() & pair_of.keys()):
+        pair = pair_of[i]
+        grounds = pair.name.split("+")
+        changed.add(grounds[0])
+        own = [edit for edit in found.library[i] if edit.entry.library == MATERIALS]
+        if len(own) < len(found.library[i]):  # a picture, which either may show
+            changed.update(grounds)
+        if not own:
+            continue
+        still = [k for k in shows[pair.first] if k not in found.library]
+        second = known.get(entry_key(MATERIALS, grounds[-1])) if pair.second != NO_MATERIAL else None
+        stated, first = surfaces[i].definition.lower(), own[0].entry.name
+        values = [edit.values for k in shows.get(pair.second, []) for edit in found.library.get(k, [])]
+        alike = bool(still) and all(edit.values in values for edit in own)
+        if second is not None and (alike or stated == second.name.lower() != first.lower()):
+            changed.add(grounds[1])
+            before, after = OF_TWO.format(printable(first), "first"), OF_TWO.format(printable(second.name), "second")
+            found.library[i] = [
+                replace(edit, entry=second, what=edit.what.replace(before, after)) if edit in own else edit
+                for edit in found.library[i]
+            ]
+        elif still and first not in named:
+            named.add(first)
+            found.report.warnings.append(
+                f"material {called(pair.name)}: {printable(first)} changes everywhere, and the file shows it "
+                f"as it was in {few([printable(pair_of[k].name) for k in still], 3)}"
+            )
+    return changed
+
+
+def settle_microtextures(
+    wear: TerrainWearEdit,
+    edited: ImportedScene,
+    pairs: Sequence[MaterialPair],
+    used: Mapping[int, tuple[int, int]],
+    locked: str,
+) -> None:
+    """Rename the microtextures that all materials of a row state by one new name; report the others.
+
+    Args:
+        wear: what changes of ``Land1.wea`` and ``Land2.wea``; its ``micro`` and report grow.
+        used: materials of the file that faces have, and the rows that their extras stated.
+        locked: why ``Land2.wea`` cannot be changed, if so.
+    """
+    stored = {(pair.first, pair.second): pair for pair in pairs}
+    stated, before = dict[int, dict[str, str]](), dict[int, str]()
+    for i, rows in sorted(used.items()):
+        pair, name = stored.get(rows), edited.materials[i].name
+        if pair is None or known_name(name.casefold(), pair.name.casefold().__eq__) != pair.name.casefold():
+            continue  # it has other rows now
+        extras = edited.material_extras[i]
+        for row, own, text in (
+            (pair.first, pair.micro, extras.get("microtexture")),
+            (pair.second, pair.micro2, extras.get("microtexture2")),
+        ):
+            if row != NO_MATERIAL and text is not None:
+                before[row] = own
+                stated.setdefault(row, {}).setdefault(text, name)
+    for row, texts in sorted(stated.items()):
+        for text in sorted(texts.keys() - {before[row]}):
+            where, what = Subject("material", texts[text]), f"microtexture {in_words(before[row])} became "
+            why = locked or ("" if is_material_name(text) else NO_NAME)
+            if not why and len(texts) > 1:
+                others = ", ".join(called(other) for other in sorted(texts.keys() - {text}))
+                why = f"all materials of row {row} have one microtexture, and others state {others}"
+            if why:
+                wear.report.skipped(where, f"{what}{in_words(text)}", why, "change it in all of them, or in none")
+            else:
+                wear.micro[row] = text
+                wear.report.changed(f"row {row} of Land2.wea", f"{in_words(before[row])} became {in_words(text)}")

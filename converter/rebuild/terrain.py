@@ -190,9 +190,7 @@ class _Work:
 
     def _replace_faces(self, plan: LevelPlan, level: int) -> None:
         """Take out what is gone, and append what is new."""
-        gone = np.ones(len(plan.rows), np.bool_)
-        gone[plan.old] = gone[plan.back] = False
-        lost = plan.rows[gone]
+        lost = plan.lost
         self.alive[lost] = False
         if not plan.fresh.size:
             return
@@ -291,11 +289,8 @@ class _Work:
         turned = np.take_along_axis(vertex[: len(loose)], turn, axis=1)
         self.dirty[rows] |= (self.vertex[rows] != turned).any(axis=1)
         self.vertex[rows] = turned
-        gone = np.ones(len(plan.rows), np.bool_)
-        gone[plan.old] = gone[plan.back] = False
-        lost = plan.rows[gone]
-        self.alive[lost] = False
-        self._append(plan, plan.fresh, vertex[len(loose) :], COARSE, lost)
+        self.alive[plan.lost] = False
+        self._append(plan, plan.fresh, vertex[len(loose) :], COARSE, plan.lost)
 
     def _report_coarse_uv(self, triangles: TriangleList, rows: I64, vertex: I64) -> None:
         """Report coarse faces, (n,), whose coordinates are not those of their vertices, (n, 3)."""

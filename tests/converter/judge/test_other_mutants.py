@@ -99,7 +99,7 @@ MUTANTS: list[tuple[str, str, object, tuple[str, ...]]] = [
     ("materials", f"{EDITS}.looks._Comparison._light", nothing, ("light of one colour",)),
     ("materials", f"{EDITS}.looks._Comparison._picture", nothing, ("assign picture",)),
     ("materials", f"{EDITS}.looks._Comparison._edit_texture", nothing, ("repaint picture",)),
-    ("materials", "msh_gltf.converter.kinds.dispatch.settle_coordinates", nothing, ("shift picture",)),
+    ("materials", "msh_gltf.converter.kinds.import_result.settle_coordinates", nothing, ("shift picture",)),
 ]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.kinds.landscape import load_level
+from msh_gltf.converter.kinds.dispatch import load_level
 from tests.support.maps import every_level, level_called
 
 FILES = ("Land1.wea", "Land2.wea", "Land.map", "Land.msh")

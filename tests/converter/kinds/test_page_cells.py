@@ -159,7 +159,7 @@ def test_a_transform_that_no_cell_has_goes_into_the_coordinates(edit: Edit) -> N
 @pytest.mark.parametrize(
     ("ignored", "values"),
     [
-        ("kinds.dispatch._move", {"offset": [0.625, 0.25]}),
+        ("kinds.import_result._move", {"offset": [0.625, 0.25]}),
         ("edits.looks._Comparison._cell", {"offset": [0, 0], "scale": [0.5, 0.5]}),
     ],
 )
