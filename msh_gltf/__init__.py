@@ -115,7 +115,7 @@ _DEFINED_IN = {
     "converter.formats.model": "MshModel",
     "converter.formats.terrain": "Terrain",
     "converter.kinds.check": "Checked",
-    "converter.kinds.landscape": "Level",
+    "converter.kinds.dispatch": "Level",
     "converter.kinds.import_result": "ImportResult",
     "converter.options": "ExportOptions ImportOptions",
     "converter.queries.model": "neighbours pick posed_matrices slot_for walk_triangles world_bounds",
