@@ -102,7 +102,6 @@ def _keepers(shapes: Shapes, areals: ArealMap, outlines: Sequence[I64]) -> dict[
 
 
 def _same(shape: Shape, outline: I64) -> bool:
-    """Whether a polygon has the edges of an areal."""
     if np.array_equal(shape.edges, outline):
         return True
     turned = shape.edges[:, ::-1]
@@ -110,7 +109,6 @@ def _same(shape: Shape, outline: I64) -> bool:
 
 
 def _compare(plan: ArealPlan, shapes: Shapes, shape: Shape, areals: ArealMap, outline: I64) -> None:
-    """Plan what changes of one areal."""
     number, where = shape.number, name_of(shape)
     record = areals.records[number]
     if not _same(shape, outline):
@@ -194,9 +192,6 @@ def _checked(shapes: Shapes, shape: Shape, areals: ArealMap, first: I64) -> F32:
         text = ", ".join(f"{value:g}" for value in place.tolist())
         raise ConversionError(f"{name_of(shape)}: {problem}", value=f"at ({text})")
     return polygon
-
-
-# ------------------------------------------------------------------ what does not fit
 
 
 def require_no_overlap(old: ArealMap, new: ArealMap, before: Mapping[int, int]) -> None:
@@ -301,7 +296,6 @@ def warn_of_lost_neighbours(report: Report, old: ArealMap, new: ArealMap, remove
 
 
 def _ends(areals: ArealMap, edge: int) -> frozenset[bytes]:
-    """Both corners of an edge."""
     return frozenset(areals.vertices[k].tobytes() for k in (edge, areals.following[edge]))
 
 

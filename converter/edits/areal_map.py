@@ -257,9 +257,6 @@ def repair_anchors(areals: ArealMap, which: Iterable[int] | None = None) -> Area
     return replace(areals, records=records)
 
 
-# ------------------------------------------------------------------ records
-
-
 def _own(areals: ArealMap, array: NDArray[_Kind], index: int) -> NDArray[_Kind]:
     """The part of a per-vertex array that belongs to one areal."""
     return array[areals.vertex_start[index] : areals.vertex_start[index + 1]]
@@ -267,9 +264,6 @@ def _own(areals: ArealMap, array: NDArray[_Kind], index: int) -> NDArray[_Kind]:
 
 def _no_links(count: int) -> Records:
     return np.full(count, -1, AREAL_LINK_DTYPE)
-
-
-# ------------------------------------------------------------------ what follows an edit
 
 
 def _finished(old: ArealMap, new: ArealMap, edited: I64) -> ArealMap:

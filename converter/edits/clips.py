@@ -84,7 +84,6 @@ def _animated_parts(identified: Identified) -> None:
 
 
 def _report_still(identified: Identified, stored: Scene | None) -> None:
-    """Warn of nodes that moved in the clip that was exported, and stand elsewhere without any keys in this one."""
     imported, moved = identified.imported, {track.node for track in identified.scene.tracks}
     old = {} if stored is None else {track.node: track for track in stored.tracks}
     still = []
@@ -190,9 +189,6 @@ def _rate(identified: Identified, stored: Scene | None, tracks: list[Track]) -> 
     return FrameRate(tracks, stored_of, stored=stored, size=identified.size, turn_noise=identified.turn_noise)
 
 
-# ------------------------------------------------------------------ several clips
-
-
 def _merged(
     imported: ImportedScene, clips: list[Clip], chosen: Clip, merge: str | None
 ) -> tuple[list[Track], list[Clip]]:
@@ -248,7 +244,6 @@ def _report_second(imported: ImportedScene, clip: Clip, taken: Clip, node: int) 
 
 
 def _same(track: Track, other: Track | None) -> bool:
-    """Whether two tracks are equal, key by key."""
     if other is None:
         return False
 
@@ -289,9 +284,6 @@ def _report(imported: ImportedScene, clips: list[Clip]) -> None:
                 "turn",
                 "triangles",
             )
-
-
-# ------------------------------------------------------------------ how Blender exports
 
 
 def _is_broadcast(clips: list[Clip], stored: Scene) -> bool:
@@ -379,11 +371,7 @@ def _report_late(report: Report, clip: Clip, stored: Scene, timed: TimedClip) ->
     )
 
 
-# ------------------------------------------------------------------ nodes
-
-
 def _place(identified: Identified) -> None:
-    """Put the tracks of the file on the scene's nodes."""
     scene, imported = identified.scene, identified.imported
     imported.tracks = [track for track in imported.tracks if track.node in identified.node_of]
     for track in imported.tracks:

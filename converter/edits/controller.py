@@ -91,9 +91,6 @@ def numbered(what: str, numbers: Sequence[int]) -> str:
     return f"{what}{'s' if len({*numbers}) > 1 else ''} {text}"
 
 
-# ------------------------------------------------------------------ the clip
-
-
 def by_row(scene: Scene, rows: Mapping[int, int]) -> Scene:
     """Return the scene of a file with the curves of its nodes by their rows, as a controller numbers them."""
     return replace(scene, tracks=[replace(t, node=rows[t.node]) for t in scene.tracks if t.node in rows])
@@ -150,7 +147,6 @@ def _plays(frames: F64, changed: F64) -> Bools:
 
 
 def _both(masks: Sequence[Bools]) -> str:
-    """States and channels of two masks in words."""
     rows = [np.flatnonzero(mask).tolist() for mask in masks]
     return ", ".join(numbered(what, found) for what, found in zip(("state", "channel"), rows, strict=True) if found)
 
@@ -172,9 +168,6 @@ def _stride_warnings(
         yield f"{named.name}: the root moves otherwise, which sets the unit's speed: " + "; ".join(told)
 
 
-# ------------------------------------------------------------------ without a sidecar
-
-
 def changed_frames(before: Scene, after: Scene, node_of: Mapping[int, int], turn_noise: float) -> F64:
     """Return the whole frames at which a node of two models stands otherwise, of those that both have. ``node_of``:
     node before -> node after.
@@ -190,7 +183,6 @@ def changed_frames(before: Scene, after: Scene, node_of: Mapping[int, int], turn
 
 
 def _values(scene: Scene, node: int, path: str, frames: F64) -> F64:
-    """A node's translation or rotation at some frames."""
     track = next((track for track in scene.tracks if track.node == node), None)
     channel: Channel | None = None if track is None else getattr(track, path)
     if channel is not None:
@@ -408,7 +400,6 @@ class _Range:
         return sorted({item for item, path in places if not self._shows((item, path), whole)})
 
     def _by_place(self, tracks: list[Track]) -> dict[tuple[int, str], Channel]:
-        """Curves by item and path."""
         return {
             (track.node, path): channel
             for track in tracks

@@ -76,8 +76,6 @@ class TimedClip:
 
 @dataclass(frozen=True)
 class _Pair:
-    """A path of a node, in the file and in the stored model."""
-
     channel: Channel
     stored: Channel | None
     before: F64  # what the stored node has without a channel
@@ -201,7 +199,6 @@ class FrameRate:
                 yield replace(timing, start=self.first)
 
     def _judge(self, timing: Timing) -> _Verdict:
-        """Compare every channel with the stored one."""
         found = total = shown = 0
         last = self._frame(self.last, timing) + _FRAME_NOISE
         for pair, _, _ in self._pairs(timing):
@@ -281,8 +278,6 @@ class FrameRate:
             return bool(np.ptp(keys * signs[:, None], axis=0).max() > _CERTAIN)
         return bool(np.ptp(keys, axis=0).max() > max(4 * self.noise, _CERTAIN * np.abs(keys).max()))
 
-    # ------------------------------------------------------------ the clip
-
     def apply(self, timing: Timing, length: int | None) -> TimedClip:
         """Return the clip in frames.
 
@@ -339,7 +334,6 @@ class FrameRate:
                 setattr(whole[node], path, Channel(frames, values))
 
     def _pairs(self, timing: Timing) -> Iterator[tuple[_Pair, int, str]]:
-        """Every channel whose node is stored, in frames, with its node and path."""
         for track, path, channel in self._channels():
             k = self.stored_of.get(track.node)
             if k is None or self.stored is None:

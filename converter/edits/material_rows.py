@@ -77,8 +77,6 @@ def settle_materials(
 
 
 class _Settlement:
-    """What the settlements of a model and of a terrain have in common."""
-
     #: What messages call the file, and what names its rows.
     FILE, USER = "", ""
     wear: Sequence[str]
@@ -99,7 +97,6 @@ class _Settlement:
         self.out.names[row] = name
 
     def _add(self, row: int, name: str, last: int) -> None:
-        """Add a row after the last one."""
         if row > last:
             raise ConversionError(
                 f"material {called(name)} needs a row that no {self.USER} can name",
@@ -195,7 +192,6 @@ class _ModelRows(_Settlement):
         return True
 
     def _why_not(self, i: int) -> str:
-        """Why a name cannot be written, if so."""
         if self.locked:
             return self.locked
         if not is_material_name(self.names[i]):
@@ -246,7 +242,6 @@ class _ModelRows(_Settlement):
             self.row[i] = row
 
     def _add_row(self, i: int) -> None:
-        """Give a material a row of its name, after the last one where there is none."""
         name, origin = self.names[i], self.origin.get(i)
         old = None if origin is None else self.stored.materials[origin]
         row = self.known.get(name)
@@ -263,7 +258,6 @@ class _ModelRows(_Settlement):
         self.out.new_materials.append((name, like))
 
     def _take_off(self, unknown: set[int]) -> None:
-        """Take materials without a row off their faces."""
         for mesh in {part.mesh for part in self.scene.parts}:
             primitives = self.scene.meshes[mesh].primitives
             primitives[:] = [p._replace(material=-1) if p.material in unknown else p for p in primitives]
@@ -319,8 +313,6 @@ def settle_terrain_materials(
 
 
 class _TerrainRows(_Settlement):
-    """One run of :func:`settle_terrain_materials`."""
-
     FILE, USER = "Land1.wea", "face"
     out: TerrainWearEdit
 
@@ -378,7 +370,6 @@ class _TerrainRows(_Settlement):
         return known or name in self.names or self.bare.count(name) > 1
 
     def _why_not(self, one: _Renamed) -> str:
-        """Why a name cannot be written, if so."""
         unknown = [name for name in one.names if not self._is_known(name)]
         if len(one.names) > 2:
             return "faces have a first and a second material, and no third one"

@@ -374,7 +374,6 @@ def unreadable(error: ConversionError) -> tuple[str, str]:
 
 
 def _unheld(surface: Surface[FilePicture], where: str) -> list[NotApplied]:
-    """Report what of a new material no material of the game holds."""
     what = [name for name in surface.others if name not in HARMLESS]
     if not unchosen(surface):
         what.append(f"metallic {surface.metallic:.3g}, roughness {surface.roughness:.3g}")

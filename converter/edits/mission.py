@@ -42,7 +42,6 @@ def edit_mission(
 
 
 def _report_loose(edit: MissionEdit) -> None:
-    """Report components that are below no object."""
     nodes = edit.imported.nodes
     for i in edit.of_kind("component"):
         if not any(nodes[k].extras.get("kind") in ("object", "unit") for k in nodes_above(nodes, i)):
@@ -55,7 +54,6 @@ def _report_loose(edit: MissionEdit) -> None:
 
 
 def _report_head(edit: MissionEdit) -> None:
-    """Report what differs of the scene's own properties: the level, and the list of clans."""
     stored, info = edit.stored, edit.imported.info
     clans = "\n".join(clan.title for clan in stored.clans)
     why = "objects, routes, zones and lodes are edited through glTF, the level and the clans are not"
@@ -66,9 +64,6 @@ def _report_head(edit: MissionEdit) -> None:
         if after != before:
             what = f"property {in_words(name)} of the scene became {in_words(after)}"
             edit.report.skipped("mission", what, why, "edit data.tma with the Python library")
-
-
-# ------------------------------------------------------------------ routes, zones and lodes
 
 
 #: A lode that is not a copy.
@@ -235,9 +230,6 @@ def _aligned(points: F32, stored: F32) -> F32:
     return best
 
 
-# ------------------------------------------------------------------ zones and lodes
-
-
 def _kept_rows(
     edit: MissionEdit,
     stored: Records,
@@ -290,7 +282,6 @@ def _edit_zones(edit: MissionEdit, row: int, items: list[int]) -> None:
 
 
 def _set_zone(edit: MissionEdit, zone: np.void, item: int, where: str) -> str:
-    """Set centre and radii; returns what changed."""
     place, what = place_of(edit.world[item]), []
     if not same_position(place.position, zone["centre"].astype(np.float64)):
         zone["centre"] = place.position
@@ -327,7 +318,6 @@ def _edit_lodes(edit: MissionEdit, items: list[int]) -> None:
 
 
 def _set_lode(edit: MissionEdit, lode: np.void, item: int, where: str) -> str:
-    """Set position, amount and words; returns what changed."""
     place = place_of(edit.world[item])
     position: F64 = place.position
     extras, what = edit.imported.nodes[item].extras, []

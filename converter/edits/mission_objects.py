@@ -126,13 +126,9 @@ class _Objects:
         return any(self.nodes[k].extras.get("kind") == "object" for k in nodes_above(self.nodes, item))
 
     def _shown(self, row: int) -> Pose:
-        """Where the export showed a stored object."""
         return self.edit.hosted.get(row, stored_pose(self.stored[row]))
 
-    # -------------------------------------------------------------- stored objects
-
     def _edited(self, row: int, item: int) -> PlacedObject:
-        """A stored object with what its node changes."""
         placed, node = deepcopy(self.stored[row]), self.nodes[item]
         where = where_of(placed, node.name)
         before = placed.host
@@ -198,7 +194,6 @@ class _Objects:
         return id in ids or id in [other.logical_id for other in self.now.values()]
 
     def _skip(self, where: str, what: str, why: str, fix: str, fact: str) -> None:
-        """Say that something that an object states is not applied."""
         self.report.skipped(where, what, why, fix, "fact", fact=fact)
 
     def _refuse_version(self, where: str, name: str) -> None:
@@ -338,8 +333,6 @@ class _Objects:
         placed.record["scale"] = np.full(3, scale[0]) if even else scale
         return ["scaled"]
 
-    # -------------------------------------------------------------- new objects
-
     def _asset(self, where: str, path: object) -> Asset:
         known = self.edit.known
         asset = known.get(path.lower().replace("/", "\\")) if isinstance(path, str) else None
@@ -414,7 +407,6 @@ class _Objects:
         return made
 
     def _number(self) -> None:
-        """Give new objects ids that nothing has."""
         if not self.edit.stored.has("logical_id"):
             return
         ids = {other.logical_id for other in (*self.stored, *self.now.values())}

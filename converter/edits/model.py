@@ -255,14 +255,12 @@ def _keep_exported_flags(part: PartPlan, stored: Scene) -> None:
 
 
 def _where_in(plan: Plan, part: PartPlan) -> Subject:
-    """What messages call a part of the file."""
     scene = plan.identified.scene
     name = scene.nodes[part.part.node].name
     return Subject("part", name, cell=cell_title(part.part.lod, part.part.group, scene.dialect))
 
 
 def _describe(plan: Plan, part: PartPlan, stored: Scene) -> None:
-    """List what is different about a part."""
     where = _where_in(plan, part)
     if part.match is None or part.triangles is None or part.stored is None:
         plan.report.changed(where, "is new")

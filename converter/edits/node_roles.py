@@ -103,7 +103,6 @@ class NodeRoles:
         return self.roles
 
     def _take(self, i: int, key: object, role: Role) -> bool:
-        """Give an item a role unless another item has it."""
         if key in self.taken:
             return False
         self.taken.add(key)
@@ -199,7 +198,6 @@ class NodeRoles:
 
     @cached_property
     def _stored_cells(self) -> dict[int, list[PartKey]]:
-        """The cells that each stored mesh was exported for."""
         assert self.stored is not None
         out: dict[int, list[PartKey]] = {}
         for part in self.stored.parts:

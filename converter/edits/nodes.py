@@ -148,7 +148,6 @@ def identify(
 
 
 def _flag_primitives(imported: ImportedScene) -> None:
-    """Give primitives the flags that their materials state for triangles."""
     flags = [-1 if value is None else value for value in imported.material_flags]
     if flags:
         for mesh in imported.meshes:
@@ -165,9 +164,6 @@ def model_size(scene: Scene) -> float:
     local = max(float(np.abs(node.translation).max()) for node in scene.nodes)
     moved = [np.abs(t.translation.values).max() for t in scene.tracks if t.translation]
     return max(float(np.abs(world_t).max()), local, *map(float, moved), 1e-6)
-
-
-# ------------------------------------------------------------------ poses
 
 
 def world_matrices(items: list[ImportedNode]) -> F64:
@@ -188,8 +184,6 @@ def local_matrix(item: ImportedNode) -> F64:
 
 
 class _Builder:
-    """Fill the scene of an :class:`Identified` with nodes and parts."""
-
     def __init__(self, out: Identified, stored: Scene | None, roles: list[Role | None]) -> None:
         self.out, self.stored, self.roles = out, stored, roles
         self.imported = out.imported
@@ -244,7 +238,6 @@ class _Builder:
         return frames
 
     def _report_nameless(self, chosen: list[int]) -> None:
-        """Name stored nodes that lost their names in the file."""
         nodes, out = self.out.scene.nodes, self.out
         lost = [nodes[n].name for n, i in enumerate(chosen) if n in out.stored_of and not self.imported.nodes[i].name]
         if lost := [name for name in lost if name]:
@@ -305,7 +298,6 @@ class _Builder:
 
     @cached_property
     def _exported_flags(self) -> dict[tuple[int, int, int], int | None]:
-        """The flags that the exporter wrote for each stored cell."""
         if self.stored is None:
             return {}
         meshes = self.stored.meshes
@@ -369,13 +361,11 @@ class _Builder:
         return True
 
     def _apart(self, i: int, node: int) -> bool:
-        """Whether an item stands elsewhere than a node."""
         owner = self.out.item_of[node]
         apart = np.abs(self.out.world[i] - self.out.world[owner]).max()
         return bool(apart > POSE_NOISE * max(1.0, float(np.abs(self.out.world[owner]).max())))
 
     def _report_parent(self, i: int, role: Role, node: int) -> None:
-        """Report a part of a node that is below another one."""
         if (above := self._node_above(i)) not in (None, node):
             name = printable(self.out.scene.nodes[above].name) if above is not None else ""
             self._report_part(
@@ -402,7 +392,6 @@ class _Builder:
         self.imported.report.skipped(where, what, why, instead)
 
     def _node_above(self, i: int) -> int | None:
-        """The node below which an item is, if there is one."""
         node_of = self.out.node_of
         return next((node_of[k] for k in nodes_above(self.imported.nodes, i) if k in node_of), None)
 

@@ -249,9 +249,6 @@ def encoded(text: str) -> bytes | None:
     return raw if decode_text(raw) == text and b"\0" not in raw else None
 
 
-# ------------------------------------------------------------------ properties that people type
-
-
 #: Keys of ``extras.msh`` that can be edited, by the kind of the node.
 _EDITED = {
     "object": ("path", "object_kind", "clan", "logical_id", "start", "host", "vertex"),

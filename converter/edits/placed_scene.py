@@ -399,7 +399,6 @@ class _Roots:
         return any(model is not None and model.scene.nodes for model in models)
 
     def _carry_model(self, key: str, holder: int) -> None:
-        """Move a node as the root nodes of the model below it were moved."""
         if (model := self.shown.models.get(key)) is None:
             return
         # where they were exported, by their numbers

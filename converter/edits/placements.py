@@ -103,7 +103,6 @@ class Placements:
         return out
 
     def _all_above(self, items: Iterable[int]) -> set[int]:
-        """The nodes that some nodes are below."""
         out: set[int] = set()
         for item in items:
             above = self.given.nodes[item].parent
@@ -131,7 +130,6 @@ class Placements:
                 self.foreign[self.given.nodes[self._top(i)].name] = None
 
     def _above(self, i: int) -> int | None:
-        """The nearest object or component above a node; ``None``: there is none."""
         nodes = self.given.nodes
         return next((k for k in nodes_above(nodes, i) if k in self.new or nodes[k].extras.get("kind") in PLACES), None)
 
@@ -146,8 +144,6 @@ class Placements:
     def _is_foreign(self, i: int) -> bool:
         """Whether a node shows something, or is an empty that nothing is below."""
         return self.given.nodes[i].mesh >= 0 or i not in self.parents
-
-    # -------------------------------------------------------------- models
 
     def copies(self, fps: float | None) -> list[Copies]:
         """Return every model as the file shows it, placements that show it alike as one."""
@@ -210,7 +206,6 @@ class Placements:
         return f"bare {path} {self.given.nodes[i].extras.get('index')}" in self.inside
 
     def _is_new(self, i: int) -> bool:
-        """Whether a node is a new object or component, or of one."""
         return i in self.new or self._owner(i) in self.new
 
     def _owner(self, i: int) -> int | None:
@@ -262,7 +257,6 @@ class Placements:
             self.report.skipped(title, what, *self._on_socket(above), "turn", "triangles")
 
     def _on_socket(self, socket: int) -> tuple[str, str]:
-        """Why a part on a node of a model has no place of its own, and what to do."""
         owner = self._above(socket)
         model = None if owner is None else self.shown.models.get(object_key(self.given.nodes[owner].extras))
         of = "" if model is None else f" of {in_words(model.file)}"
@@ -334,10 +328,7 @@ class Placements:
             return []
         return [Pose() if one is None else root_pose(one.scene).inverse() for one in models]
 
-    # -------------------------------------------------------------- what is of no model
-
     def _report_clips(self) -> None:
-        """Report what of the clips no placed model has."""
         clips = [*self.given.clips, *self.given.ranges]
         models = self.shown.models.values()
         if CLIPS in self.inside and not clips and any(model.scene.tracks for model in models):
@@ -363,7 +354,6 @@ class Placements:
 
 
 def _is_scaled(matrix: F64) -> bool:
-    """Whether a transform (4, 4) changes lengths or angles."""
     return bool(np.abs(matrix[:3, :3].T @ matrix[:3, :3] - np.eye(3)).max() > _EVEN)
 
 

@@ -61,8 +61,6 @@ class PointPlan:
 
 @dataclass(frozen=True)
 class _Placed:
-    """A point of the file in the frame of its node."""
-
     item: int
     node: int
     position: F64
@@ -202,11 +200,7 @@ def _noise(identified: Identified, shown: Sequence[ControlPoint]) -> float:
 
 
 def _stored_place(identified: Identified, point: ControlPoint) -> tuple[int | None, F64]:
-    """The node of the file that a stored point is on, and its place."""
     return identified.now_of.get(point.node), np.array(point.position, np.float64)
-
-
-# ------------------------------------------------------------------ which is which
 
 
 def _pair(
@@ -259,9 +253,6 @@ def _row(item: ImportedNode) -> int | None:
     return item.extras.get("point") if item.extras.get("kind") == "point" else None
 
 
-# ------------------------------------------------------------------ what changed
-
-
 def _compare(
     plan: PointPlan,
     identified: Identified,
@@ -270,7 +261,6 @@ def _compare(
     placed: _Placed,
     noise: float,
 ) -> None:
-    """Compare a stored point with that of the file."""
     item, where = identified.imported.nodes[placed.item], Subject("control point", point.name)
     edit = PointEdit(point.row, placed.node)
     nodes: list[Node] = identified.scene.nodes
@@ -315,7 +305,6 @@ def _compare(
 
 
 def _add(plan: PointPlan, identified: Identified, placed: _Placed, *, said: bool = True) -> None:
-    """Add a point of the file as a new one."""
     item = identified.imported.nodes[placed.item]
     where = Subject("control point", item.name)
     name = _encoded(plan, where, name_of(item))

@@ -203,8 +203,6 @@ def place_parts(identified: Identified, stored: Scene | None, moved: set[int]) -
 
 
 class _Places:
-    """Where nodes and parts of a file are."""
-
     def __init__(self, identified: Identified, stored: Scene | None, moved: set[int]) -> None:
         self.identified, self.scene, self.stored = identified, identified.scene, stored
         self.imported = identified.imported
@@ -301,8 +299,6 @@ class _Places:
         old = self.cells.get((k, part.lod, part.group))
         return None if old is None else old.mesh
 
-    # -------------------------------------------------------------- nodes
-
     def is_shifted(self, node: int) -> bool:
         """Whether the file shows a stored node elsewhere than it was exported, or scaled."""
         k = self.identified.stored_of.get(node)
@@ -362,8 +358,6 @@ class _Places:
         unmoved = np.abs(matrix[:3, 3]).max() <= 2 * POSE_NOISE * max(self.identified.size, 1e-6)
         return None if unturned and unmoved else matrix
 
-    # -------------------------------------------------------------- messages
-
     def report(self) -> None:
         """Warn of parts that are placed otherwise than the user may mean."""
         warnings = self.imported.report.warnings
@@ -401,12 +395,10 @@ class _Places:
 
 
 def _list(names: Sequence[str]) -> str:
-    """The first names of several parts."""
     return f"{'part' if len(names) == 1 else 'parts'} {few([*map(called, names)])}"
 
 
 def _first_pose(track: Track | None, node: Node | ImportedNode) -> tuple[F32, F64]:
-    """The translation and rotation of a node or item at the first frame."""
     if track is None:
         return node.translation, node.rotation
     places, turns = poses_at(track, node, np.zeros(1))

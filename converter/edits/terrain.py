@@ -182,9 +182,6 @@ def _leave_vertices(plan: TerrainPlan, coarse: LevelPlan) -> None:
     coarse.edited.triangles.normals = coarse.edited.blend = None
 
 
-# ------------------------------------------------------------------ what the file shows
-
-
 def _levels(edited: ImportedScene) -> dict[int, EditedLevel]:
     """The file's triangles by level; unknown objects belong to the fine one."""
     scene = Scene(edited.name, edited.streams, meshes=edited.meshes)
@@ -214,9 +211,6 @@ def _joined(parts: list[tuple[int, TriangleList]], blend: F32 | None) -> EditedL
     triangles = concatenate(lists)
     owner = np.repeat([i for i, _ in parts], [len(s) for s in lists])
     return EditedLevel(triangles, None if blend is None else blend[triangles.vertex], owner)
-
-
-# ------------------------------------------------------------------ materials
 
 
 def _same_pairs(edited: ImportedScene, material_pairs: list[MaterialPair]) -> list[set[int]]:
@@ -252,11 +246,7 @@ def _pair(
     return first, second
 
 
-# ------------------------------------------------------------------ faces
-
-
 def _stored(terrain: Terrain, scene: TerrainScene, rows: I64) -> TriangleList:
-    """The stored faces of a level as triangles."""
     vertex = terrain.faces["vertex"][rows].astype(np.int64)
     row_of = {(g.first, g.second): i for i, g in enumerate(scene.material_pairs)}
     first, second = (terrain.faces[k][rows].tolist() for k in ("first", "second"))

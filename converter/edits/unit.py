@@ -101,8 +101,6 @@ class _Parts:
         self.out.unit = Unit(self._type(root), table)
         return self.out
 
-    # -------------------------------------------------------------- which is which
-
     def _is_part(self, node: ImportedNode) -> bool:
         if node.extras.get("kind") == "component":
             return True
@@ -111,7 +109,6 @@ class _Parts:
         return foreign and self.known is not None and name in self.known and node.parent >= 0
 
     def _parent(self, item: int) -> int | None:
-        """The component that a node is below."""
         return next((k for k in nodes_above(self.nodes, item) if self._is_part(self.nodes[k])), None)
 
     def _socket(self, item: int) -> int | None:
@@ -147,8 +144,6 @@ class _Parts:
         key, item = self.stored.key(row), self.row_items.get(row)
         name = key if item is None else self.nodes[item].name
         return Subject("component", name, text=f"component {row} {in_words(key)}")
-
-    # -------------------------------------------------------------- what changed
 
     def _record(self, item: int, row: int | None) -> np.void:
         """The record of a node: the stored one with its edits, or a new one."""

@@ -326,7 +326,6 @@ class Placed:
         return not any(places_apart(*(np.linalg.inv(at[above]) @ at[i] for at in (self.world, self.expected))))
 
     def _track(self, i: int) -> Track | None:
-        """How its model's clip moves a node."""
         model, row = self.models.get(self.holder.get(i, (0, ""))[1]), self.rows.get(i)
         return None if model is None else next((one for one in model.scene.tracks if one.node == row), None)
 
@@ -370,7 +369,6 @@ class Placed:
             self.add(i, "turn", "is turned or scaled otherwise in the game", turned)
 
     def _mesh(self, i: int, model: PlacedModel, node: int) -> None:
-        """Whether a mesh is that of a node of a model."""
         streams, scene = self.given.streams, model.scene
         mesh = self.given.meshes[self.given.nodes[i].mesh]
         at = (node, *model.cell)

@@ -219,8 +219,6 @@ class Comparison:
     def _when(self, at: int) -> str:
         return f" at frame {self.file.frames[at]:g}" if len(self.file.frames) > 1 else ""
 
-    # -------------------------------------------------------------- triangles
-
     def cell(self, cell: tuple[int, int]) -> None:
         """Compare the triangles of a cell."""
         mine_there, theirs_there = self._drawn(self.file, cell), self._drawn(self.result, cell)
@@ -359,7 +357,6 @@ class Comparison:
                     return
 
     def _attributes(self, cell: tuple[int, int], a: Triangles, b: Triangles, found: tuple[I64, I64, I64]) -> None:
-        """What is on triangles that are in the same place."""
         i, j, turn = found
         self._bare(cell, a, i, b.material[j])
         bad = self._compared(a, b, i, j, turn)
@@ -420,8 +417,6 @@ class Comparison:
                 self.found.append(Difference(where, "look", ", ".join(what), _folded(names), reason=reason))
 
     def _compared(self, a: Triangles, b: Triangles, i: I64, j: I64, turn: I64) -> dict[Kind, Bools]:
-        """Which pairs differ, by what."""
-
         def corners(array: NDArray[Any]) -> NDArray[Any]:
             return np.take_along_axis(array[j], turn[..., None], axis=1)
 

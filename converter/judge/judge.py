@@ -168,12 +168,10 @@ def take_levels(result: Shown, levels: Sequence[GeneratedLevel]) -> list[Differe
 
 
 def _is_of(result: Shown, cell: Triangles, node: int) -> np.ndarray:
-    """Which triangles of a cell are of a node."""
     return np.isin(cell.owner, [i for i, thing in enumerate(result.things) if thing.above == node])
 
 
 def _judged(result: Shown, level: GeneratedLevel) -> Difference | None:
-    """What is wrong with a level."""
     cells = (result.cells.get(level.whole), result.cells.get((level.lod, level.group)))
     whole, made = (None if cell is None else cell.select(_is_of(result, cell, level.node)) for cell in cells)
     name, what = result.things[level.node].name, ""

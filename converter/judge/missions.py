@@ -279,9 +279,6 @@ def _marker_away(placed: Placed, i: int, one: Marker) -> tuple[float, float]:
     return (away if away > PLACE * max(1.0, float(np.abs(points).max())) else 0.0), 0.0
 
 
-# ------------------------------------------------------------------ units
-
-
 def differences_of_unit(
     seen: ImportedScene,
     stored: Unit,

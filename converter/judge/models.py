@@ -217,8 +217,6 @@ class FileOfModel:
         self.stored, self.timing, self.unread = stored, timing, list[Clip]()
         self.tracks, self.clip_names = self._tracks(timing, clip)
 
-    # -------------------------------------------------------------- clip
-
     def _tracks(self, timing: Timing | None, name: str | None) -> tuple[list[Track], tuple[str, ...]]:
         """The curves that are shown, in frames, and the names of all clips."""
         clips, names = self.given.clips, tuple(clip.name for clip in self.given.clips)
@@ -326,7 +324,6 @@ class FileOfModel:
         return whole[some_of(len(whole))]
 
     def _keys(self) -> F64:
-        """The times of all keys, and 0."""
         return np.concatenate([np.zeros(1), *self._times])
 
     @property
@@ -413,7 +410,6 @@ class FileOfModel:
 
     @cached_property
     def _flags_before(self) -> dict[tuple[int | None, int, int], int | None]:
-        """What was exported for each stored cell."""
         parts = [] if self.stored is None else self.stored.parts
         return {p[:3]: self.stored.meshes[p.mesh].common_flags for p in parts if self.stored is not None}
 

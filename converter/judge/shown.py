@@ -188,7 +188,6 @@ class WrittenLooks:
         return out
 
     def _edited(self, surface: Surface[ShownPicture]) -> Look:
-        """The look of a material that was exported, as it will be."""
         edits = {edit.entry.key: edit for edit in self.edits}
         look = before = _look(surface)
         if (edit := edits.get(entry_key(MATERIALS, surface.definition))) is not None:
@@ -202,7 +201,6 @@ class WrittenLooks:
         return look.shone(before)
 
     def _of_new(self, one: NewMaterial) -> Look:
-        """The look of a material that is made; what a copy has of another one stays unknown."""
         of = {s.definition.casefold(): s for s in self.shown if s.definition}
         base = Look() if one.base is None or one.base.name.casefold() not in of else _look(of[one.base.name.casefold()])
         look = self._with(base, one.values, one.values.__getitem__)

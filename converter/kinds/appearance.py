@@ -327,7 +327,6 @@ class Libraries:
 
 
 def _label(entry: Entry, archive: Archive) -> str:
-    """What messages call an entry."""
     return f"{archive.label}, entry {printable(entry.name)}"
 
 

@@ -364,9 +364,6 @@ def _text(raw: bytes) -> Field:
     return Field(raw, in_words(shown))
 
 
-# ------------------------------------------------------------------ matching
-
-
 def _diff(table: str, a: Sequence[Record], b: Sequence[Record]) -> list[Json]:
     matcher = SequenceMatcher(None, _contents(a), _contents(b), autojunk=False)
     gone: list[int] = []

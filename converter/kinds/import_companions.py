@@ -295,7 +295,6 @@ def _same_triangle(
 
 
 def _take(out: ImportResult, ending: str, kind: int, data: bytes, before: bytes, what: str) -> None:
-    """Add a file to a result, as it is now."""
     if data == before:
         out.kept_companions.append(Companion(ending, kind, before, before))
     else:
@@ -308,9 +307,6 @@ def rows_now(identified: Identified, rows: Mapping[int, int], stored: Scene) -> 
     row_of = {k: rows[i] for i, k in identified.stored_of.items()}
     lines = {node: (node, *nodes_above(stored.nodes, node)) for node in range(len(stored.nodes))}
     return {node: next((row_of[k] for k in line if k in row_of), 0) for node, line in lines.items()}
-
-
-# ------------------------------------------------------------------ materials
 
 
 def why_locked(about: Description, ending: str = WEAR_ENDING) -> str:

@@ -339,7 +339,6 @@ def _looks(out: ImportResult, about: Description) -> WrittenLooks | None:
 
 
 def _models(kept: Sidecar, out: ImportResult) -> dict[str, PlacedModel]:
-    """The models that a unit or mission shows, by object key: as they will be, if they were edited."""
     about = kept.description
     edited = {(one.result.name, one.sha256): one.result for one in out.placed}
     made: dict[str, PlacedModel] = {}

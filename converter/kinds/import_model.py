@@ -154,7 +154,6 @@ def import_edited(
 
 
 def _rebuild(out: ImportResult, plan: Plan, stored: StoredModel, options: ImportOptions) -> Rebuilt:
-    """Fill in the model with a plan's changes."""
     from ..rebuild.model import edited_model
 
     built = edited_model(plan, stored.model, stored=stored.scene, dialect=stored.dialect, reduce=options.reduce)
@@ -170,7 +169,6 @@ def _rebuild(out: ImportResult, plan: Plan, stored: StoredModel, options: Import
 def _compare_surfaces(
     imported: ImportedScene, plan: Plan, stored: StoredModel, wear: WearEdit, options: ImportOptions
 ) -> SurfaceEdits:
-    """Find materials that do not show what they showed."""
     scene, about = plan.identified.scene, stored.about
     meshes = [scene.meshes[part.mesh] for part in scene.parts]
     used = {p.material for mesh in meshes for p in mesh.primitives if p.material >= 0}
@@ -282,7 +280,6 @@ def _add_lods(
 def _write(
     out: ImportResult, built: Rebuilt, options: ImportOptions, *, before: MshModel | None = None, mode: Mode = "default"
 ) -> None:
-    """Fill in the bytes and the report, and check the bytes again."""
     out.data, out.report = write_model(built.model), built.statuses
     if options.verify:
         again = read_model(read_nres(out.data, out.name), out.name)

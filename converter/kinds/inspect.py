@@ -248,7 +248,6 @@ def _component(unit: Unit, row: int, game: Game | None) -> Json:
 
 
 def _node_name(game: Game, key: str, node: int) -> str:
-    """The name of a node of a key's model; empty where there is none."""
     found = game.object(key)
     if found.model is None:
         return ""

@@ -399,7 +399,6 @@ def _add_edited(out: FilesBeside, target: Path, edit: LibraryEdit) -> None:
 
 
 def _add_new(out: FilesBeside, target: Path, entry: NewEntry, *, known: bool) -> None:
-    """Add a new entry; ``known``: the game does not have one of its name."""
     path = _path_beside(target, entry.library, entry.name)
     out.files.append((path, entry.data))
     out.messages += entry.warnings

@@ -223,7 +223,6 @@ def broken_rows(findings: list[Finding]) -> set[int]:
 
 
 def _terrain(mission: Mission, models: PlacedModels) -> LoadedTerrain | None:
-    """The level of a mission; a missing or broken one is a finding of its check."""
     path = models.game.file(f"{mission.map}.msh")
     if path is None:
         return None
@@ -260,7 +259,6 @@ class _Placing:
         return out
 
     def _unit(self, placed: PlacedObject) -> Unit | None:
-        """The unit of an object; one that is missing is a finding of the mission's check."""
         key = placed.reference.lower()
         if key not in self._units:
             try:

@@ -284,7 +284,6 @@ def _nodes(model: MshModel, decision: Decision, scene: Scene, triangles: list[in
 
 
 def _materials(model: MshModel, decision: Decision, scene: Scene) -> list[Json]:
-    """Rows of the WEAR that the batches name, with what uses them."""
     meaning = batch_materials(model, decision.dialect)
     names = {material.row: material.name for material in scene.materials}
     counts = model.batches["index_count"].astype(np.int64) // 3

@@ -314,7 +314,6 @@ class NewEntries:
         return [f"its picture {printable(new.picture.name)}"]
 
     def _shows(self, entry: Entry, picture: NewPicture) -> bool:
-        """Whether a material of the game has a picture."""
         try:
             name = read_material(entry, MATERIALS).texture
             return self._pixels(name) == pixel_digest(fitting(picture.rgba))

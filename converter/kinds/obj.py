@@ -248,7 +248,6 @@ def _into_nodes(given: ImportedScene, stored: StoredModel, bare: set[int], kind:
 
 
 def _read_scene(path: Path, in_memory: trimesh.Scene | None, up: str | None) -> tuple[ImportedScene, set[int]]:
-    """Read a scene of trimesh's; returns also its meshes without normals."""
     from ...importers.trimesh_scene import load_scene, read_scene
 
     return read_scene(load_scene(path) if in_memory is None else in_memory, str(path), up=up)

@@ -84,7 +84,6 @@ def find_game(start: Path) -> Path | None:
 
 
 def _first_game(folders: Sequence[Path]) -> Path | None:
-    """The first of some folders that has an object registry."""
     for folder in folders:
         with if_there(folder):  # not a file, nor a directory that may not be read
             if _has_registry(folder):

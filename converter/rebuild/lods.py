@@ -358,7 +358,6 @@ def _warning(scene: Scene, level: int, parts: list[Part], what: str, dialect: Di
 
 
 def _triangles(scene: Scene, part: Part) -> _Level:
-    """The triangles of a part, without those that have two corners at one place."""
     corners: list[I64] = [np.empty((0, 3), np.int64)]
     of: list[I64] = [np.empty(0, np.int64)]
     for i, primitive in enumerate(scene.meshes[part.mesh].primitives):

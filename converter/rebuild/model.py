@@ -147,7 +147,6 @@ class _Parts:
         return Edit(_triangles(part), part.match, self.words, self.no_extra, self.choices)
 
     def _add(self, geometry: SlotGeometry, users: list[list[PartPlan]]) -> None:
-        """Add slots, with the parts that use each."""
         first = sum(len(g.slots) for g in self.geometries)
         for number, parts in enumerate(users, first):
             self.owners += [(_cell(part), number) for part in parts]
@@ -336,9 +335,6 @@ def _set_attr2(model: MshModel, stream: StreamType, value: int) -> None:
             return
 
 
-# ------------------------------------------------------------------ names, and what names nodes
-
-
 def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
     """Write Res9 always, and Res10 by dialect (docs/reference/model.md, What the writer does)."""
     plan, model, dialect, scene = job.plan, job.model, job.dialect, job.scene
@@ -434,6 +430,3 @@ def _stated_row(job: Rebuild, node: int) -> int | None:
     """The row that the file states for a node, by which portals of a model without its sidecar name it."""
     file = job.plan.identified
     return file.imported.nodes[file.item_of[node]].extras.get("node") if node in file.item_of else None
-
-
-# ------------------------------------------------------------------ what became of each node and part

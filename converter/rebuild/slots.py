@@ -242,7 +242,6 @@ def _batch_words(stored: StoredSlot, edit: Edit, old: I64, new: I64) -> dict[int
 
 
 def _positions_moved(stored: StoredSlot, vertices: I64, corners_before: Records) -> None:
-    """Bounds, triangle normals and links after vertices moved."""
     space, slot = stored.space, stored.slot
     corners = np.ascontiguousarray(space.vertices[stored.corner]["position"])
     bounds = slot_record(corners, 0)

@@ -167,8 +167,6 @@ class _Work:
             "(export with Data > Mesh > Attributes on)"
         )
 
-    # -------------------------------------------------------------- faces
-
     def _change_materials(self, plan: LevelPlan) -> None:
         """Give faces that are still there the material that the file shows."""
         pick = np.flatnonzero(plan.material)

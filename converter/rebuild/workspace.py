@@ -174,8 +174,6 @@ class Workspace:
         first = int(self.slots["batch_start"][slot])
         return range(first, first + int(self.slots["batch_count"][slot]))
 
-    # -------------------------------------------------------------- slots
-
     def append(self, geometries: list[SlotGeometry]) -> list[int]:
         """Add slots after all others; return their rows."""
         first = len(self.slots)
