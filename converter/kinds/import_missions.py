@@ -42,11 +42,13 @@ from ..judge.assemblies import PlacedModel
 from ..judge.difference import Difference, tell
 from ..judge.missions import differences_of_mission, differences_of_unit
 from ..judge.shown import WrittenLooks, named
+from ..numeric.arrays import F64
 from ..options import ImportOptions
 from ..queries.landscape import TerrainQueries
 from ..scene.assembly import TERRAIN, hosted_places, material_names, object_label, stored_pose
 from ..scene.scene import ImportedScene, Placed
 from ..storage import walk_files
+from .base import EditedFile
 from .import_model import stored_model, written_model
 from .import_placed import ShownFiles, import_ground, import_placed, merge_materials
 from .import_result import ImportResult, refuse_draco, refuse_turned, written_looks
@@ -98,41 +100,6 @@ def _outline(placed: PlacedObject, game: Game) -> np.ndarray[tuple[int, int], np
     return None
 
 
-def import_mission(kept: Sidecar, imported: ImportedScene, options: ImportOptions, gltf: Path) -> ImportResult:
-    """Import a mission that was edited; ``gltf``: its path; a game that it lies in is known. Raises ConversionError:
-    unreadable, or an object of something that nothing is known of.
-    """
-    _prepare(imported)
-    about = kept.description
-    data = bytes(kept.source)
-    mission = read_mission(data, about.source)
-    out = ImportResult(about.source, data, "", imported.report, kept_all=True)
-    shown = {int(row) for row in about.inside.get("rows", "").split() if row.isdecimal()}
-    left_out = frozenset(set(range(len(mission.objects))) - shown)
-    game = game_for(gltf, options)
-    files = ShownFiles(kept)
-    settle_objects(imported, mission, files.shown)
-    edit = edit_mission(
-        imported, mission, known_assets(mission, game, options.new_keys), hosted_places(about.inside), left_out, options
-    )
-    files.add_from_game(imported, game)
-    placements = Placements(imported, edit.world, files.shown, edit.new_items, edit.exchanged)
-    changed = _add_placed(out, imported, about, files, placements, game, options)
-    import_ground(out, files, placements, mission, game, options)
-    merge_materials(out)
-    _tell_heights(out, mission, edit.mission, files, game)
-    out.kept_all = not changed
-    if not changed:
-        return out
-    out.data = write_mission(edit.mission)
-    again = read_mission(out.data, about.source)
-    if write_mission(again) != out.data:
-        raise ConversionError("the written mission does not read back", value=about.source)
-    if options.verify:
-        without_new_errors(check_mission(again), check_mission(mission), about.source)
-    return out
-
-
 def _tell_heights(out: ImportResult, stored: Mission, edited: Mission, files: ShownFiles, game: Game | None) -> None:
     """Name the height at which moved buildings will stand, on the level as it is now."""
     if files.level is None or game is None:
@@ -141,66 +108,6 @@ def _tell_heights(out: ImportResult, stored: Mission, edited: Mission, files: Sh
     edits = [one.result.data for one in out.placed if one.sha256 == level.source_sha256]
     ground = read_terrain(read_nres(edits[0] if edits else files.level.source, level.source), level.source)
     out.differences.warnings += height_warnings(stored, edited, ground, game)
-
-
-def _prepare(imported: ImportedScene) -> None:
-    """Refuse a file that cannot be compared, and leave out what it hides. Raises ConversionError: it has lost its
-    custom properties, or its meshes are compressed.
-    """
-    require_extras(imported)
-    refuse_draco(imported, rebuilds=False)
-    leave_out_hidden(imported, lambda item: bool(item.extras))
-
-
-def _add_placed(
-    out: ImportResult,
-    imported: ImportedScene,
-    about: Description,
-    files: ShownFiles,
-    placements: Placements,
-    game: Game | None,
-    options: ImportOptions,
-) -> bool:
-    """Import the models that a file shows and what its materials show; return whether the unit or mission changes.
-    Raises ConversionError: everything is turned, as Blender exports it without +Y Up.
-    """
-    changed = bool(out.changes)
-    _compare_surfaces(imported, about, out, options)
-    import_placed(out, files, placements, game, options)
-    if out.changes or out.not_applied:
-        refuse_turned(imported, files.shown.positions, None)
-    return changed
-
-
-def require_extras(imported: ImportedScene) -> None:
-    """Refuse a file that does not say what its nodes are."""
-    if not any("kind" in node.extras for node in imported.nodes):
-        raise ConversionError(
-            "does not say what its objects are: it lost its custom properties",
-            hint="export it with Include > Custom Properties",
-        )
-
-
-def _compare_surfaces(imported: ImportedScene, about: Description, out: ImportResult, options: ImportOptions) -> None:
-    """Add what materials show otherwise: that belongs to the game's libraries.
-
-    Materials of other names, and those on other triangles, are the models' (``import_placed``).
-    """
-    rows = material_names(about.inside)
-    names = [material.name for material in imported.materials]
-    used = {p.material for mesh in imported.meshes for p in mesh.primitives if p.material >= 0}
-    if used and imported.surfaces and not rows:
-        imported.report.warnings.append(UNRECORDED)
-    surfaces = compare_surfaces(
-        names,
-        imported.surfaces,
-        about.shown,
-        same_stored(((None, without_number(name)) for name in names), ((None, without_number(row)) for row in rows)),
-        used=used,
-        entries=about.library,
-        rows=names_of_rows(rows),
-    )
-    add_surface_edits(out, surfaces, options)
 
 
 def game_for(gltf: Path, options: ImportOptions) -> Game | None:
@@ -253,34 +160,113 @@ def _add(known: dict[str, Asset], asset: Asset) -> None:
         known.setdefault(one.lower(), asset)
 
 
-def import_unit(kept: Sidecar, imported: ImportedScene, options: ImportOptions, gltf: Path) -> ImportResult:
-    """Import a unit that was edited; arguments and errors as of :func:`import_mission`.
+class _Import:
+    """What the imports of a unit and of a mission have in common."""
 
-    A unit without its chassis is refused.
+    def __init__(self, edited: EditedFile) -> None:
+        """Leave out what is hidden. Raises ConversionError: the file lost its custom properties, or is compressed."""
+        self.kept, self.given, self.options = edited.kept, edited.given, edited.options
+        if not any("kind" in node.extras for node in self.given.nodes):
+            raise ConversionError(
+                "does not say what its objects are: it lost its custom properties",
+                hint="export it with Include > Custom Properties",
+            )
+        refuse_draco(self.given, rebuilds=False)
+        leave_out_hidden(self.given, lambda item: bool(item.extras))
+        self.about, self.data = self.kept.description, bytes(self.kept.source)
+        self.name = self.about.source
+        self.out = ImportResult(self.name, self.data, "", self.given.report, kept_all=True)
+        self.game, self.files = game_for(edited.gltf, self.options), ShownFiles(self.kept)
+
+    def add_placed(self, world: F64, new: set[int], exchanged: dict[int, str]) -> Placements:
+        """Import the models that the file shows and what its materials show; arguments as of :class:`Placements`.
+
+        Raises ConversionError: everything is turned, as Blender exports it without +Y Up.
+        """
+        out, files = self.out, self.files
+        files.add_from_game(self.given, self.game)
+        placements = Placements(self.given, world, files.shown, new, exchanged)
+        out.kept_all = not out.changes
+        self._compare_surfaces()
+        import_placed(out, files, placements, self.game, self.options)
+        if out.changes or out.not_applied:
+            refuse_turned(self.given, files.shown.positions, None)
+        return placements
+
+    def _compare_surfaces(self) -> None:
+        """Add what materials show otherwise: that belongs to the game's libraries.
+
+        Materials of other names, and those on other triangles, are the models' (``import_placed``).
+        """
+        imported, about, rows = self.given, self.about, material_names(self.about.inside)
+        names = [material.name for material in imported.materials]
+        used = {p.material for mesh in imported.meshes for p in mesh.primitives if p.material >= 0}
+        if used and imported.surfaces and not rows:
+            imported.report.warnings.append(UNRECORDED)
+        bare = ([(None, without_number(name)) for name in some] for some in (names, rows))
+        surfaces = compare_surfaces(
+            names,
+            imported.surfaces,
+            about.shown,
+            same_stored(*bare),
+            used=used,
+            entries=about.library,
+            rows=names_of_rows(rows),
+        )
+        add_surface_edits(self.out, surfaces, self.options)
+
+
+def import_mission(edited: EditedFile) -> ImportResult:
+    """Import a mission that was edited. Raises ConversionError: unreadable, or an object of something that nothing is
+    known of.
     """
-    _prepare(imported)
-    about = kept.description
-    data = bytes(kept.source)
-    unit = read_unit(data, about.source)
-    out = ImportResult(about.source, data, "", imported.report, kept_all=True)
-    game = game_for(gltf, options)
+    work = _Import(edited)
+    mission, out, game, options = read_mission(work.data, work.name), work.out, work.game, work.options
+    settle_objects(work.given, mission, work.files.shown)
+    known, hosted = known_assets(mission, game, options.new_keys), hosted_places(work.about.inside)
+    edit = edit_mission(work.given, mission, known, hosted, _left_out(work.about, mission), options)
+    placements = work.add_placed(edit.world, edit.new_items, edit.exchanged)
+    import_ground(out, work.files, placements, mission, game, options)
+    merge_materials(out)
+    _tell_heights(out, mission, edit.mission, work.files, game)
+    if not out.kept_all:
+        out.data = write_mission(edit.mission)
+        again = read_mission(out.data, work.name)
+        if write_mission(again) != out.data:
+            raise ConversionError("the written mission does not read back", value=work.name)
+        if options.verify:
+            without_new_errors(check_mission(again), check_mission(mission), work.name)
+    if edited.seen is not None:
+        _judge_mission(out, edited.seen, work.kept)
+    return out
+
+
+def _left_out(about: Description, mission: Mission) -> frozenset[int]:
+    """The rows of the objects that a file was made without."""
+    shown = {int(row) for row in about.inside.get("rows", "").split() if row.isdecimal()}
+    return frozenset({*range(len(mission.objects))} - shown)
+
+
+def import_unit(edited: EditedFile) -> ImportResult:
+    """Import a unit that was edited; errors as of :func:`import_mission`. A unit without its chassis is refused."""
+    work = _Import(edited)
+    stored, out, game = read_unit(work.data, work.name), work.out, work.game
     known = None
     if game is not None:
-        known = {key.lower(): key for key in (*game.registry.keys(), *options.new_keys)}
-    edit = edit_unit(imported, unit, known)
-    files = ShownFiles(kept)
-    files.add_from_game(imported, game)
-    placements = Placements(imported, world_matrices(imported.nodes), files.shown, edit.new, edit.exchanged)
-    changed = _add_placed(out, imported, about, files, placements, game, options)
+        known = {key.lower(): key for key in (*game.registry.keys(), *work.options.new_keys)}
+    edit = edit_unit(work.given, stored, known)
+    work.add_placed(world_matrices(work.given.nodes), edit.new, edit.exchanged)
     merge_materials(out)
-    unit = _on_sockets(out, edit.unit, files)
-    out.kept_all = not changed and unit is edit.unit
-    if out.kept_all:
-        return out
-    written = write_unit(unit)
-    if write_unit(read_unit(written, about.source)) != written:
-        raise ConversionError("the written unit does not read back", value=about.source)
-    out.data = written
+    unit = _on_sockets(out, edit.unit, work.files)
+    out.kept_all &= unit is edit.unit
+    if not out.kept_all:
+        out.data = write_unit(unit)
+        if write_unit(read_unit(out.data, work.name)) != out.data:
+            raise ConversionError("the written unit does not read back", value=work.name)
+    if edited.seen is not None:
+        models, looks = _models(work.kept, out), _looks(out, work.about)
+        written = read_unit(out.data, out.name)
+        tell(out.differences, differences_of_unit(edited.seen, stored, written, models, looks))
     return out
 
 
@@ -299,15 +285,12 @@ def _on_sockets(out: ImportResult, unit: Unit, files: ShownFiles) -> Unit:
     return unit if (records == unit.records).all() else Unit(unit.type, records)
 
 
-def judge_mission(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None:
+def _judge_mission(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None:
     """Compare an edited mission with the file; what nothing explains goes into the report."""
     about = kept.description
-    stored = read_mission(bytes(kept.source), about.source)
-    shown = {int(row) for row in about.inside.get("rows", "").split() if row.isdecimal()}
-    left_out = frozenset({*range(len(stored.objects))} - shown)
-    written = read_mission(out.data, out.name)
-    hosted = hosted_places(about.inside)
-    models, looks = _models(kept, out), _looks(out, about)
+    stored, written = read_mission(bytes(kept.source), about.source), read_mission(out.data, out.name)
+    hosted, models, looks = hosted_places(about.inside), _models(kept, out), _looks(out, about)
+    left_out = _left_out(about, stored)
     found = differences_of_mission(seen, stored, written, models, hosted, left_out, looks, about.inside)
     tell(out.differences, found + _differences_of_ground(out, seen, kept))
 
@@ -325,13 +308,6 @@ def _differences_of_ground(out: ImportResult, seen: ImportedScene, kept: Sidecar
         return [Difference(TERRAIN, "node", "is in the game, and not in the file", (TERRAIN,))]
     own = replace(seen, nodes=nodes, placed=Placed(0.0, moves=False, points=False))
     return differences_of_terrain(next(edited, kept_as_is), own, level, about.source)
-
-
-def judge_unit(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None:
-    """Compare an edited unit with the file; arguments as of :func:`judge_mission`."""
-    stored = read_unit(bytes(kept.source), kept.description.source)
-    models, looks = _models(kept, out), _looks(out, kept.description)
-    tell(out.differences, differences_of_unit(seen, stored, read_unit(out.data, out.name), models, looks))
 
 
 def _looks(out: ImportResult, about: Description) -> WrittenLooks | None:

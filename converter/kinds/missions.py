@@ -97,12 +97,9 @@ class LoadedUnit(LoadedAssembly):
     @staticmethod
     def import_edited(edited: EditedFile) -> ImportResult:
         """Apply what a glTF file changed to the unit of its sidecar."""
-        from .import_missions import import_unit, judge_unit
+        from .import_missions import import_unit
 
-        out = import_unit(edited.kept, edited.given, edited.options, edited.gltf)
-        if edited.seen is not None:
-            judge_unit(out, edited.seen, edited.kept)
-        return out
+        return import_unit(edited)
 
 
 def find_unit(game: Path, name: str) -> Path:
@@ -204,12 +201,9 @@ class LoadedMission(LoadedAssembly):
     @staticmethod
     def import_edited(edited: EditedFile) -> ImportResult:
         """Apply what a glTF file changed to the mission of its sidecar."""
-        from .import_missions import import_mission, judge_mission
+        from .import_missions import import_mission
 
-        out = import_mission(edited.kept, edited.given, edited.options, edited.gltf)
-        if edited.seen is not None:
-            judge_mission(out, edited.seen, edited.kept)
-        return out
+        return import_mission(edited)
 
 
 def broken_rows(findings: list[Finding]) -> set[int]:
