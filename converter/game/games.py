@@ -26,7 +26,7 @@ from ..kinds.import_result import (
     shows_same_points,
     wear_beside,
 )
-from ..kinds.library_edits import files_beside
+from ..kinds.library import files_beside
 from ..kinds.new_entries import NewEntries
 from ..storage import refuse_existing, write_outputs
 from .edits import GameEdits
