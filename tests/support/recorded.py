@@ -4,15 +4,24 @@ import hashlib
 import io
 import json
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 from PIL import Image
 
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.findings import Report
+from msh_gltf.converter.formats.areal_map import read_areal_map
+from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.judge import judge as judge_of_models
+from msh_gltf.converter.judge.difference import Difference
+from msh_gltf.converter.kinds import import_missions, import_model, landscape
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions
@@ -90,15 +99,67 @@ def outcome(act: Callable[[], ImportResult], folder: Path) -> str:
     return text.replace(f"{folder}/", "")
 
 
-def summary(back: ImportResult) -> str:
-    """Return the digest of all that an import makes, and its report, on a line."""
+def summary(back: ImportResult, unlike: Sequence[Difference] | None = None) -> str:
+    """Return the digest of all that an import makes, and its report, on a line.
+
+    Args:
+        unlike: what :func:`judged_as_stored` collects; then the line also has a digest of what the report explains,
+            and one of these.
+    """
     whole = [back, *(one.result for one in back.placed)]
     data = [part for one in whole for part in (one.data, *(made.data for made in one.companions))]
     looks = [(edit.entry.key, sorted(edit.values.items()), edit.rgba) for one in whole for edit in one.library]
     found = zlib.crc32(b"".join(map(bytes, data)) + repr([looks, [one.wear for one in whole]]).encode())
     said = [*map(str, back.changes), *map(str, back.warnings), *map(str, back.not_applied)]
     said += [f"{one.result.name}: {one.result.verdict}" for one in back.placed]
-    return "; ".join([f"{found:08x}", *said]).replace("\n", " ")
+    if unlike is None:
+        return "; ".join([f"{found:08x}", *said]).replace("\n", " ")
+    explains = [*(one.explains for one in back.not_applied), *back.differences.concerned]
+    explains = [replace(one, most=float(f"{one.most:.2g}")) for one in explains]
+    rest = [(one.report, sorted(one.rows.items()), sorted(one.kept_companions, key=repr)) for one in whole]
+    about = digest((explains, [*map(str, back.differences.judged or ())], rest))
+    judged = [(d.where, d.kind, d.what, d.names, f"{d.amount:.2g}", d.moving, d.cell, d.fact, d.reason) for d in unlike]
+    said += [f"{len(judged)} differences from what is stored {digest(judged)}"] if judged else []
+    return "; ".join([f"{found:08x} {about}", *said]).replace("\n", " ")
+
+
+@contextmanager
+def judged_as_stored() -> Iterator[list[Difference]]:
+    """Collect all that the judge sees between each edited file that is imported and what its sidecar keeps.
+
+    Where an edit is applied, or refused in words, an import says nothing of what the judge compared.
+    """
+    found: list[Difference] = []
+
+    def also_as_stored(judge: Callable[..., Any]) -> Callable[..., Any]:
+        def judged(out: ImportResult, seen: Any, stored: Any, *more: Any) -> Any:
+            told = judge(out, seen, stored, *more)
+            data = stored.data if isinstance(stored, import_model.StoredModel) else stored.source
+            as_stored = ImportResult(out.name, bytes(data), out.dialect, Report(), kept_all=True, timing=out.timing)
+            with mock.patch.object(import_missions, "tell", tell), mock.patch.object(judge_of_models, "tell", tell):
+                found.extend(judge(as_stored, seen, stored, *more) or ())
+            return told
+
+        return judged
+
+    def tell(_: Report, differences: Sequence[Difference]) -> None:
+        found.extend(differences)
+
+    def import_areals(edited: Any, apply: Callable[..., ImportResult] = landscape._import_areals) -> ImportResult:
+        stored = read_areal_map(read_nres(edited.kept.source, ""))
+        found.extend(landscape.differences_of_areal_map(edited.seen, stored))
+        return apply(edited)
+
+    with ExitStack() as stack:
+        for module, name in (
+            (import_model, "judge_edited"),
+            (import_missions, "judge_unit"),
+            (import_missions, "judge_mission"),
+            (landscape, "differences_of"),
+        ):
+            stack.enter_context(mock.patch.object(module, name, also_as_stored(getattr(module, name))))
+        stack.enter_context(mock.patch.object(landscape, "_import_areals", import_areals))
+        yield found
 
 
 def digest(data: object) -> str:

@@ -1,9 +1,13 @@
-"""Differences between two versions of an entry: exact, bounded, and without the base's bytes."""
+"""Differences between two versions of an entry: exact, bounded, and without the base's bytes.
+
+What is stored of each edit, and what comes of damaged differences, stands in ``differences.txt``;
+``python -m tests.converter.game.test_differences`` writes it again, for you to read what became different.
+"""
 
 import re
 import tracemalloc
 import zlib
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, partial
 
@@ -15,19 +19,27 @@ from hypothesis import strategies as st
 from msh_gltf.converter.edits.areal_map import replace_polygons
 from msh_gltf.converter.errors import Conflict, ConversionError
 from msh_gltf.converter.formats.areal_map import write_areal_map
+from msh_gltf.converter.formats.material import MATERIAL_TRACK_DTYPE, MATERIAL_TYPE
 from msh_gltf.converter.formats.mission import read_mission, write_mission
+from msh_gltf.converter.formats.objects import TAG_TYPES
 from msh_gltf.converter.formats.wear import WEAR_TYPE
-from msh_gltf.converter.game.differences import apply, difference, digests, overlap, touched
+from msh_gltf.converter.game.differences import Touched, apply, difference, digests, overlap, touched
 from msh_gltf.converter.game.packing import UNPACKED_FLOOR, Packed, pack, repeats_base
 from msh_gltf.converter.game.split import split
+from msh_gltf.converter.kinds.new_entries import blank_material
 from tests.converter.game.mod_rows import bare
+from tests.support import assembly as make
 from tests.support.areal_edits import inner, own
 from tests.support.areals import sample
 from tests.support.assembled_game import GameParts
 from tests.support.corpus import DATA, SAMPLES
 from tests.support.game_edits import edited_model, edited_terrain
 from tests.support.maps import LEVELS
+from tests.support.points import CTPT, POINTS, cpt
+from tests.support.recorded import Recorded, digest
 
+#: What is stored of each edit, and what comes of damaged differences.
+STORED = Recorded(__file__, "differences.txt")
 FILES = sorted(p for p in DATA.rglob("*") if p.suffix in (".msh", ".map", ".wea", ".lib"))
 MODELS = [s.path for s in SAMPLES if s.path.parent == DATA and not s.truth["legacy"]][::2]
 #: The five edits that a mod is typically made of, and what each may take, bytes.
@@ -36,8 +48,8 @@ TOPOLOGY = ("delete triangles", "add triangles", "new object", "delete part", "d
 
 
 @cache
-def edited() -> list[tuple[bytes, bytes]]:
-    """Entries before and after edits of many kinds."""
+def edited() -> list[tuple[bytes, bytes, int | None]]:
+    """Entries before and after edits of many kinds, and the types of those that have no signature."""
     kinds = (*TYPICAL, *TOPOLOGY, "animate node", "lengthen clip", "rename node")
     tried = [(path.read_bytes(), edited_model(path, k, 1)) for path in MODELS for k in kinds]
     out = [(before, after) for before, after in tried if after is not None]
@@ -49,7 +61,27 @@ def edited() -> list[tuple[bytes, bytes]]:
     out.append((write_areal_map(areals), write_areal_map(replace_polygons(areals, smaller))))
     more = replace(mission, objects=[*mission.objects, mission.objects[1]])
     out.append((write_mission(mission), write_mission(more)))
-    return out
+    return [*((before, after, None) for before, after in out), *plain()]
+
+
+def plain() -> Iterator[tuple[bytes, bytes, int | None]]:
+    """Entries without a signature: in each a row is another one, then a row is new."""
+    wear = [b"2\r\n", b"0 A\r\n", b"1 B_LONGER\r\n", b"LIGHTMAPS\r\n", b"1\r\n", b"0 L\r\n"]
+    for lines in ([*wear[:2], b"1 B_ROW\r\n", *wear[3:]], [b"3\r\n", *wear[1:3], b"2 C\r\n", *wear[3:]]):
+        yield b"".join(wear), b"".join(lines), WEAR_TYPE
+    parts = [("base", 0, -1, 2), ("gun", 3, 1, 0), ("wheel", 1, 2, 0)]
+    for some in ([parts[0], ("gun", 4, 1, 0), parts[2]], [*parts, ("lamp", 1, 3, 0)]):
+        yield make.unit(parts), make.unit(some), None
+    rows = [make.row("static.rlb", f"{name}.msh") for name in "ab"]
+    for some in ([rows[0], make.row("robots.rlb", "b.msh")], [*rows, make.row("static.rlb", "b.wea")]):
+        yield b"".join(rows), b"".join(some), min(TAG_TYPES)
+    moved = (*POINTS[0][:2], (1.0, 0.0, 0.876), POINTS[0][3])
+    for points in ([moved, *POINTS[1:]], [*POINTS, POINTS[0]]):
+        yield cpt(POINTS), cpt(points), CTPT
+    material = bytearray(blank_material())
+    material[4:6] = b"\1\2"
+    yield blank_material(), bytes(material), MATERIAL_TYPE
+    yield bytes(material), bytes(material) + bytes(MATERIAL_TRACK_DTYPE.itemsize), MATERIAL_TYPE
 
 
 @given(st.binary(max_size=300), st.binary(max_size=300))
@@ -86,10 +118,25 @@ def test_cut_moved_and_changed_bytes_of_real_files_come_back(chance, path, sized
     assert apply(diff, before) == bytes(after)
 
 
+def stored() -> Iterator[tuple[str, str]]:
+    """What is stored of each edit, there and back, which has to make what it was made of."""
+    for number, (before, after, type_id) in enumerate(edited()):
+        for way, base, made in ((">", before, after), ("<", after, before)):
+            diff = difference(base, made, type_id=type_id)
+            assert apply(diff, base) == made
+            raw = zlib.decompress(diff[24:])
+            text = ", ".join(f"{table} {kind} {rows}" for table, kind, rows in facts(touched(diff)))
+            yield f"{number} {way}", f"{len(raw)} bytes {digest(raw)}; {text}"
+
+
+def facts(places: list[Touched]) -> list[tuple[str, str, str]]:
+    rows = [one.rows.tolist() for one in places]
+    return [(p.table, p.kind, str(r) if len(r) < 9 else digest(r)) for p, r in zip(places, rows, strict=True)]
+
+
 def test_edits_of_entries_come_back() -> None:
-    for before, after in edited():
-        assert apply(difference(before, after), before) == after
-        assert apply(difference(after, before), after) == before
+    for name, text in stored():
+        STORED.require(name, text)
 
 
 def test_an_edit_of_a_model_is_stated_by_rows() -> None:
@@ -109,9 +156,9 @@ def test_typical_edits_are_small() -> None:
 
 
 def test_no_difference_holds_a_stretch_of_its_base() -> None:
-    for before, after in edited():
+    for before, after, type_id in edited():
         for base, made in ((before, after), (after, before)):
-            for part in bare(difference(base, made), base):
+            for part in bare(difference(base, made, type_id=type_id), base):
                 assert not repeats_base(part, base)
 
 
@@ -152,12 +199,15 @@ def test_repeated_bytes_are_found() -> None:
 # ------------------------------------------------------------------ hostile input
 
 
-def refused(diff: bytes, *bases: bytes | None) -> None:
-    """Everything that reads a difference gives a result or a ConversionError."""
-    reads = [partial(apply, diff, base) for base in bases]
-    for read in (*reads, partial(touched, diff), partial(overlap, diff, diff)):
-        with suppress(ConversionError):
-            read()
+def refused(diff: bytes, *bases: bytes | None) -> list[str]:
+    """Everything that reads a difference gives a result or a ConversionError; in short, which."""
+    reads, out = [partial(apply, diff, base) for base in bases], list[str]()
+    for read in (*reads, lambda: facts(touched(diff)), lambda: facts(overlap(diff, diff))):
+        try:
+            out.append(digest(read()))
+        except ConversionError as error:
+            out.append(str(error))
+    return out
 
 
 def repacked(diff: bytes, chance: np.random.Generator) -> bytes:
@@ -182,13 +232,14 @@ def repacked(diff: bytes, chance: np.random.Generator) -> bytes:
     return diff[:12] + sizes + zlib.compress(facts + text + bytes(payload))
 
 
-def test_damaged_differences_are_refused() -> None:
-    chance = np.random.default_rng(12)
-    cases = [(difference(a, b), a, b) for a, b in edited() if len(a) < 20_000]
-    for _ in range(1500):
+def damaged() -> Iterator[tuple[str, str]]:
+    """What comes of damaged differences, a hundred on a line, but for those that do not unpack."""
+    chance, said = np.random.default_rng(12), list[list[str]]()
+    cases = [(difference(a, b, type_id=of), a, b) for a, b, of in edited() if len(a) < 20_000]
+    for number in range(1500):
         diff, before, after = cases[chance.integers(len(cases))]
         other = cases[chance.integers(len(cases))][1]
-        match chance.integers(3):
+        match how := chance.integers(3):
             case 0:
                 hostile = diff[: chance.integers(len(diff))]
             case 1:
@@ -197,7 +248,16 @@ def test_damaged_differences_are_refused() -> None:
                 hostile = bytes(flipped)
             case _:
                 hostile = repacked(diff, chance)
-        refused(hostile, before, (after, other, None, b"")[chance.integers(4)])
+        outcome = refused(hostile, before, (after, other, None, b"")[chance.integers(4)])
+        said += [outcome] if how == 2 else []
+        if number % 100 == 99:
+            yield f"damaged, to {number}", f"{len(said)} read, {digest(said)}"
+            said.clear()
+
+
+def test_damaged_differences_are_refused() -> None:
+    for name, text in damaged():
+        STORED.require(name, text)
 
 
 def bombs() -> list[bytes]:
@@ -252,3 +312,7 @@ def test_what_unpacks_to_much_is_stored_as_it_is() -> None:
     diff = difference(None, after)
     assert apply(diff, None) == after
     assert len(difference(None, bytes(1 << 20))) < 2000
+
+
+if __name__ == "__main__":
+    STORED.write([*stored(), *damaged()])

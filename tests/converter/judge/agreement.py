@@ -19,6 +19,7 @@ from tests.converter.judge import mutants
 from tests.converter.judge.worlds import WORLDS
 from tests.converter.kinds.test_every_difference import MODELS, MODES, outcomes
 from tests.support.random_edits import EDITS, NotHere
+from tests.support.recorded import judged_as_stored, summary
 
 #: One of so many trials has an importer that ignores a kind of edit.
 _MUTANTS = 4
@@ -32,11 +33,13 @@ class Verdict:
         trial: what was done, to repeat it.
         judged: lines of the product's judge.
         seen: what the judge of the tests sees and the rest of the report does not name.
+        summary: what came of it, on a line.
     """
 
     trial: str
     judged: list[str]
     seen: list[str]
+    summary: str
 
     @property
     def agrees(self) -> bool:
@@ -52,18 +55,18 @@ def model(chance: np.random.Generator) -> Verdict | None:
     trial = f"{path.stem} {kinds} {seed} {mode}"
     try:
         if chance.integers(_MUTANTS):
-            seen, judged, _ = outcomes(path, kinds, seed, mode, judged=False)
+            seen, judged, said = outcomes(path, kinds, seed, mode, judged=False)
         else:
             target, instead, ignored = mutants.MODELS[int(chance.integers(len(mutants.MODELS)))]
             kinds = [ignored[int(chance.integers(len(ignored)))]]
             trial = f"{path.stem} {kinds} {seed} {mode}, ignored by {target}"
             with mock.patch(target, instead):
-                seen, judged, _ = outcomes(path, kinds, seed, mode, judged=False)
+                seen, judged, said = outcomes(path, kinds, seed, mode, judged=False)
                 if judged and not seen:  # a message has the name of the thing, and is about something else
                     seen, *_ = outcomes(path, kinds, seed, mode, judged=False, by_name=False)
     except NotHere:
         return None
-    return Verdict(trial, judged, [one.what for one in seen])
+    return Verdict(trial, judged, [one.what for one in seen], said)
 
 
 #: Importers that ignore an edit which the reader of the tests sees, by what they are of.
@@ -94,15 +97,16 @@ def of_world(name: str) -> Callable[[np.random.Generator], Verdict | None]:
                 instead = property(lambda _: True) if target.endswith("unchanged") else mutants.nothing
                 stack.enter_context(mock.patch(f"msh_gltf.converter.edits.{target}", instead))
             try:
-                back = world.back()
-            except ConversionError:
-                return Verdict(str(some), [], [])
+                with judged_as_stored() as unlike:
+                    back = world.back()
+            except ConversionError as error:
+                return Verdict(str(some), [], [], f"refused: {error}".replace(folder, "").replace("\n", " "))
             after = world.arrived(back)
             other = sorted({*map(str, before)} ^ {*map(str, after)})
         judged = [str(one) for one in back.not_applied if one.why == JUDGED]
         named = len(back.not_applied) > len(judged) or back.warnings
         trial = f"{some}{f' ignored by {target}' if is_mutant else ''}"
-        return Verdict(trial, judged, [] if named else other[:5])
+        return Verdict(trial, judged, [] if named else other[:5], summary(back, unlike))
 
     return trial
 

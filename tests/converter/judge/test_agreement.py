@@ -1,4 +1,8 @@
-"""The product's judge and that of the tests agree on random edits; ``python -m tests.converter.judge`` draws more."""
+"""The product's judge and that of the tests agree on random edits; ``python -m tests.converter.judge`` draws more.
+
+What came of the first ones stands in ``trials.txt``; ``python -m tests.converter.judge.test_agreement`` writes it
+again, for you to read what became different.
+"""
 
 import json
 from pathlib import Path
@@ -9,13 +13,21 @@ from msh_gltf import ImportOptions
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from tests.converter.judge.agreement import TRIALS, verdict
 from tests.converter.kinds.test_every_difference import MODELS, outcomes
+from tests.support.recorded import Recorded
+
+#: What comes of each trial.
+REPORTS = Recorded(__file__, "trials.txt")
+#: How many of each kind.
+COUNTS = {what: 30 if what == "model" else 12 for what in TRIALS}
 
 
 @pytest.mark.parametrize("what", TRIALS)
 def test_two_judges_agree(what: str) -> None:
-    found = [verdict(what, number) for number in range(30 if what == "model" else 12)]
+    found = [verdict(what, number) for number in range(COUNTS[what])]
     assert [one for one in found if not one.agrees] == []
     assert any(one.judged for one in found), "none of them was ignored"
+    for number, one in enumerate(found):
+        REPORTS.require(f"{what} {number}", one.summary)
 
 
 @pytest.mark.parametrize(
@@ -96,3 +108,9 @@ def test_nodes_of_one_name_and_place_are_told_apart_by_their_parents(name: str, 
         json.dumps({"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0, 3]}], "nodes": nodes})
     )
     assert import_gltf(path, None, ImportOptions(dialect="retail")).not_applied == []
+
+
+if __name__ == "__main__":
+    REPORTS.write(
+        (f"{what} {number}", verdict(what, number).summary) for what, count in COUNTS.items() for number in range(count)
+    )

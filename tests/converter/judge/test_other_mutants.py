@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,7 +31,7 @@ from tests.converter.judge.world import World
 from tests.converter.judge.worlds import WORLDS
 from tests.support.assembled_game import ROBOT, GameParts
 from tests.support.corpus import sample_called
-from tests.support.recorded import Recorded, summary
+from tests.support.recorded import Recorded, judged_as_stored, summary
 from tests.support.runs import call
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -138,10 +139,11 @@ def judged(back: ImportResult) -> list[str]:
 def test_no_edit_is_named_as_it_is(name: str, tmp_path: Path) -> None:
     """Nor is a file without an edit."""
     for number, kind in enumerate(["", *WORLDS[name].edits]):
-        back = imported(WORLDS[name], kind, tmp_path / str(number))
+        with judged_as_stored() as unlike:
+            back = imported(WORLDS[name], kind, tmp_path / str(number))
         assert judged(back) == [], kind
         assert kind in HARMLESS or bool(kind) != back.unchanged, kind
-        REPORTS.require(f"{name}, {kind}", summary(back))
+        REPORTS.require(f"{name}, {kind}", summary(back, unlike))
 
 
 def test_internal_parts_that_a_file_shows_are_not_named(tmp_path: Path) -> None:
@@ -293,10 +295,14 @@ def test_an_ignored_edit_of_an_obj_is_named(
     assert judged(alone) == []  # materials are called by their names, not as the OBJ tells them apart
 
 
+def reports(folder: Path) -> Iterator[tuple[str, str]]:
+    for name, world in WORLDS.items():
+        for kind in ["", *world.edits]:
+            with judged_as_stored() as unlike:
+                back = imported(world, kind, folder / f"{name} {kind}")
+            yield f"{name}, {kind}", summary(back, unlike)
+
+
 if __name__ == "__main__":
-    with TemporaryDirectory() as folder:
-        REPORTS.write(
-            (f"{name}, {kind}", summary(imported(world, kind, Path(folder) / f"{name} {kind}")))
-            for name, world in WORLDS.items()
-            for kind in ["", *world.edits]
-        )
+    with TemporaryDirectory() as place:
+        REPORTS.write(reports(Path(place)))

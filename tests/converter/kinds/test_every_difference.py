@@ -31,7 +31,7 @@ from tests.support.gltf_compared import Comparison, Difference
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.gltf_shown import Shown
 from tests.support.random_edits import EDITS, Edited, NotHere
-from tests.support.recorded import Recorded, summary
+from tests.support.recorded import Recorded, judged_as_stored, summary
 
 TIMES = int(os.environ.get("MSH_GLTF_EXAMPLES", "1"))
 EXAMPLES, SEQUENCES = 5 * TIMES, 80 * TIMES
@@ -112,7 +112,8 @@ def outcomes(
         given = document.save(folder / "first.glb")
         shutil.copy(first.with_suffix(".msh-sidecar"), folder)
         try:
-            back = import_gltf(given, None, ImportOptions(use_sidecar=mode != "alone", libraries=False))
+            with judged_as_stored() as unlike:
+                back = import_gltf(given, None, ImportOptions(use_sidecar=mode != "alone", libraries=False))
         except ConversionError as error:
             refused = Difference(f"refused: {error}", frozenset(touched))
             third = [] if refused.is_named([str(error)], touched) else [refused]
@@ -129,9 +130,9 @@ def outcomes(
         shown = Shown(Editable(given), former, document.renamed)
         found = Comparison(before, shown, second, document.origin).differences()
     if found and back.unchanged:
-        return Outcomes(found, lines, summary(back))
+        return Outcomes(found, lines, summary(back, unlike))
     texts = messages(back, judged=judged)
-    return Outcomes([d for d in found if not (by_name and d.is_named(texts, touched))], lines, summary(back))
+    return Outcomes([d for d in found if not (by_name and d.is_named(texts, touched))], lines, summary(back, unlike))
 
 
 def again(model: Path, back: ImportResult, folder: Path) -> Shown:
