@@ -264,11 +264,8 @@ def only_run(directory: Path) -> Iterator[bool]:
         except OSError as error:  # the disk is gone
             raise cannot_read(directory, error) from error
         if not there:
-            raise ConversionError(
-                "the directory was removed or replaced while this run was at work",
-                file=str(directory),
-                hint="run it again",
-            )
+            problem = "the directory was removed or replaced while this run was at work"
+            raise ConversionError(problem, file=str(directory), hint="run it again")
     finally:
         _unlock(directory, handle)
 

@@ -238,9 +238,7 @@ _NOT_OF_MAPS = ("dialect", *_NOT_OF_MESHES[1:], "lod_ratios", "lod_error")
 def without_effect(typed: Mapping[str, str], source: Path, name: str, data: bytes) -> list[str]:
     """Return warnings about options that change nothing of an import.
 
-    Args:
-        typed: options as of :func:`given_options`.
-        name, data: what the import made of the source.
+    ``typed``: options as of :func:`given_options`. ``name``, ``data``: what the import made of the source.
     """
     from ..errors import with_article
     from ..formats.kinds import Kind, file_kind

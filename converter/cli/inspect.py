@@ -463,10 +463,6 @@ def _called(items: list[Item], entry: str, sources: Sequence[Path]) -> list[Item
     chosen = [i for i in items if i.name.casefold() == wanted or str(i.index) == entry]
     if not chosen:
         names = ", ".join(item.name for item in items[:8])
-        raise ConversionError(
-            "has no such model",
-            file=", ".join(map(str, sources)),
-            value=entry,
-            expected=f"one of {names}{', ...' if len(items) > 8 else ''}",
-        )
+        expected = f"one of {names}{', ...' if len(items) > 8 else ''}"
+        raise ConversionError("has no such model", file=", ".join(map(str, sources)), value=entry, expected=expected)
     return chosen

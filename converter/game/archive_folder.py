@@ -251,9 +251,7 @@ class Packed:
 class _File:
     """A file of a folder.
 
-    Attributes:
-        row: what the index says of it.
-        before: SHA-256 of the entry when it was unpacked, where that is known.
+    ``row``: what the index says of it. ``before``: SHA-256 of the entry when it was unpacked, where that is known.
     """
 
     path: Path
@@ -467,13 +465,8 @@ def _compare_sounds(entry: Entry, data: bytes, path: Path, out: Packed) -> None:
     if entry.start(4) != b"RIFF":
         return
     if data[:4] != b"RIFF":
-        raise ConversionError(
-            "is not a WAV file, and takes the place of one",
-            file=str(path),
-            value=data[:4],
-            expected="RIFF",
-            hint="save it as WAV",
-        )
+        problem = "is not a WAV file, and takes the place of one"
+        raise ConversionError(problem, file=str(path), value=data[:4], expected="RIFF", hint="save it as WAV")
     old, new = wave_format(bytes(entry.payload)), wave_format(data)
     if old != new:
         out.warnings.append(f"{path.name}: {new}; the game's was {old}: what the game makes of that was not tried")

@@ -73,9 +73,7 @@ class RowChange:
     def written(self, table: Table, which: Bools, only: Bools | None = None) -> bytes:
         """Return a table with the new values of some rows. Raises ConversionError: the table has other rows.
 
-        Args:
-            which: (n,) which of the changed rows.
-            only: (stride,) write no other bytes.
+        ``which``: (n,) which of the changed rows. ``only``: (stride,) write no other bytes.
         """
         if table.stride != self.stride:
             raise damaged("has rows of another size")
@@ -170,9 +168,7 @@ class LineChange:
 def changed_rows(key: str, before: Table, after: Table, derived: Bools | None) -> RowChange | LineChange | None:
     """Return the rows that differ between two tables, ``None`` where they do not have the same.
 
-    Args:
-        before, after: they differ.
-        derived: (stride,) which bytes of a row follow from other tables.
+    ``before``, ``after``: they differ. ``derived``: (stride,) which bytes of a row follow from other tables.
     """
     if before.stride is None or before.stride != after.stride:
         return None
@@ -325,9 +321,7 @@ class BytesChange:
 class Unit:
     """Derived rows that a difference changes, or changes what they follow from.
 
-    Attributes:
-        size: of the table before, bytes.
-        was: (n,) their state before (``converter.game.merging``).
+    ``size``: of the table before, bytes. ``was``: (n,) their state before (``converter.game.merging``).
     """
 
     size: int

@@ -45,9 +45,7 @@ MEASURED = 1 << 22
 def find_changes(before: bytes, after: bytes, type_id: int | None) -> TableChanges | None:
     """Return what changes by tables; ``None`` where that would not say all, or would say too much.
 
-    Args:
-        before, after: they differ.
-        type_id: of the directory entry, where there is one.
+    ``before``, ``after``: they differ. ``type_id``: of the directory entry, where there is one.
     """
     content = content_of(before, type_id)
     if content is None or (old := split(content, before)) is None:
@@ -131,11 +129,7 @@ def fits(changes: TableChanges, size: int) -> bool:
 def make_exactly(changes: TableChanges, before: bytes, size: int) -> bytes:
     """Return what changes make of the very entry that they were found in.
 
-    Args:
-        size: of the result, bytes.
-
-    Raises:
-        ConversionError: the changes cannot be true.
+    ``size``: of the result, bytes. Raises ConversionError: the changes cannot be true.
     """
     old = split(changes.content, before)
     if old is None:

@@ -208,9 +208,7 @@ class GameEdits:
     def set_layers(self, file: str, layers: list[Layer], base: bytes | None = None, *, rebase: bool = False) -> None:
         """Say which changes are to be in force in a file (undo, restore).
 
-        Args:
-            base: what they apply to, where ``rebase`` is set.
-            rebase: give the file another base.
+        ``base``: what they apply to, where ``rebase`` is set. ``rebase``: give the file another base.
         """
         opened = self.open(file)
         opened.wanted = in_order(layers)

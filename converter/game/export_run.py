@@ -102,10 +102,8 @@ def run_options(sources: Sequence[Path], options: ExportOptions) -> ExportOption
 
     Where the root has none, those of the folder around it.
 
-    Pictures beside the glTF are one set for the whole run, so no other folder is searched.
-
-    Raises:
-        ConversionError: the sources have no common directory.
+    Pictures beside the glTF are one set for the whole run, so no other folder is searched. Raises ConversionError:
+    the sources have no common directory.
     """
     root = common_root(sources).absolute()
     folders = with_libraries_around(root, [Path(folder) for folder in options.textures])

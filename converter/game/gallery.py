@@ -69,11 +69,8 @@ def require_preview(out: Path, force: bool) -> None:
         for _, outcome in results:
             problem = outcome if isinstance(outcome, ConversionError) else outcome.detail
             if problem:
-                raise ConversionError(
-                    "VTK cannot draw on this machine",
-                    value=problem,
-                    hint="it needs OpenGL 3.2; on Debian and Ubuntu: apt install libegl1 libgl1-mesa-dri",
-                )
+                hint = "it needs OpenGL 3.2; on Debian and Ubuntu: apt install libegl1 libgl1-mesa-dri"
+                raise ConversionError("VTK cannot draw on this machine", value=problem, hint=hint)
 
 
 def make_gallery(
@@ -81,10 +78,8 @@ def make_gallery(
 ) -> None:
     """Draw what has no current picture, and write the page; what happens is added to the run.
 
-    A model that cannot be drawn is a warning: the model itself is there.
-
-    Raises:
-        ConversionError: the page cannot be written.
+    A model that cannot be drawn is a warning: the model itself is there. Raises ConversionError: the page cannot be
+    written.
     """
     started = perf_counter()
     with only_run(out):
@@ -257,11 +252,8 @@ class Packed:
 def pack(path: Path, root: Path) -> Packed:
     """Read a ``.glb`` or ``.gltf`` with its buffers and pictures.
 
-    Args:
-        root: the directory that no picture may lie outside of.
-
-    Raises:
-        ConversionError: it cannot be read, or a picture of it cannot.
+    ``root``: the directory that no picture may lie outside of. Raises ConversionError: it cannot be read, or a
+    picture of it cannot.
     """
     gltf = open_gltf(path)
     with broken_gltf(str(path)):

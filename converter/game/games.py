@@ -147,9 +147,7 @@ def files_of(
 ) -> list[tuple[Path, bytes]]:
     """Return the files of an import that goes to a file of its own; what they leave out goes into its report.
 
-    Args:
-        game: the libraries that tell which materials are new.
-        force: a ``.wea`` that exists is replaced.
+    ``game``: the libraries that tell which materials are new. ``force``: a ``.wea`` that exists is replaced.
     """
     files = [(target, result.data)]
     if result.wear is not None:
@@ -272,12 +270,8 @@ def put_new_entry(
     if there.payload == data:  # by this command before, or by one that was killed
         return "unchanged", "the game has it already"
     if not force:
-        raise ConversionError(
-            "has an entry of this name already, which is another one",
-            file=archive.label,
-            value=printable(there.name),
-            hint=hint,
-        )
+        problem = "has an entry of this name already, which is another one"
+        raise ConversionError(problem, file=archive.label, value=printable(there.name), hint=hint)
     archive.replace(found, data)
     return "changed", ""
 

@@ -261,10 +261,8 @@ class Changed(NamedTuple):
 def changes(before: bytes | None, after: bytes, label: str) -> dict[Slot, Changed]:
     """Return what differs between two versions of a file.
 
-    By entries where both are archives and none is gone, else the whole file.
-
-    Args:
-        before: the file as it was; ``None``: there was none.
+    By entries where both are archives and none is gone, else the whole file. ``before``: the file as it was;
+    ``None``: there was none.
     """
     if before == after:
         return {}

@@ -101,11 +101,7 @@ class Brought:
     def archive(self, path: Path, source: str) -> Archive:
         """Return an archive, or the folder that it was unpacked into, without what was brought; it is made once.
 
-        Args:
-            source: what messages and reports call it.
-
-        Raises:
-            ConversionError: as of :meth:`was`.
+        ``source``: what messages and reports call it. Raises ConversionError: as of :meth:`was`.
         """
         if source not in self._archives:
             self._archives[source] = self._archive(path, source)

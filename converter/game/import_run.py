@@ -268,14 +268,9 @@ def add_library_edits(
 ) -> None:
     """Join what the models of a run change in the game's libraries; an outcome for each entry.
 
-    Where two models change one entry in different ways, or one in another way than its picture in
-    ``textures/``, neither is applied.
-
-    Args:
-        run: its outcomes; textures are added, and ``not_applied`` grows.
-
-    Raises:
-        ConversionError: the game has no material ``like``.
+    Where two models change one entry in different ways, or one in another way than its picture in ``textures/``,
+    neither is applied. ``run``: its outcomes; textures are added, and ``not_applied`` grows. Raises
+    ConversionError: the game has no material ``like``.
     """
     found = [(outcome, edit) for outcome in run.outcomes for edit in outcome.library]
     new = [(outcome, one) for outcome in run.outcomes for one in outcome.new_materials]
@@ -438,12 +433,8 @@ def _library(game: Path, library: str) -> Path:
 
 
 def _no_modes(where: str, what: str) -> NotApplied:
-    return NotApplied(
-        where=where,
-        what=what,
-        why="a folder of loose files has no draw modes",
-        instead="pack it into Material.lib again",
-    )
+    why = "a folder of loose files has no draw modes"
+    return NotApplied(where=where, what=what, why=why, instead="pack it into Material.lib again")
 
 
 def _users(out: Path, manifest: Manifest) -> Counter[tuple[str, str]]:

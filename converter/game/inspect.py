@@ -132,10 +132,8 @@ IDENTICAL, DIFFERENT = "identical", "different"
 class RoundTripTask:
     """One item to export and import again.
 
-    Attributes:
-        dialect, mode: how to read it; as of :class:`~converter.options.ExportOptions`.
-        folder: a directory for temporary files. It is the caller's, who removes it whatever becomes
-            of the process that works in it.
+    ``dialect``, ``mode``: how to read it; as of :class:`~converter.options.ExportOptions`. ``folder``: a directory
+    for temporary files. It is the caller's, who removes it whatever becomes of the process that works in it.
     """
 
     item: Item

@@ -100,11 +100,8 @@ def make_mod(
 ) -> Mod:
     """Return what differs from a game's originals as a mod; what other mods brought is left out.
 
-    Args:
-        only: patterns of ``file::entry`` or ``file``; none: everything.
-
-    Raises:
-        ConversionError: nothing differs, or the vault is damaged.
+    ``only``: patterns of ``file::entry`` or ``file``; none: everything. Raises ConversionError: nothing differs, or
+    the vault is damaged.
     """
     vault = Vault(root)
     history = History(vault.records() if vault.exists else [])
@@ -116,11 +113,8 @@ def make_mod(
         if own:
             found += _changes_of(vault, file, state.base, own, state.layers)
     if not found:
-        raise ConversionError(
-            "has no change for a mod",
-            file=str(root),
-            hint="msh-mod status lists the changes; what an installed mod brought is left out",
-        )
+        hint = "msh-mod status lists the changes; what an installed mod brought is left out"
+        raise ConversionError("has no change for a mod", file=str(root), hint=hint)
     return Mod(name, author, version, licence, __version__, tuple(found))
 
 
@@ -421,11 +415,7 @@ def installed(root: Path) -> list[dict[str, Any]]:
 def shown_textures(edits: GameEdits, mod: Mod) -> Iterator[tuple[str, bytes]]:
     """Yield the textures that a mod changes, as PNG files before and after.
 
-    Args:
-        edits: a transaction that :func:`install` has planned.
-
-    Raises:
-        ConversionError: a texture is damaged.
+    ``edits``: a transaction that :func:`install` has planned. Raises ConversionError: a texture is damaged.
     """
     for change in mod.changes:
         opened = edits.open(_in_game(edits, change))

@@ -285,31 +285,21 @@ class Destination:
 def find_destination(archive: Path, name: bytes, tag: str | None = None, game: Path | None = None) -> Destination:
     """Return where a new model goes.
 
-    Args:
-        game: a directory in the game; ``None``: the game is the one around the archive.
-
-    Raises:
-        ConversionError: the archive is not one, or a tag needs a game that is not there.
+    ``game``: a directory in the game; ``None``: the game is the one around the archive. Raises ConversionError: the
+    archive is not one, or a tag needs a game that is not there.
     """
     if not archive.is_file() or not is_nres(read_file(archive)[:4]):
         raise ConversionError("is not an archive", file=str(archive), hint="name one of the game, as static.rlb")
     if (kind := content_kind(read_file(archive), str(archive))) is not Kind.ARCHIVE:
-        raise ConversionError(
-            "is one file of the game, not an archive",
-            file=str(archive),
-            value=str(kind),
-            hint="name an archive of models, as static.rlb",
-        )
+        hint = "name an archive of models, as static.rlb"
+        raise ConversionError("is one file of the game, not an archive", file=str(archive), value=str(kind), hint=hint)
     opened = open_nres(archive, str(archive))
     if opened.entries and not models_in(opened):
         raise ConversionError("has no models", file=str(archive), hint="name an archive that has some, as static.rlb")
     root = find_game(archive.parent if game is None else game)
     if tag is not None and root is None:
-        raise ConversionError(
-            f"lies in no game: no folder around it has {REGISTRY}",
-            file=str(game or archive),
-            hint="name the game's folder",
-        )
+        problem = f"lies in no game: no folder around it has {REGISTRY}"
+        raise ConversionError(problem, file=str(game or archive), hint="name the game's folder")
     return Destination(archive, name, tag, root)
 
 
@@ -322,14 +312,9 @@ def dialect_of(archive: Path) -> Dialect:
 def add_model(plan: LibraryPlan, to: Destination, result: ImportResult, *, force: bool = False, hint: str = "") -> None:
     """Plan a new model as an entry of an archive; nothing is written.
 
-    Its ``.wea`` and control points go with it. What the plan's history knows, and this model does
-    not write any more, is taken back.
-
-    Args:
-        plan: what the model changes in the libraries; the archive and the registry are added.
-
-    Raises:
-        ConversionError: it is not a model, its name is taken, or does not fit.
+    Its ``.wea`` and control points go with it. What the plan's history knows, and this model does not write any
+    more, is taken back. ``plan``: what the model changes in the libraries; the archive and the registry are added.
+    Raises ConversionError: it is not a model, its name is taken, or does not fit.
     """
     if content_kind(result.data, result.name) is not Kind.MODEL:
         raise ConversionError(
@@ -378,10 +363,8 @@ def _inside(archive: Path, game: Path) -> Path:
 class NewKeys:
     """Collects the keys of new models; the registry is written when all of them are known.
 
-    A model that an earlier run gave a key keeps it, also without ``--tag``.
-
-    Attributes:
-        path: of the registry, from the game's directory; ``None``: there is none.
+    A model that an earlier run gave a key keeps it, also without ``--tag``. ``path``: of the registry, from the
+    game's directory; ``None``: there is none.
     """
 
     def __init__(self, game: Path, files: Sequence[Path], tag: str | None, brought: Brought) -> None:
@@ -423,11 +406,8 @@ class NewKeys:
     def add(self, archive: ArchiveEdits, edited: Edited, outcome: Outcome) -> None:
         """Give a new model a key, if it is to have one.
 
-        Args:
-            archive: with the model and all that belongs to it.
-
-        Raises:
-            ConversionError: the key is another model's, or a name is too long for it.
+        ``archive``: with the model and all that belongs to it. Raises ConversionError: the key is another
+        model's, or a name is too long for it.
         """
         before = self._before.get(outcome.id)
         tag = before or self._tag

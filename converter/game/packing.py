@@ -102,12 +102,8 @@ def unpack(data: memoryview | bytes) -> Packed:
         raise ConversionError("is not a difference of msh-gltf")
     header = np.frombuffer(view[:size], _HEADER_DTYPE)[0]
     if int(header["version"]) != VERSION:
-        raise ConversionError(
-            "version of a difference is not known",
-            value=int(header["version"]),
-            expected=VERSION,
-            hint="update msh-gltf",
-        )
+        problem = "version of a difference is not known"
+        raise ConversionError(problem, value=int(header["version"]), expected=VERSION, hint="update msh-gltf")
     facts_size, text_size = _FACTS_DTYPE.itemsize, int(header["description_size"])
     total = facts_size + text_size + int(header["payload_size"])
     require_size(total, len(view))
@@ -207,9 +203,7 @@ def encode_in_place(before: bytes, after: bytes) -> bytes:
 def decode_delta(delta: memoryview | bytes, before: bytes, size: int) -> bytes:
     """Return what :func:`encode_delta` was given as ``after``. Raises ConversionError: the delta cannot be true.
 
-    Args:
-        delta: its result.
-        size: length of the result, bytes; who calls has bounded it.
+    ``delta``: its result. ``size``: length of the result, bytes; who calls has bounded it.
     """
     view = memoryview(delta)
     count = int.from_bytes(view[:4], "little")

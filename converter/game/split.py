@@ -151,9 +151,7 @@ class Split:
     def join(self, changed: Mapping[str, bytes], attributes: Mapping[int, tuple[int, int, int]]) -> bytes:
         """Return the bytes of the entry with other tables and attributes.
 
-        Args:
-            changed: bytes of tables by key.
-            attributes: new ones by directory index.
+        ``changed``: bytes of tables by key. ``attributes``: new ones by directory index.
         """
         data = {key: changed.get(key, table.data) for key, table in self.tables.items()}
         if self.archive is None:

@@ -77,9 +77,7 @@ def file_bytes(path: Path) -> bytes | None:
 class Beside:
     """Another game that a run changes: both are changed, or none.
 
-    Attributes:
-        root: the folder with its vault.
-        commit: changes it; its record has the same ``run``.
+    ``root``: the folder with its vault. ``commit``: changes it; its record has the same ``run``.
     """
 
     root: Path
@@ -153,11 +151,8 @@ def require_unchanged(path: Path, digest: str) -> None:
 def _require_free(target: Path) -> None:
     """Stop where a file cannot be replaced because a program has it open (Windows)."""
     if (error := held_open(target)) is not None:
-        raise ConversionError(
-            f"cannot be replaced ({reason_of(error)})",
-            file=str(target),
-            hint="close the program that has it open, the game perhaps",
-        ) from error
+        hint = "close the program that has it open, the game perhaps"
+        raise ConversionError(f"cannot be replaced ({reason_of(error)})", file=str(target), hint=hint) from error
 
 
 def _place(vault: Vault, name: str, path: Path, *, is_there: bool) -> None:

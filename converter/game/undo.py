@@ -248,12 +248,8 @@ def _state(edits: GameEdits, file: str, to: str) -> bytes:
     found = {one.digest for one in _kept(edits.history) if one.file == file}
     fits = [digest for digest in found if digest.startswith(to.lower())]
     if len(fits) != 1 or len(to) < 4:
-        raise ConversionError(
-            "no state of it, or several, have this digest",
-            file=printable(file),
-            value=to,
-            hint="msh-mod status --json lists them",
-        )
+        hint = "msh-mod status --json lists them"
+        raise ConversionError("no state of it, or several, have this digest", file=printable(file), value=to, hint=hint)
     return edits.vault.original(fits[0])
 
 

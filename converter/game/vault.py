@@ -175,11 +175,8 @@ class Vault:
         path = self.path / folder / digest
         data = self._read(path)
         if sha256(data) != digest:
-            raise ConversionError(
-                "is damaged: its content is not what its name says",
-                file=str(path),
-                hint="take it from a copy of the game's folder",
-            )
+            hint = "take it from a copy of the game's folder"
+            raise ConversionError("is damaged: its content is not what its name says", file=str(path), hint=hint)
         return data
 
     def _read(self, path: Path) -> bytes:
@@ -194,20 +191,13 @@ class Vault:
         """Stop where the vault, or a folder in it, is a link."""
         for path in (self.path, self.path / "originals", self.path / "changes"):
             if is_taken(path) and not _is_directory(path):
-                raise ConversionError(
-                    "is not a folder but a link or a file",
-                    file=str(path),
-                    hint="move it away; the history of the game is kept there",
-                )
+                hint = "move it away; the history of the game is kept there"
+                raise ConversionError("is not a folder but a link or a file", file=str(path), hint=hint)
 
     def damaged(self, path: Path, why: str) -> ConversionError:
         """Return the error for a file of the vault that is not what it should be."""
-        return ConversionError(
-            "the history of changes is damaged",
-            file=str(path),
-            value=why,
-            hint="take it from a copy of the game's folder; the originals are beside it",
-        )
+        hint = "take it from a copy of the game's folder; the originals are beside it"
+        return ConversionError("the history of changes is damaged", file=str(path), value=why, hint=hint)
 
     # ------------------------------------------------------------------ writing
 
@@ -359,11 +349,8 @@ def inside(root: Path, file: str) -> Path:
 
 
 def _outside(file: str) -> ConversionError:
-    return ConversionError(
-        "does not name a file of the game",
-        file=printable(file),
-        hint="what names it was not made by msh-gltf, or a folder of the game is a link",
-    )
+    hint = "what names it was not made by msh-gltf, or a folder of the game is a link"
+    return ConversionError("does not name a file of the game", file=printable(file), hint=hint)
 
 
 def _is_directory(path: Path) -> bool:

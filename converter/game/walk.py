@@ -68,9 +68,7 @@ class Skipped:
 class Folder:
     """An archive and the folder of its models: ``--add`` looks there for new ones.
 
-    Attributes:
-        source: the archive's path from the root.
-        folder: the folder's path from the output directory.
+    ``source``: the archive's path from the root. ``folder``: the folder's path from the output directory.
     """
 
     source: str

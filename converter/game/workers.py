@@ -314,12 +314,8 @@ def run_on_dask(
     try:
         client = Client(address, timeout=10)
     except (OSError, ValueError) as error:
-        raise ConversionError(
-            "no dask scheduler answers",
-            value=address,
-            expected=f"host:port ({reason_of(error)})",
-            hint="start it, or leave --dask out",
-        ) from None
+        hint, expected = "start it, or leave --dask out", f"host:port ({reason_of(error)})"
+        raise ConversionError("no dask scheduler answers", value=address, expected=expected, hint=hint) from None
     with client, client.get_executor(pure=False) as executor:
         futures = {executor.submit(function, task): at for at, task in enumerate(tasks)}
         try:

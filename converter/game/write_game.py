@@ -36,9 +36,7 @@ from .walk import Skipped, Tree, text_of
 class Places:
     """Where a run reads and writes.
 
-    Attributes:
-        out: the directory that ``msh2gltf`` wrote.
-        new: the new game directory; ``None``: in place.
+    ``out``: the directory that ``msh2gltf`` wrote. ``new``: the new game directory; ``None``: in place.
     """
 
     out: Path
@@ -126,11 +124,8 @@ class GameWriter:
         blocked = [path for path, data in everything.items() if self._in_the_way(path, data)]
         if blocked and not self._force:
             more = f", and {len(blocked) - 1} more" if len(blocked) > 1 else ""
-            raise ConversionError(
-                f"output exists already{more}",
-                file=str(self._places.new / blocked[0]),
-                hint="name another directory, or --force replaces it",
-            )
+            hint = "name another directory, or --force replaces it"
+            raise ConversionError(f"output exists already{more}", file=str(self._places.new / blocked[0]), hint=hint)
 
     def _file(self, path: Path) -> str:
         """What the door calls a file."""
@@ -253,11 +248,8 @@ class GameWriter:
         path = Path(*edited.source.split("/"))
         was = self._was(path)
         if was not in (None, edited.data) and not self._force:
-            raise ConversionError(
-                "is there already, and another one",
-                file=str(self._places.game / path),
-                hint="give the new file another name",
-            )
+            hint = "give the new file another name"
+            raise ConversionError("is there already, and another one", file=str(self._places.game / path), hint=hint)
         self._put(path, edited.data, {}, _origins(outcome))
         self._report(path, [outcome], [path])
 
