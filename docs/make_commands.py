@@ -194,8 +194,8 @@ def values(option: click.Option, translate: Translate = str) -> str:
 
 def default(option: Option, translate: Translate = str) -> str:
     """What holds without the option, as Markdown."""
-    if option.default_text:
-        return translate(option.default_text)
+    if option.about.default_text:
+        return translate(option.about.default_text)
     if option.secondary_opts:
         return f"`{(option.opts if option.default else option.secondary_opts)[0]}`"
     if option.is_flag:
@@ -208,14 +208,14 @@ def default(option: Option, translate: Translate = str) -> str:
 
 def example(option: Option, reference: Reference) -> str:
     templates = {name: getattr(reference, name) for name in ("one", "run", "library")}
-    return option.example.format(**templates)
+    return option.about.example.format(**templates)
 
 
 def _section(option: click.Option, reference: Reference, translate: Translate) -> list[str]:
     if not isinstance(option, Option):  # --help and --version
         text = translate(option.help or "")
         return [f"### `{title(option)}`", "", f"`{written(option)}`: {text}", ""]
-    text = translate(option.description)
+    text = translate(option.about.help)
     lines = [f"### `{title(option)}`", "", f"`{written(option)}`: {text}", ""]
     if taken := values(option, translate):
         lines.append(f"- {translate('Values')}: {taken}")
@@ -347,7 +347,7 @@ def man_page(reference: Reference) -> str:
         for option in options:
             lines += [".TP", f".B {troff(written(option))}"]
             if isinstance(option, Option):
-                lines.append(troff(f"{option.description} Default: {default(option)}."))
+                lines.append(troff(f"{option.about.help} Default: {default(option)}."))
                 lines += [".br", f"Example: {troff(example(option, reference))}"]
             else:
                 lines.append(troff(option.help or ""))

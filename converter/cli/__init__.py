@@ -25,7 +25,7 @@ import click
 from .. import GARBAGE, STOPPING
 from ..errors import CHECK_PATH, MACHINE, ConversionError, fault_of, internal_error, quoted
 from ..language import use_language
-from .common import EXIT_INTERRUPTED, EXIT_SIGNAL, EXIT_USAGE, say
+from .common import EXIT_INTERRUPTED, EXIT_SIGNAL, EXIT_USAGE, Option, say
 
 #: What one file becomes a folder of, and what follows its name.
 _ARCHIVES, _FOLDER = (".rlb", ".lib"), "_gltf"
@@ -318,7 +318,7 @@ def _example(error: click.UsageError, context: click.Context) -> str | None:
     param = getattr(error, "param", None)
     options = [one for one in context.command.params if one is param or name in one.opts]
     for one in options:
-        shown: str = getattr(one, "example", "")
+        shown = one.about.example if isinstance(one, Option) else ""
         for opt in sorted(one.opts, key=len, reverse=True):
             if (at := shown.find(f"{opt} ")) >= 0:
                 words = re.match(r"\S+ ('[^']*'|\S+)", shown[at:])

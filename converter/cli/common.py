@@ -60,26 +60,12 @@ OUTPUT = _FilePath()
 
 
 class Option(click.Option):
-    """An option that belongs to a group; ``group``, ``example``, ``default_text``, ``bare``: as of :class:`Declared`.
+    """An option of a command; ``about``: its declaration."""
 
-    Attributes:
-        description: its help, without the default.
-    """
-
-    def __init__(
-        self,
-        *arguments: Any,
-        group: str,
-        example: str,
-        help: str,
-        default_text: str = "",
-        bare: str = "",
-        **attributes: Any,
-    ) -> None:
-        attributes["help"] = f"{help}  [default: {default_text}]" if default_text else help
-        super().__init__(*arguments, **attributes)
-        self.group, self.example, self.bare = group, example, bare
-        self.description, self.default_text = help, default_text
+    def __init__(self, *arguments: Any, about: Declared, **attributes: Any) -> None:
+        default = f"  [default: {about.default_text}]" if about.default_text else ""
+        super().__init__(*arguments, help=about.help + default, **attributes)
+        self.about = about
 
 
 def same(cls: type, name: str) -> Any:
@@ -155,18 +141,9 @@ def _made(one: Field[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]
         attributes["type"] = _type(str(one.type), about)
     if not many and default != ():
         attributes |= {"default": default, "show_default": shown}
-    return click.option(
-        *about.names,
-        one.name,
-        cls=Option,
-        group=about.group,
-        example=about.example,
-        help=about.help,
-        default_text=about.default_text,
-        bare=about.bare,
-        **attributes,
-        **({"multiple": True} if many else {}),
-    )
+    if many:
+        attributes["multiple"] = True
+    return click.option(*about.names, one.name, cls=Option, about=about, **attributes)
 
 
 def _type(annotation: str, about: Declared) -> Any:
@@ -199,13 +176,13 @@ def _value(one: Field[Any], given: Any) -> Any:
 
 def with_bare_values(command: click.Command, arguments: Sequence[str]) -> list[str]:
     """Return the arguments of a command, with the value of each option that may stand without one."""
-    bare = {name: one for one in command.params if isinstance(one, Option) and one.bare for name in one.opts}
+    bare = {name: one for one in command.params if isinstance(one, Option) and one.about.bare for name in one.opts}
     out = list(arguments)
     end = out.index("--") if "--" in out else len(out)
     for i, text in enumerate(out[:end]):
         if (one := bare.get(text)) is not None and isinstance(one.type, click.Choice):
             follows = "".join(arguments[i + 1 : i + 2])
-            out[i] = text if follows in one.type.choices else f"{text}={one.bare}"
+            out[i] = text if follows in one.type.choices else f"{text}={one.about.bare}"
     return out
 
 
@@ -262,7 +239,8 @@ def without_effect(typed: Mapping[str, str], source: Path, name: str, data: byte
 def grouped(command: click.Command, context: click.Context) -> dict[str, list[click.Option]]:
     """Return the options of a command by the title of their group, in the order of ``GROUPS``."""
     options = [p for p in command.get_params(context) if isinstance(p, click.Option)]
-    groups = {title: [o for o in options if getattr(o, "group", "help") == group] for group, title in GROUPS.items()}
+    group_of = {one.name: one.about.group if isinstance(one, Option) else "help" for one in options}
+    groups = {title: [o for o in options if group_of[o.name] == group] for group, title in GROUPS.items()}
     return {title: members for title, members in groups.items() if members}
 
 
@@ -296,8 +274,8 @@ version_option = click.version_option(__version__, "-V", "--version", prog_name=
 def language_option() -> click.Option:
     """Return ``--lang``, which is refused or kept here: ``converter.language`` reads it before anything is printed."""
     text = f"Language of messages; {VARIABLE} sets it for all commands. Help, JSON, reports and logs stay English."
-    attributes: dict[str, Any] = {"type": click.Choice(LANGUAGES), "envvar": VARIABLE, "expose_value": False}
-    return Option(["--lang"], group="report", example="{one} --lang ru", help=text, default_text="en", **attributes)
+    about = Declared("--lang", "report", text, "{one} --lang ru", default_text="en")
+    return Option(["--lang"], about=about, type=click.Choice(LANGUAGES), envvar=VARIABLE, expose_value=False)
 
 
 class Command(click.Command):

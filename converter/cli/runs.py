@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from ..game.workers import Engine
     from ..options import ImportOptions
-    from .given import Given, ToMsh
+    from .given import Given, ToGltf, ToMsh
 
 
 def engine(given: Given) -> Engine:
@@ -40,11 +40,10 @@ def engine(given: Given) -> Engine:
     return Engine(given.jobs or cores(), given.dask, given.fail_fast)
 
 
-def finish(run: Run, given: Given, report: Path | None, closing: str) -> None:
+def finish(run: Run, given: ToGltf | ToMsh, closing: str) -> None:
     """Report, summary and exit code of a run."""
-
-    if report is not None:
-        write_report(run, report)
+    if given.report is not None:
+        write_report(run, given.report)
     for outcome in run.everything:
         for difference in outcome.not_applied:
             say(f"not applied: {outcome.id}: {difference}", error=True)
@@ -224,7 +223,7 @@ def put_back(given: ToMsh, options: ImportOptions) -> None:
     if given.watch:
         _watch(given, options)
     run, closing = _run_of(given, options)
-    finish(run, given, given.report, closing)
+    finish(run, given, closing)
 
 
 def _run_of(given: ToMsh, options: ImportOptions, saved: set[str] | None = None) -> tuple[Run, str]:

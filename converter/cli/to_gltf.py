@@ -370,7 +370,7 @@ def _export_many(given: ToGltf, options: ExportOptions) -> None:
         )
     if given.thumbnails and not given.dry_run and not run.interrupted:
         make_gallery(run, out, engine(given), partial(progress_bar, quiet=given.quiet))
-    finish(run, given, given.report, f"{out}/manifest.json says what came from where")
+    finish(run, given, f"{out}/manifest.json says what came from where")
 
 
 #: Options of exports without effect on maps.

@@ -74,12 +74,7 @@ def import_run(
     started = perf_counter()
     places.check()
     with no_run(places.out):
-        manifest = read_manifest(places.out)
-        if manifest is None:
-            above = next((one for one in places.out.parents if (one / MANIFEST).is_file()), None)
-            hint = "give the directory that msh2gltf GAME -o DIR wrote"
-            hint = hint if above is None else f"give {quoted(above)}, which has it"
-            raise ConversionError(f"has no {MANIFEST}", file=str(places.out), hint=hint)
+        manifest = _manifest_of(places.out)
         beside = tree(places.out)
         for broken in beside.unreadable:  # nobody knows what is new there
             raise ConversionError(broken.reason, file=f"{places.out}/{broken.id}")
@@ -123,6 +118,15 @@ def import_run(
             run.notes = [*door.messages, *run.notes]
         run.seconds = perf_counter() - started
         return run
+
+
+def _manifest_of(out: Path) -> Manifest:
+    if (manifest := read_manifest(out)) is None:
+        above = next((one for one in out.parents if (one / MANIFEST).is_file()), None)
+        hint = "give the directory that msh2gltf GAME -o DIR wrote"
+        hint = hint if above is None else f"give {quoted(above)}, which has it"
+        raise ConversionError(f"has no {MANIFEST}", file=str(out), hint=hint)
+    return manifest
 
 
 def _door(places: Places, manifest: Manifest, dry_run: bool) -> tuple[GameEdits, str]:

@@ -26,7 +26,7 @@ from docs.make_commands import (
 )
 from msh_gltf.converter.cli.common import GROUPS, Option
 from msh_gltf.converter.cli.common import options_of as takes
-from msh_gltf.converter.options import option
+from msh_gltf.converter.options import Declared, option
 
 every_command = pytest.mark.parametrize("reference", REFERENCES, ids=name_of)
 
@@ -51,7 +51,7 @@ def test_every_option_has_a_group_and_an_example_that_uses_it(reference: Referen
         if one.name == "version":
             continue
         assert isinstance(one, Option), f"{one.opts}: declare it with converter.options.option"
-        assert one.group in GROUPS, one.opts
+        assert one.about.group in GROUPS, one.opts
         words = example(one, reference).split()
         assert words[0] == reference.command.name, one.opts
         assert {*one.opts, *one.secondary_opts} & {*words}, f"{one.opts}: {words}"
@@ -83,9 +83,8 @@ def test_columns_of_the_groups_are_in_line() -> None:
 
 
 def test_a_default_that_is_no_value_is_shown() -> None:
-    one = Option(["--jobs"], group="run", example="", help="Work.", default_text="one per core")
+    one = Option(["--jobs"], about=Declared("--jobs", "run", "Work.", "", default_text="one per core"))
     assert one.help == "Work.  [default: one per core]"
-    assert one.description == "Work."
 
 
 @pytest.mark.parametrize("name", MOD.command.commands)
