@@ -131,7 +131,7 @@ def read_models(
             raise error
         on_error(error)
 
-    _, found = walk([Path(path)])
+    found = walk([Path(path)])
     items = [item for item in select(found.items, include, exclude) if item.kind is Kind.MODEL]
 
     def models() -> Iterator[MshModel]:

@@ -133,7 +133,7 @@ def _unpack_all(given: ToGltf, folder: Path) -> None:
         _unpack(sources[0], folder, given)
         return
     failed = count = 0
-    for source, path, reason in files_below(sources, folder).opened:
+    for source, path, reason in files_below(sources, folder)[0]:
         kind = foreign(path)
         if reason or kind not in (None, RSLI):
             continue

@@ -77,7 +77,7 @@ def found_in(
     Raises:
         ConversionError: there is nothing to convert.
     """
-    _, found = walk(inputs, out, in_game=in_game, longer=longer)
+    found = walk(inputs, out, in_game=in_game, longer=longer)
     items = select(found.items, include, exclude)
     kinds = [ONLY[name] for name in only]
     items = [item for item in items if not kinds or item.kind in kinds]

@@ -85,15 +85,15 @@ def check_tasks(inputs: Sequence[Path]) -> tuple[list[CheckTask], CheckRun]:
     Raises:
         ConversionError: an input is not there.
     """
-    below = files_below(inputs)
+    opened, found = files_below(inputs)
     named = {str(Path(path).absolute()) for path in inputs}
     folders = tuple(str(path.absolute()) for path in inputs if path.is_dir())
     tasks = []
-    run = CheckRun(skipped=below.found.skipped)
-    for broken in below.found.unreadable:
+    run = CheckRun(skipped=found.skipped)
+    for broken in found.unreadable:
         finding = Finding(UNREADABLE, broken.reason)
         run.checked.append(Checked(broken.id, None, None, Kind.UNKNOWN.file_format, [finding]))
-    for source, path, reason in below.opened:
+    for source, path, reason in opened:
         if reason is not None:
             run.skipped.append(Skipped(source, reason))
         else:

@@ -142,26 +142,13 @@ def tree(root: Path, *, leave_out: Path | None = None) -> Tree:
     return out
 
 
-@dataclass
-class Files:
-    """The files below what a user named.
+def files_below(
+    inputs: Sequence[Path], leave_out: Path | None = None
+) -> tuple[list[tuple[str, Path, str | None]], Found]:
+    """Return every file that is named, or below a directory that is, and what else was met.
 
-    Attributes:
-        root: the directory that sources are named from.
-        opened: ``(source, path)`` of the files worth opening, and why others are not.
-        found: what else was met.
-    """
-
-    root: Path
-    opened: list[tuple[str, Path, str | None]]
-    found: Found
-
-
-def files_below(inputs: Sequence[Path], leave_out: Path | None = None) -> Files:
-    """Every file that is named, or below a directory that is. Raises ConversionError: an input is not there.
-
-    Args:
-        leave_out: a directory that is not looked into: the output's.
+    Of a file: its source, its path, and the reason where it is not worth opening. ``leave_out``: a directory that is
+    not looked into: the output's. Raises ConversionError: an input is not there.
     """
     for path in inputs:
         if not path.exists():
@@ -187,36 +174,33 @@ def files_below(inputs: Sequence[Path], leave_out: Path | None = None) -> Files:
             found.unreadable.append(Skipped(source, "two files have this name, as UTF-8 and as CP1251"))
             continue
         opened[source] = source, root / file, _reason_to_skip(root, file, files)
-    return Files(root, list(opened.values()), found)
+    return list(opened.values()), found
 
 
 def walk(
     inputs: Sequence[Path], leave_out: Path | None = None, *, in_game: bool = False, longer: bool = False
-) -> tuple[Path, Found]:
+) -> Found:
     """Look through files, archives and directories. Raises ConversionError: an input is not there.
 
     Args:
         leave_out: a directory that is not looked into: the output's.
         in_game: whether units and missions have a game wherever they are: the user named it.
         longer: whether files with bytes after their directory are looked into.
-
-    Returns:
-        The root that sources are named from, and what was found.
     """
-    below = files_below(inputs, leave_out)
+    opened, found = files_below(inputs, leave_out)
     targets = _Targets()
     _in_game.cache_clear()
-    for source, path, reason in below.opened:
+    for source, path, reason in opened:
         kind = None if reason else placed_kind(path)
         if kind is not None and not (in_game or _in_game(path.parent)):
             reason = f"{with_article(kind)}, and no directory above it has objects.rlb"
         if reason := reason or (None if kind is not None else foreign(path)):
-            below.found.skipped.append(Skipped(source, reason))
+            found.skipped.append(Skipped(source, reason))
         elif kind is not None:
-            below.found.items.append(_placed_item(kind, path, source, targets))
+            found.items.append(_placed_item(kind, path, source, targets))
         else:
-            _look_into(path, source, targets, below.found, longer)
-    return below.root, below.found
+            _look_into(path, source, targets, found, longer)
+    return found
 
 
 def _reason_to_skip(root: Path, file: Path, files: Iterable[Path]) -> str | None:

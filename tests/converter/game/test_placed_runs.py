@@ -35,20 +35,20 @@ def statuses(report: Path) -> list[str]:
 
 
 def test_a_walk_finds_units_and_missions_in_a_game(game: Path, tmp_path: Path) -> None:
-    _, found = walk([game])
+    found = walk([game])
     placed = {item.source: (item.kind, item.target) for item in found.items if item.index is None}
     assert placed["UNITS/robot.dat"] == (Kind.UNIT, "UNITS/robot.glb")
     assert placed["MISSIONS/Single.01/data.tma"] == (Kind.MISSION, "MISSIONS/Single.01/data.glb")
     alone = tmp_path / "alone"
     write(alone / "robot.dat", (game / "UNITS/robot.dat").read_bytes())
     write(alone / "other.dat", b"not a unit")
-    _, found = walk([alone])
+    found = walk([alone])
     assert not found.items
     assert {skipped.id: skipped.reason for skipped in found.skipped} == {
         "robot.dat": "a unit, and no directory above it has objects.rlb",
         "other.dat": "not an NRes file",
     }
-    _, found = walk([alone], in_game=True)
+    found = walk([alone], in_game=True)
     assert [item.source for item in found.items] == ["robot.dat"]
 
 

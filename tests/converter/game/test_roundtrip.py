@@ -21,7 +21,7 @@ def test_a_whole_game(tmp_path: Path) -> None:
     before = snapshot(tmp_path)
     result = run("msh-inspect", "--roundtrip", game)
     assert snapshot(tmp_path) == before
-    _, found = walk([game])
+    found = walk([game])
     lines = result.stdout.splitlines()
     for item in found.items:
         assert f"identical {item.id}" in lines
@@ -57,7 +57,7 @@ def test_a_difference_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, a
     """No model is known that comes back different: here the import is made to err."""
     kind = "spec__AutoMAP_00" if at is not None else ""
     path = DATA / "maps" / kind / "Land.map" if kind else DATA / "retail__odd__s_rock_009.msh"
-    _, found = walk([path])
+    found = walk([path])
     task = RoundTripTask(found.items[0], str(tmp_path))
     assert roundtrip_item(task).status == IDENTICAL
 

@@ -25,8 +25,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="needs links and any 
 
 
 def test_everything_is_found_or_named(tmp_path: Path) -> None:
-    root, found = walk([make_game(tmp_path / "game")])
-    assert root == tmp_path / "game"
+    found = walk([make_game(tmp_path / "game")])
     expected = {f"{path}::{name}" for path, names in MODELS.items() for name in names}
     expected |= {LOOSE, "DATA/MAPS/M1/Land.msh", "DATA/MAPS/M1/Land.map"}
     assert {item.id for item in found.items} == expected
@@ -64,7 +63,7 @@ def test_hostile_entry_names(tmp_path: Path) -> None:
         b"",
     ]
     write(tmp_path / "g/bad.rlb", archive([entry(MESH, n, model(ROCK)) for n in names]))
-    _, found = walk([tmp_path / "g"])
+    found = walk([tmp_path / "g"])
     assert [item.target for item in found.items] == [
         "bad.rlb/%2E.%5C..%5Cx.glb",
         "bad.rlb/%43ON.glb",
@@ -86,7 +85,7 @@ def test_paths_that_differ_in_case_only(tmp_path: Path) -> None:
     write(tmp_path / "data/x.glb", one)  # an archive named as a model's output would be
     write(tmp_path / "data/x.msh", model(ROCK))
     write(tmp_path / "data/X.msh", model(ROCK))
-    _, found = walk([tmp_path])
+    found = walk([tmp_path])
     targets = {item.id: item.target for item in found.items}
     assert targets == {
         "DATA/x.rlb::a.msh": "DATA/x.rlb/a.glb",
@@ -110,7 +109,7 @@ def test_links_and_special_files(tmp_path: Path) -> None:
     (game / "nowhere").symlink_to("missing")
     (game / "linked.rlb").symlink_to("static.rlb")
     os.mkfifo(game / "pipe")
-    _, found = walk([game])
+    found = walk([game])
     reasons = {p.id: p.reason for p in found.skipped}
     assert reasons["loop"] == reasons["DATA/up"] == "a link to a directory is not followed"
     assert reasons["self"] == reasons["nowhere"] == "a link that leads nowhere"
@@ -123,10 +122,10 @@ def test_links_and_special_files(tmp_path: Path) -> None:
 def test_names_of_any_bytes(tmp_path: Path) -> None:
     name = os.fsdecode("Дом".encode("cp1251"))
     write(tmp_path / f"{name}.msh", model(ROCK))
-    _, found = walk([tmp_path])
+    found = walk([tmp_path])
     assert [item.id for item in found.items] == ["Дом.msh"]
     write(tmp_path / "Дом.msh", model(ROCK))
-    _, found = walk([tmp_path])
+    found = walk([tmp_path])
     assert len(found.items) == 1
     assert found.unreadable[0].reason == "two files have this name, as UTF-8 and as CP1251"
 
@@ -146,7 +145,7 @@ def test_broken_archives_and_entries(tmp_path: Path) -> None:
             ]
         ),
     )
-    _, found = walk([tmp_path])
+    found = walk([tmp_path])
     assert [b.id for b in found.unreadable] == ["cut.rlb"]
     assert "total_size is not the file's length" in found.unreadable[0].reason
     assert [item.name for item in found.items] == ["cut.msh", "tables.msh", "model.dat"]
@@ -158,10 +157,10 @@ def test_broken_archives_and_entries(tmp_path: Path) -> None:
 
 def test_inputs(tmp_path: Path) -> None:
     game = make_game(tmp_path / "game")
-    _, found = walk([game / "static.rlb"])
+    found = walk([game / "static.rlb"])
     assert {item.source for item in found.items} == {"static.rlb"}
-    root, found = walk([game / "static.rlb", game / "DATA", game / "DATA/Loose"])
-    assert root == game
+    found = walk([game / "static.rlb", game / "DATA", game / "DATA/Loose"])
+    assert common_root([game / "static.rlb", game / "DATA", game / "DATA/Loose"]) == game
     assert {item.source for item in found.items} == {
         "static.rlb",
         LOOSE,
@@ -183,7 +182,7 @@ def test_outputs_backups_and_vaults_are_left_out(tmp_path: Path) -> None:
     write(game / "out/copy.rlb", (game / "static.rlb").read_bytes())
     for vault in (".msh-gltf", "DATA/.MSH-gltf"):
         write(game / vault / "originals/static.rlb", (game / "static.rlb").read_bytes())
-    _, found = walk([game], game / "out")
+    found = walk([game], game / "out")
     sources = {item.source for item in found.items}
     maps = {"DATA/MAPS/M1/Land.msh", "DATA/MAPS/M1/Land.map"}
     assert sources == {"static.rlb", "SYSTEM.RLB", "lone.bak", LOOSE} | maps
@@ -210,7 +209,7 @@ def test_outputs_backups_and_vaults_are_left_out(tmp_path: Path) -> None:
     ],
 )
 def test_select(include: list[str], exclude: list[str], count: int, tmp_path: Path) -> None:
-    _, found = walk([make_game(tmp_path / "game")])
+    found = walk([make_game(tmp_path / "game")])
     assert len(select(found.items, include, exclude)) == count
 
 
@@ -236,7 +235,7 @@ def test_looking_for_models_reads_no_payload_of_others(tmp_path: Path) -> None:
         file.write(data[rows:].tobytes())
     tracemalloc.start()
     try:
-        _, found = walk([path.parent])
+        found = walk([path.parent])
         opened = open_nres(path, "large.rlb")
         assert models_in(opened) == [1]
         assert tracemalloc.get_traced_memory()[1] < 8 << 20
@@ -277,7 +276,7 @@ def test_of_a_container_in_an_archive_the_directory_is_read(payload: int, rows: 
     nested(path, payload, rows)
     tracemalloc.start()
     try:
-        _, found = walk([path.parent])
+        found = walk([path.parent])
         opened = open_nres(path, "nested.rlb")
         assert models_in(opened) == [0]
         assert kind_at(opened, 1) is Kind.MODEL  # reading it says what is wrong
