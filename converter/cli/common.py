@@ -64,7 +64,7 @@ class Option(click.Option):
 
     def __init__(self, *arguments: Any, about: Declared, **attributes: Any) -> None:
         default = f"  [default: {about.default_text}]" if about.default_text else ""
-        super().__init__(*arguments, help=about.help + default, **attributes)
+        super().__init__(*arguments, **attributes | {"help": about.help + default})
         self.about = about
 
 

@@ -32,6 +32,12 @@ if TYPE_CHECKING:
     from ..options import ImportOptions
     from .given import Given, ToGltf, ToMsh
 
+_LOG = logging.getLogger("msh_gltf")
+#: How many lines of a kind a summary shows.
+_SHOWN = 10
+#: Seconds between two looks at a folder.
+INTERVAL = 0.25
+
 
 def engine(given: Given) -> Engine:
     """Return what does the work of a run."""
@@ -182,9 +188,6 @@ def show_summary(console: Console, run: Run, verbose: bool) -> None:
         )
 
 
-_SHOWN = 10
-
-
 def _show_lines(console: Console, title: str, lines: list[tuple[str, str]], verbose: bool) -> None:
     if not lines:
         return
@@ -195,9 +198,6 @@ def _show_lines(console: Console, title: str, lines: list[tuple[str, str]], verb
         console.print(f"  {printable(line)}", markup=False, soft_wrap=True)
     if len(shown) < len(lines):
         console.print(f"  and {len(lines) - len(shown)} more (--verbose lists them)", markup=False)
-
-
-_LOG = logging.getLogger("msh_gltf")
 
 
 def put_back(given: ToMsh, options: ImportOptions) -> None:
@@ -298,10 +298,6 @@ def _show_pass(run: Run, given: ToMsh, closing: str) -> None:
         say(f"{run.command}: {id}: {error}", error=True)
     if not given.quiet:
         say(closing)
-
-
-#: Seconds between two looks at a folder.
-INTERVAL = 0.25
 
 
 class Saves:

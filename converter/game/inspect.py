@@ -28,7 +28,7 @@ from ..formats.mission import read_mission
 from ..formats.names import decode_text, readable
 from ..formats.nres import Archive, is_nres, read_nres
 from ..formats.objects import is_registry, is_unit, read_registry, read_unit
-from ..formats.wear import read_wear
+from ..formats.wear import WEAR_TYPE, read_wear
 from ..kinds.check import Checked, check_file
 from ..kinds.dispatch import import_gltf, load
 from ..kinds.open_files import open_nres
@@ -192,9 +192,6 @@ def _difference(before: bytes, after: bytes, kind: Kind) -> str:
     return f"byte {at}: {after[at]:#04x} instead of {before[at]:#04x}"
 
 
-_WEAR = int.from_bytes(b"WEAR", "little")
-
-
 class Thing(NamedTuple):
     """Something in a game that is used, or uses.
 
@@ -282,7 +279,7 @@ class Uses:
         for entry in archive.entries:
             if entry.type_id == MATERIAL_TYPE:
                 self._material(archive, entry)
-            elif entry.type_id == _WEAR:
+            elif entry.type_id == WEAR_TYPE:
                 self._list(bytes(entry.payload), f"{source}::{entry.name}")
             elif entry.name.lower().endswith(".msh"):
                 model = self._take("model", f"{source}::{entry.name}")

@@ -50,7 +50,7 @@ class Touched:
 
 
 def state_digest(state: States, key: str) -> str:
-    """Return the same of the states of a table's derived rows; empty where it has none."""
+    """Return a short digest of the states of a table's derived rows; empty where it has none."""
     return short_digest(state[key].tobytes()) if key in state else ""
 
 
