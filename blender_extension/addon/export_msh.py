@@ -25,9 +25,9 @@ from .converter.game.new_models import add_model, dialect_of, find_destination, 
 from .converter.kinds.appearance import with_libraries_around
 from .converter.kinds.dispatch import import_scene
 from .converter.kinds.import_result import ImportResult, companions_beside, placed_beside, wear_beside
+from .converter.kinds.library import files_beside
 from .converter.kinds.new_entries import NewEntries, entries_of_game
 from .converter.kinds.registry import find_game, model_archives
-from .converter.kinds.library import files_beside
 from .converter.options import ImportOptions
 from .converter.scene.scene import ImportedScene
 from .converter.storage import write_outputs
