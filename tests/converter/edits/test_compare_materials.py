@@ -11,11 +11,8 @@ from msh_gltf.converter.formats.model import StreamType, read_model
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
 from msh_gltf.converter.kinds.base import sidecar_path
-from tests.converter.rebuild.test_terrain import LEVEL
-from tests.converter.rebuild.test_terrain import Edit as TerrainEdit
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable, drop_extras
-from tests.support.maps import level_called
 from tests.support.runs import to_gltf
 
 WALKER = sample_called("retail__system__R_H_002")
@@ -149,18 +146,3 @@ def test_a_row_of_the_wea_that_no_face_had_can_be_assigned(path: Path) -> None:
     assert (lines(back), len(back.changes)) == ([], 1)
     model = read_model(read_nres(back.data, "x"), "x")
     assert len(names) in {int(word) & 0xFF for word in model.batches["word4"]}
-
-
-@pytest.mark.parametrize("every", [False, True])
-def test_faces_of_a_terrain_without_a_material_keep_the_stored_one(every: bool, tmp_path: Path) -> None:
-    edit = TerrainEdit(level_called(LEVEL), tmp_path)
-    primitives = edit.document.primitives()
-    for primitive in primitives if every else primitives[:1]:
-        del primitive["material"]
-    if every:
-        del edit.document.json["materials"]
-    back = edit.back()
-    (line,) = lines(back)
-    said = "materials: are not in the file" if every else "part 'terrain': has "
-    assert line.startswith(f"not applied: {said}")
-    assert back.data == edit.source

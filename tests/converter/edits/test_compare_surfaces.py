@@ -18,11 +18,8 @@ from msh_gltf.converter.formats.library import MATERIALS, TEXTURES
 from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
 from msh_gltf.converter.kinds.base import sidecar_path
 from msh_gltf.converter.options import ImportOptions
-from tests.converter.rebuild.test_terrain import LEVEL
-from tests.converter.rebuild.test_terrain import Edit as TerrainEdit
 from tests.support.corpus import LIBS, sample_called
 from tests.support.gltf_edit import Editable, drop_extras
-from tests.support.maps import level_called
 from tests.support.runs import to_gltf
 
 #: Edits of libraries are reported.
@@ -225,18 +222,6 @@ def test_sidecars_without_the_record_compare_nothing_and_say_so(tmp_path: Path) 
     assert back.unchanged
     (warning,) = back.warnings
     assert warning.startswith("colours and pictures of materials are not compared")
-
-
-def test_terrains_too(tmp_path: Path) -> None:
-    edit = TerrainEdit(level_called(LEVEL), tmp_path)
-    assert edit.back().not_applied == []
-    material = edit.document.json["materials"][edit.primitives()[0]["material"]]
-    recolour(material)
-    edit.back()
-    back = import_gltf(edit.path, options=UNWRITTEN)
-    (fact,) = back.not_applied
-    assert fact.where == f"material '{material['name']}'"
-    assert back.data == edit.source
 
 
 def test_a_file_without_any_picture_is_one_line(tmp_path: Path) -> None:

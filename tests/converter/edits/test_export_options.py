@@ -67,15 +67,6 @@ def test_z_up_of_nodes_alone_is_refused(tmp_path: Path) -> None:
         import_gltf(document.save(path))
 
 
-def test_z_up_of_a_terrain_is_refused(tmp_path: Path) -> None:
-    edit = TerrainEdit(level_called(LEVEL), tmp_path)
-    accessor = edit.attributes["POSITION"]
-    x, y, z = edit.document.arrays[accessor].T
-    edit.document.arrays[accessor] = np.stack([x, -z, y], axis=1)
-    with pytest.raises(ConversionError, match="turned by 90 degrees about X"):
-        edit.back()
-
-
 def test_a_flattened_hierarchy_is_named_as_what_it_is(tmp_path: Path) -> None:
     path = to_gltf(sample_called("retail__system__R_H_002"), tmp_path / "m.glb")
     document = Editable(path)
