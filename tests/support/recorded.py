@@ -93,7 +93,10 @@ class Case(NamedTuple):
 def outcome(act: Callable[[], ImportResult], folder: Path) -> str:
     """What comes of an import: :func:`summary`, or why it is refused."""
     try:
-        text = summary(act())
+        back = act()
+        text = summary(back)
+        for new in back.new_materials:
+            text += f"; makes {new.name!r} like {new.like!r}, {digest(sorted(new.values.items()))}"
     except ConversionError as error:
         text = f"refused: {error}".replace("\n", " ")
     return text.replace(f"{folder}/", "")

@@ -1,54 +1,65 @@
-"""Materials renamed, added and assigned: what becomes of the ``.wea``, and what stays."""
+"""Materials renamed, added and assigned: what becomes of the ``.wea``, and what stays.
+
+What comes of each edit stands in ``materials.txt``; ``python -m tests.converter.edits.test_material_rows`` writes it
+again, for you to read what became different.
+"""
 
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from msh_gltf import ImportResult, import_gltf, write_msh
-from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.model import read_model
-from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.wear import read_wear_names
 from tests.converter.edits.test_compare_materials import without_wear
 from tests.converter.rebuild.test_materials import painted
-from tests.support.corpus import Sample, sample_called
+from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable, drop_extras
+from tests.support.recorded import Recorded, outcome
 from tests.support.runs import run
 
+#: What comes of each edit.
+MATERIALS = Recorded(__file__, "materials.txt")
 #: One with lightmaps and ids that are not positions, one of the other dialect.
-ROBOT, BIRD = sample_called("retail__system__R_H_002"), sample_called("spec__system__a_bird_007")
+ROBOT, BIRD = (sample_called(name).path for name in ("retail__system__R_H_002", "spec__system__a_bird_007"))
 #: One whose files were made by the examples: few materials.
 WALKER = Path(__file__).parents[3] / "examples/walker.msh"
-TAIL = b"\r\n\r\nLIGHTMAPS\r\n1\r\n3 LM_R_H_002_0_3\r\n"
 
 
-def exported(source: Path, folder: Path, dialect: str = "auto", *, wear: bool = True) -> Path:
-    folder.mkdir(exist_ok=True)
-    shutil.copy(source, folder / "m.msh")
-    if wear:
-        shutil.copy(source.with_suffix(".wea"), folder / "m.wea")
+class Row(NamedTuple):
+    """An edit, the model that it is of, its ``.wea``, and whether all faces show in the game what they show."""
+
+    edit: Callable[[Editable], object]
+    model: Path = WALKER
+    wear: bytes | None = b"as it is"
+    arrives: bool = True
+
+
+def exported(row: Row, folder: Path) -> Path:
+    shutil.copy(row.model, folder / "m.msh")
+    if row.wear is not None:
+        own = row.model.with_suffix(".wea").read_bytes()
+        (folder / "m.wea").write_bytes(own if row.wear == b"as it is" else row.wear)
+    return export(folder, row)
+
+
+def export(folder: Path, row: Row) -> Path:
+    dialect = "auto" if row.model == WALKER else row.model.name.partition("__")[0]
     out = run("msh2gltf", "m.msh", "-o", "m.glb", "--dialect", dialect, "--no-textures", cwd=folder)
-    assert (out.returncode, out.stderr) == (0, "")
+    assert out.returncode == 0
     return folder / "m.glb"
 
 
-def export_of(sample: Sample, folder: Path) -> Path:
-    return exported(sample.path, folder, sample.dialect)
-
-
-def again(back: ImportResult, folder: Path, dialect: str = "auto") -> Path:
+def again(back: ImportResult, folder: Path, row: Row) -> Path:
     """The result, written beside a copy of its .wea and exported."""
     folder.mkdir()
     for old in folder.parent.glob("m.wea"):
         shutil.copy(old, folder / "m.wea")
     write_msh(back, folder / "m.msh", force=True)
-    out = run("msh2gltf", "m.msh", "-o", "m.glb", "--dialect", dialect, "--no-textures", cwd=folder)
-    assert out.returncode == 0
-    return folder / "m.glb"
+    return export(folder, row)
 
 
 def rename(document: Editable, before: str, after: str, *, first: bool = False) -> None:
@@ -57,102 +68,8 @@ def rename(document: Editable, before: str, after: str, *, first: bool = False) 
         material["name"] = after + (f".{number:03}" if number else "")
 
 
-def edited(path: Path, edit: Callable[[Editable], object]) -> ImportResult:
-    document = Editable(path)
-    edit(document)
-    return import_gltf(document.save(path))
-
-
-def unwritten(back: ImportResult) -> list[str]:
-    """What is not applied, but for colours: a name that a row has means the colours of that row."""
-    return [str(one) for one in back.not_applied if not one.what.startswith("colour")]
-
-
-def copies(back: ImportResult) -> list[tuple[str, str]]:
-    return [(new.name, new.like) for new in back.new_materials]
-
-
-def wear_of(back: ImportResult) -> bytes:
-    (one,) = back.companions
-    assert one.ending == ".wea"
-    return one.data
-
-
-@pytest.mark.parametrize("extras", [True, False])
-@pytest.mark.parametrize("sample", [ROBOT, BIRD], ids=lambda s: s.dialect)
-def test_a_renamed_material_renames_its_row(sample: Sample, extras: bool, tmp_path: Path) -> None:
-    path = export_of(sample, tmp_path)
-    before = sample.path.with_suffix(".wea").read_bytes()
-    name = read_wear_names(before)[2]
-
-    def edit(document: Editable) -> None:
-        if not extras:
-            drop_extras(document)
-        rename(document, name, "Ржавчина")
-
-    back = edited(path, edit)
-    assert back.not_applied == []
-    assert [str(change) for change in back.changes] == [f"row 2 of the .wea: '{name}' became 'Ржавчина'"]
-    assert back.data == sample.source  # nothing but the name
-    assert wear_of(back) == before.replace(name.encode(), "Ржавчина".encode("cp1251"))
-    assert copies(back) == [("Ржавчина", name)]
-    assert painted(again(back, tmp_path / "back", sample.dialect)) == painted(path)
-
-
-def test_a_number_that_one_material_has_is_of_its_name(tmp_path: Path) -> None:
-    """Blender numbers the second one."""
-    names = read_wear_names(BIRD.path.with_suffix(".wea").read_bytes())
-    back = edited(export_of(BIRD, tmp_path), lambda document: rename(document, names[2], "rust.001", first=True))
-    assert copies(back) == [("rust.001", names[2])]
-
-
-@pytest.mark.parametrize("extras", [True, False])
-@pytest.mark.parametrize("sample", [ROBOT, BIRD], ids=lambda s: s.dialect)
-def test_where_some_are_renamed_their_faces_get_a_new_row(sample: Sample, extras: bool, tmp_path: Path) -> None:
-    path = export_of(sample, tmp_path)
-    before = sample.path.with_suffix(".wea").read_bytes()
-    names = read_wear_names(before)
-    old = words(sample.source)
-
-    def edit(document: Editable) -> None:
-        if not extras:
-            drop_extras(document)
-        rename(document, names[2], "rust", first=True)
-
-    back = edited(path, edit)
-    assert back.not_applied == []
-    assert str(back.changes[-1]) == f"row {len(names)} of the .wea: 'rust' is new"
-    assert copies(back) == [("rust", names[2])]
-    wear = wear_of(back)
-    assert read_wear_names(wear) == [*names, "rust"]
-    lines = before.splitlines(keepends=True)
-    rows = lines[1 : 1 + len(names)]
-    tail = lines[1 + len(names) :]
-    row = f"{len(names)} rust\r\n".encode()
-    assert wear.splitlines(keepends=True) == [b"%d\r\n" % (len(names) + 1), *rows, row, *tail]
-    assert painted(again(back, tmp_path / "back", sample.dialect)) == painted(path)
-    # flags, lightmaps and free words are as they were
-    column = 2 if sample.dialect == "retail" else 1
-    new = words(back.data)
-    assert {masked(word, column) for word in new} == {masked(word, column) for word in old}
-
-
-def words(data: bytes) -> set[tuple[int, ...]]:
-    batches = read_model(read_nres(data, "x"), "x").batches
-    return {tuple(int(row[f"word{n}"]) for n in (0, 2, 4, 6)) for row in batches}
-
-
-def masked(word: tuple[int, ...], column: int) -> tuple[int, ...]:
-    """Batch words without the row."""
-    return tuple(value & 0xFF00 if i == column else value for i, value in enumerate(word))
-
-
-def test_lightmaps_stay_behind_a_new_row(tmp_path: Path) -> None:
-    path = export_of(ROBOT, tmp_path)
-    back = edited(path, lambda document: assign(document, "rust"))
-    assert wear_of(back).startswith(b"7\r\n")
-    assert wear_of(back).endswith(b"\r\n6 rust" + TAIL)
-    assert copies(back) == [("rust", copies(back)[0][1])]
+def third(model: Path) -> str:
+    return read_wear_names(model.with_suffix(".wea").read_bytes())[2]
 
 
 def assign(document: Editable, name: str, **more: Any) -> None:
@@ -161,110 +78,121 @@ def assign(document: Editable, name: str, **more: Any) -> None:
     document.primitives()[0]["material"] = len(document.json["materials"]) - 1
 
 
-def test_two_new_names_are_two_rows_and_a_number_is_none(tmp_path: Path) -> None:
-    path = exported(WALKER, tmp_path)
-
-    def edit(document: Editable) -> None:
-        for i, name in enumerate(["rust", "rust.001", "gold", "glass.002"]):
-            shown = dict(document.json["materials"][0], name=name)
-            document.json["materials"].append(shown)
-            del shown["extras"]
-            document.primitives()[i]["material"] = len(document.json["materials"]) - 1
-
-    back = edited(path, edit)
-    assert unwritten(back) == []
-    assert read_wear_names(wear_of(back)) == ["armour", "glass", "joint", "glow", "rust", "gold"]
-    assert painted(again(back, tmp_path / "back")) == painted(path)
+def some_new_names(d: Editable) -> None:
+    """Two new names are two rows, and a number is none."""
+    for i, name in enumerate(["rust", "rust.001", "gold", "glass.002"]):
+        shown = {key: value for key, value in d.json["materials"][0].items() if key != "extras"}
+        d.json["materials"].append(shown | {"name": name})
+        d.primitives()[i]["material"] = len(d.json["materials"]) - 1
 
 
-@pytest.mark.parametrize("extras", [True, False])
-def test_a_material_under_the_name_of_another_row_is_that_row(extras: bool, tmp_path: Path) -> None:
-    path = exported(WALKER, tmp_path)
-
-    def edit(document: Editable) -> None:
-        if not extras:
-            drop_extras(document)
-        rename(document, "armour", "glass.001")
-
-    back = edited(path, edit)
-    assert (unwritten(back), back.companions) == ([], [])
-    assert painted(again(back, tmp_path / "back")) == painted(path)
-    assert not any(name == "armour" for name, _ in painted(path))
+def swap(d: Editable) -> None:
+    for before, after in (("armour", "x"), ("glass", "armour"), ("x", "glass")):
+        rename(d, before, after)
 
 
-def test_names_swapped_are_rows_swapped(tmp_path: Path) -> None:
-    path = exported(WALKER, tmp_path)
-
-    def edit(document: Editable) -> None:
-        rename(document, "armour", "x")
-        rename(document, "glass", "armour")
-        rename(document, "x", "glass")
-
-    back = edited(path, edit)
-    assert (unwritten(back), back.companions) == ([], [])
-    assert painted(again(back, tmp_path / "back")) == painted(path)
+def leave_a_row(d: Editable) -> None:
+    """Nothing uses it any more: it stays."""
+    number = {m["name"]: i for i, m in enumerate(d.json["materials"])}
+    for primitive in d.primitives():
+        if primitive["material"] == number["glow"]:
+            primitive["material"] = number["joint"]
 
 
-def test_a_row_that_nothing_uses_any_more_stays(tmp_path: Path) -> None:
-    path = exported(WALKER, tmp_path)
-
-    def edit(document: Editable) -> None:
-        number = {m["name"]: i for i, m in enumerate(document.json["materials"])}
-        for primitive in document.primitives():
-            if primitive["material"] == number["glow"]:
-                primitive["material"] = number["joint"]
-
-    back = edited(path, edit)
-    assert (unwritten(back), back.companions) == ([], [])
-    assert back.changes
-    assert painted(again(back, tmp_path / "back")) == painted(path)
-
-
-def test_a_part_that_the_file_does_not_show_keeps_its_name(tmp_path: Path) -> None:
+def without_hidden(d: Editable) -> None:
     """Without extras a name on the shown faces says nothing of the others."""
-    path = exported(WALKER, tmp_path)
+    drop_extras(d)
+    d.json["scenes"] = d.json["scenes"][:1]
+    rename(d, "armour", "rust")
+
+
+def new_faces(d: Editable) -> None:
+    primitive = {**d.primitives()[0]}
+    moved = d.arrays[primitive["attributes"]["POSITION"]] + np.float32(0.25)
+    d.json["materials"].append({"name": "rust"})
+    primitive["attributes"] = primitive["attributes"] | {"POSITION": d.add(moved)}
+    d.json["meshes"].append({"name": "box", "primitives": [primitive | {"material": len(d.json["materials"]) - 1}]})
+    d.json["nodes"].append({"name": "box", "mesh": len(d.json["meshes"]) - 1})
+    d.json["scenes"][0]["nodes"].append(len(d.json["nodes"]) - 1)
+
+
+def bare(d: Editable, edit: Callable[[Editable], object]) -> None:
+    edit(d)
+    drop_extras(d)
+
+
+BOTH = (("retail", ROBOT), ("spec", BIRD))
+EDITS = {
+    **{f"renamed, {name}": Row(lambda d, m=m: rename(d, third(m), "Ржавчина"), m) for name, m in BOTH},
+    **{
+        f"renamed, {name}, no extras": Row(lambda d, m=m: bare(d, lambda d: rename(d, third(m), "Ржавчина")), m)
+        for name, m in BOTH
+    },
+    **{f"some renamed, {name}": Row(lambda d, m=m: rename(d, third(m), "rust", first=True), m) for name, m in BOTH},
+    **{
+        f"some renamed, {name}, no extras": Row(
+            lambda d, m=m: bare(d, lambda d: rename(d, third(m), "rust", first=True)), m
+        )
+        for name, m in BOTH
+    },
+    # a number that one material has is of its name: Blender numbers the second one
+    "one renamed, with a number": Row(lambda d: rename(d, third(BIRD), "rust.001", first=True), BIRD, arrives=False),
+    "a new row before lightmaps": Row(lambda d: assign(d, "rust"), ROBOT, arrives=False),
+    "new names": Row(some_new_names),
+    "the name of another row": Row(lambda d: rename(d, "armour", "glass.001")),
+    "the name of another row, no extras": Row(lambda d: bare(d, lambda d: rename(d, "armour", "glass.001"))),
+    "names swapped": Row(swap),
+    "a row that nothing uses": Row(leave_a_row),
+    "hidden faces keep their name": Row(without_hidden, arrives=False),
+    "a row that no batch can name": Row(
+        lambda d: assign(d, "rust"),
+        wear=("256\r\n" + "".join(f"{i} m{i}\r\n" for i in range(256))).encode(),
+        arrives=False,
+    ),
+    "a broken .wea": Row(
+        lambda d: assign(d, "rust"), wear=b"5\r\n0 armour\r\n1 glass\r\n2 joint\r\n3 glow\r\n", arrives=False
+    ),
+    "no .wea, one renamed": Row(lambda d: rename(d, "material_0", "rust"), wear=None, arrives=False),
+    "no .wea, all renamed": Row(lambda d: [rename(d, f"material_{i}", f"metal{i}") for i in range(4)], wear=None),
+    "rows beyond the .wea": Row(
+        lambda d: rename(d, "material_3", "lamp"), wear=b"2\r\n0 armour\r\n1 glass", arrives=False
+    ),
+    "a row in the extras": Row(lambda d: d.json["materials"][0]["extras"]["msh"].update(row=2), arrives=False),
+    "new faces of a new material": Row(new_faces),
+    **{
+        f"a name that cannot be, {name[:4]!r}{', assigned' * new}": Row(
+            lambda d, name=name, new=new: assign(d, name) if new else rename(d, "armour", name), arrives=False
+        )
+        for name in ("x" * 36, "日本", " rust", "rust\n")
+        for new in (False, True)
+    },
+}
+
+
+def found(name: str, folder: Path) -> str:
+    """What comes of an edit."""
+    row = EDITS[name]
+    path = exported(row, folder)
     document = Editable(path)
-    drop_extras(document)
-    document.json["scenes"] = document.json["scenes"][:1]
-    rename(document, "armour", "rust")
-    back = import_gltf(document.save(path))
-    assert read_wear_names(wear_of(back)) == ["armour", "glass", "joint", "glow", "rust"]
-    names = {name for name, _ in painted(again(back, tmp_path / "back"))}
-    assert names == {"armour", "glass", "joint", "glow", "rust"}
+    row.edit(document)
+    document.save(path)
+    if row.arrives:
+        assert painted(again(import_gltf(path), folder / "back", row)) == painted(path)
+    return outcome(lambda: import_gltf(path), folder)
 
 
-@pytest.mark.parametrize("name", ["x" * 36, "日本", " rust", "rust\n"])
-@pytest.mark.parametrize("renamed", [True, False])
-def test_a_name_that_cannot_be_written_is_reported(name: str, renamed: bool, tmp_path: Path) -> None:
-    path = exported(WALKER, tmp_path)
-    if renamed:
-        back = edited(path, lambda document: rename(document, "armour", name))
-    else:
-        back = edited(path, lambda document: assign(document, name))
-    (line,) = back.not_applied
-    assert "a name in Material.lib is one line of 1 to 35 bytes of CP1251" in line.why
-    assert (line.what == "is 'armour' under another name") == renamed
-    assert (back.data, back.companions) == (WALKER.read_bytes(), [])
-
-
-def test_a_row_that_no_batch_can_name_is_an_error(tmp_path: Path) -> None:
-    rows = "".join(f"{i} m{i}\r\n" for i in range(256))
-    shutil.copy(WALKER, tmp_path / "w.msh")
-    (tmp_path / "w.wea").write_bytes(f"256\r\n{rows}".encode())
-    path = exported(tmp_path / "w.msh", tmp_path / "sub")
-    with pytest.raises(ConversionError, match=r"'rust' needs a row that no batch.*256.*0\.\.255"):
-        edited(path, lambda document: assign(document, "rust"))
+@pytest.mark.parametrize("name", EDITS)
+def test_what_comes_of_an_edit(name: str, tmp_path: Path) -> None:
+    MATERIALS.require(name, found(name, tmp_path))
 
 
 def test_a_sidecar_without_the_wea_is_reported(tmp_path: Path) -> None:
-    path = exported(WALKER, tmp_path)
+    path = exported(Row(swap), tmp_path)
     without_wear(path)
-
-    def edit(document: Editable) -> None:
-        rename(document, "armour", "rust")
-        assign(document, "gold")
-
-    back = edited(path, edit)
+    document = Editable(path)
+    rename(document, "armour", "rust")
+    assign(document, "gold")
+    back = import_gltf(document.save(path))
     assert [(one.where, one.what) for one in back.not_applied] == [
         ("material 'rust'", "is 'armour' under another name"),
         ("material 'gold'", "is not one of the model's"),
@@ -273,74 +201,5 @@ def test_a_sidecar_without_the_wea_is_reported(tmp_path: Path) -> None:
     assert (back.data, back.companions) == (WALKER.read_bytes(), [])
 
 
-def test_a_broken_wea_is_reported(tmp_path: Path) -> None:
-    shutil.copy(WALKER, tmp_path / "w.msh")
-    (tmp_path / "w.wea").write_bytes(b"5\r\n0 armour\r\n1 glass\r\n2 joint\r\n3 glow\r\n")
-    path = exported(tmp_path / "w.msh", tmp_path / "sub")
-    back = edited(path, lambda document: assign(document, "rust"))
-    (line,) = back.not_applied
-    assert "its .wea has errors" in line.why
-
-
-def test_a_model_without_a_wea_gets_one_where_all_rows_are_named(tmp_path: Path) -> None:
-    path = exported(WALKER, tmp_path, wear=False)
-
-    def some(document: Editable) -> None:
-        rename(document, "material_0", "rust")
-
-    def others(document: Editable) -> None:
-        for row in (1, 2, 3):
-            rename(document, f"material_{row}", f"metal{row}")
-
-    back = edited(path, some)
-    (line,) = back.not_applied
-    assert line.where == "material 'rust'"
-    assert "no .wea" in line.why
-    assert back.companions == []
-    back = edited(path, others)
-    assert back.not_applied == []
-    assert wear_of(back) == b"4\r\n0 rust\r\n1 metal1\r\n2 metal2\r\n3 metal3\r\n"
-    assert painted(again(back, tmp_path / "back")) == painted(path)
-
-
-def test_rows_beyond_the_wea_are_filled_where_one_is_named(tmp_path: Path) -> None:
-    shutil.copy(WALKER, tmp_path / "w.msh")
-    (tmp_path / "w.wea").write_bytes(b"2\r\n0 armour\r\n1 glass")
-    path = exported(tmp_path / "w.msh", tmp_path / "sub")
-    back = edited(path, lambda document: rename(document, "material_3", "lamp"))
-    assert wear_of(back) == b"4\r\n0 armour\r\n1 glass\r\n2 DEFAULT\r\n3 lamp"
-    assert back.data == WALKER.read_bytes()
-
-
-def test_a_row_in_the_extras_that_somebody_changed_counts(tmp_path: Path) -> None:
-    path = exported(WALKER, tmp_path)
-
-    def edit(document: Editable) -> None:
-        document.json["materials"][0]["extras"]["msh"]["row"] = 2
-
-    back = edited(path, edit)
-    assert (unwritten(back), back.companions) == ([], [])
-    rows = {int(word[2]) & 0xFF for word in words(back.data)}
-    assert rows == {1, 2, 3}
-
-
-def test_new_faces_of_a_new_material(tmp_path: Path) -> None:
-    path = exported(WALKER, tmp_path)
-
-    def edit(document: Editable) -> None:
-        primitive = {**document.primitives()[0]}
-        attributes = dict(primitive["attributes"])
-        moved = document.arrays[attributes["POSITION"]] + np.float32(0.25)
-        attributes["POSITION"] = document.add(moved)
-        document.json["materials"].append({"name": "rust"})
-        number = len(document.json["materials"]) - 1
-        mesh = {"name": "box", "primitives": [{**primitive, "attributes": attributes}]}
-        mesh["primitives"][0]["material"] = number
-        document.json["meshes"].append(mesh)
-        document.json["nodes"].append({"name": "box", "mesh": len(document.json["meshes"]) - 1})
-        document.json["scenes"][0]["nodes"].append(len(document.json["nodes"]) - 1)
-
-    back = edited(path, edit)
-    assert back.not_applied == []
-    assert copies(back) == [("rust", "")]
-    assert painted(again(back, tmp_path / "back")) == painted(path)
+if __name__ == "__main__":
+    MATERIALS.write_each(EDITS, found)
