@@ -67,30 +67,6 @@ def test_a_renamed_material_is_reported(path: Path, extras: bool) -> None:
     assert back.data == WALKER.source
 
 
-def test_faces_without_a_material_keep_the_stored_one(path: Path) -> None:
-    document = Editable(path)
-    primitive = document.primitives()[0]
-    del primitive["material"]
-    count = len(document.arrays[primitive["indices"]]) // 3
-    back = back_from(document, path)
-    (line,) = lines(back)
-    assert f"': has {count} triangles without a material; every triangle of the game has one: " in line
-    assert line.startswith("not applied: stage 0 level 0, part '")
-    assert back.data == WALKER.source
-
-
-def test_a_file_without_any_material_is_one_line(path: Path) -> None:
-    """As Blender exports with Materials set to No export or Placeholder."""
-    document = Editable(path)
-    del document.json["materials"]
-    for primitive in document.primitives():
-        del primitive["material"]
-    back = back_from(document, path)
-    (line,) = lines(back)
-    assert line.startswith("not applied: materials: are not in the file; Materials is set to No")
-    assert back.data == WALKER.source
-
-
 def test_new_triangles_of_an_unknown_material_have_the_usual_one_of_their_part(path: Path) -> None:
     without_wear(path)
     document = Editable(path)
@@ -116,20 +92,6 @@ def stored_words(back: ImportResult) -> set[tuple[int, ...]]:
     first, count = int(slot["batch_start"]), int(slot["batch_count"])
     rows = model.streams[StreamType.BATCHES][first : first + count]
     return {tuple(int(row[f"word{n}"]) for n in (0, 2, 4, 6)) for row in rows}
-
-
-def test_a_new_object_without_a_material_is_reported_with_the_row_it_has(path: Path) -> None:
-    document = Editable(path)
-    primitive = {**document.primitives()[0]}
-    del primitive["material"]
-    document.json["meshes"].append({"name": "box", "primitives": [primitive]})
-    document.json["nodes"].append({"name": "box", "mesh": len(document.json["meshes"]) - 1})
-    document.json["scenes"][0]["nodes"].append(len(document.json["nodes"]) - 1)
-    back = back_from(document, path)
-    (line,) = lines(back)
-    assert line.startswith("not applied: stage 0 level 0, part 'box': has ")
-    name = read_sidecar(sidecar_path(path).read_bytes(), "x").description.materials[0]
-    assert f"every triangle of the game has one: {name};" in line
 
 
 def test_a_row_of_the_wea_that_no_face_had_can_be_assigned(path: Path) -> None:

@@ -3,7 +3,6 @@
 import base64
 import json
 import struct
-from collections.abc import Callable
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -19,7 +18,7 @@ from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
 from msh_gltf.converter.kinds.base import sidecar_path
 from msh_gltf.converter.options import ImportOptions
 from tests.support.corpus import LIBS, sample_called
-from tests.support.gltf_edit import Editable, drop_extras
+from tests.support.gltf_edit import Editable
 from tests.support.runs import to_gltf
 
 #: Edits of libraries are reported.
@@ -86,10 +85,6 @@ def clear(m: Json) -> None:
     m["alphaMode"] = "MASK"
 
 
-def cull(m: Json) -> None:
-    m["doubleSided"] = False
-
-
 def polish(m: Json) -> None:
     m["pbrMetallicRoughness"] |= {"metallicFactor": 1, "roughnessFactor": 0.25}
 
@@ -100,34 +95,6 @@ def unlit(m: Json) -> None:
 
 def strip(m: Json) -> None:
     del m["pbrMetallicRoughness"]["baseColorTexture"]
-
-
-@pytest.mark.parametrize("extras", [True, False])
-@pytest.mark.parametrize(
-    ("edit", "said"),
-    [
-        (recolour, "became 0.25 0.5 0.75"),
-        (glow, "emission "),
-        (clear, "alpha mode "),
-        (cull, "back faces on became off"),
-        (polish, "metallic 0 became 1, roughness 0.9 became 0.25"),
-        (unlit, "extensions none became KHR_materials_unlit"),
-        (strip, "picture is "),
-    ],
-)
-def test_another_look_is_reported(edit: Callable[[Json], None], said: str, extras: bool, tmp_path: Path) -> None:
-    path = tmp_path / "m.glb"
-    document = textured(path)
-    if not extras:
-        drop_extras(document)
-    material = used_material(document)
-    name = material["name"]
-    for other in document.json["materials"]:
-        if other["name"] == name:  # without extras any of one name would do
-            edit(other)
-    lines = reported(document, path)
-    assert lines
-    assert all(line.startswith(f"material '{name}' ") and said in line for line in lines)
 
 
 def test_what_editors_round_and_pack_again_is_not(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from msh_gltf import ConversionError, import_gltf
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.terrain import read_terrain
-from msh_gltf.converter.kinds.dispatch import import_gltf as import_file
 from msh_gltf.converter.kinds.obj import import_obj
 from msh_gltf.converter.options import ImportOptions
 from tests.converter.rebuild.test_terrain import LEVEL
@@ -55,27 +54,6 @@ def test_z_up_is_refused(sample: Sample, extras: bool, tmp_path: Path) -> None:
         import_gltf(document.save(path))
 
 
-def test_z_up_of_nodes_alone_is_refused(tmp_path: Path) -> None:
-    """Where the meshes are symmetric, only the places of the nodes tell."""
-    path = to_gltf(sample_called("retail__system__R_H_002"), tmp_path / "m.glb")
-    document = Editable(path)
-    before = [array.copy() for array in document.arrays]
-    z_up(document)
-    for accessor in {p["attributes"]["POSITION"] for p in document.primitives()}:
-        document.arrays[accessor] = before[accessor]
-    with pytest.raises(ConversionError, match="turned by 90 degrees about X"):
-        import_gltf(document.save(path))
-
-
-def test_a_flattened_hierarchy_is_named_as_what_it_is(tmp_path: Path) -> None:
-    path = to_gltf(sample_called("retail__system__R_H_002"), tmp_path / "m.glb")
-    document = Editable(path)
-    for node in document.json["nodes"]:
-        node.pop("children", None)
-    document.json["scenes"][0]["nodes"] = [*range(len(document.json["nodes"]))]
-    assert "Flatten Object Hierarchy" in str(import_gltf(document.save(path)).warnings)
-
-
 def test_z_up_of_an_areal_map_is_refused(tmp_path: Path) -> None:
     source = example_game() / "DATA/MAPS/Tut_1/Land.map"
     assert run("msh2gltf", source, "-o", tmp_path / "m.glb").returncode == 0
@@ -85,15 +63,6 @@ def test_z_up_of_an_areal_map_is_refused(tmp_path: Path) -> None:
         document.arrays[accessor] = np.stack([x, -z, y], axis=1)
     with pytest.raises(ConversionError, match="turned by 90 degrees about X"):
         import_gltf(document.save(tmp_path / "m.glb"))
-
-
-def test_a_part_that_is_turned_on_purpose_is_an_edit(tmp_path: Path) -> None:
-    path = to_gltf(sample_called("retail__system__R_H_002"), tmp_path / "m.glb")
-    document = Editable(path)
-    accessor = document.primitives()[0]["attributes"]["POSITION"]
-    x, y, z = document.arrays[accessor].T
-    document.arrays[accessor] = np.stack([x, -z, y], axis=1)
-    assert import_gltf(document.save(path)).changes
 
 
 def test_draco_is_refused_beside_a_sidecar(tmp_path: Path) -> None:
@@ -121,25 +90,6 @@ def without(path: Path, attribute: str) -> Path:
     for primitive in document.primitives():
         del primitive["attributes"][attribute]
     return document.save(path)
-
-
-def test_a_file_without_texture_coordinates_keeps_and_reports_them(tmp_path: Path) -> None:
-    sample = sample_called("retail__system__R_H_002")
-    path = without(to_gltf(sample, tmp_path / "m.glb"), "TEXCOORD_0")
-    back = import_gltf(path, options=ImportOptions())
-    assert back.data == sample.path.read_bytes()
-    (fact,) = back.not_applied
-    assert (fact.where, fact.what) == ("texture coordinates", "are not in the file")
-
-
-def test_a_file_without_normals_says_that_they_are_computed(tmp_path: Path) -> None:
-    sample = sample_called("retail__system__R_H_002")
-    path = without(to_gltf(sample, tmp_path / "m.glb"), "NORMAL")
-    back = import_gltf(path, options=ImportOptions())
-    (warning,) = back.warnings
-    assert warning.startswith("no normals in the file")
-    assert "keep the stored ones, moved and new ones are flat" in warning
-    assert back.data == sample.path.read_bytes()
 
 
 @pytest.mark.parametrize("name", ["TEXCOORD_0", "POSITION"])
@@ -207,19 +157,3 @@ def test_an_obj_without_texture_coordinates_and_normals_reports_both(tmp_path: P
     back = import_obj(path)
     assert [fact.where for fact in back.not_applied] == ["texture coordinates"]
     assert any(warning.startswith("no normals in the file") for warning in back.warnings)
-
-
-@pytest.mark.parametrize("count", [1, 5, 6])
-def test_meshes_without_normals_beside_others_are_named(count: int, tmp_path: Path) -> None:
-    document = Editable(to_gltf(sample_called("retail__static__i_room_006"), tmp_path / "m.glb"))
-    meshes = [mesh for mesh in document.json["meshes"] if mesh["primitives"][0].get("mode", 4) == 4]
-    bare = meshes[:count]
-    for mesh in bare:
-        for primitive in mesh["primitives"]:
-            del primitive["attributes"]["NORMAL"]
-    names = ", ".join(repr(mesh["name"]) for mesh in bare[:5]) + (" and 1 other" if count == 6 else "")
-    for sidecar in (True, False):
-        options = ImportOptions(use_sidecar=sidecar)
-        back = import_file(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar", options)
-        said = [line for line in back.warnings if line.startswith("no normals in")]
-        assert said == [f"no normals in {names}, though others have them: the faces are flat"]

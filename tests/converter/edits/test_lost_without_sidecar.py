@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 
 from msh_gltf import ConversionError, ImportResult, import_gltf
-from msh_gltf.converter.cli import msh2gltf
 from msh_gltf.converter.kinds.obj import import_obj
 from msh_gltf.converter.options import ImportOptions
 from tests.importers.test_foreign import Builder
 from tests.support.corpus import sample_called
-from tests.support.gltf_edit import Editable
-from tests.support.runs import call, to_gltf
+from tests.support.runs import to_gltf
 
 WALKER = sample_called("retail__system__R_H_002")
 ALONE = ImportOptions(use_sidecar=False)
@@ -21,26 +19,6 @@ ALONE = ImportOptions(use_sidecar=False)
 
 def alone(path: Path) -> ImportResult:
     return import_gltf(path, options=ALONE)
-
-
-def test_legacy_nodes_do_not_become_ordinary_ones(tmp_path: Path) -> None:
-    path = to_gltf(sample_called("retail__system__MTCHECK"), tmp_path / "m.glb")
-    with pytest.raises(ConversionError, match=r"legacy nodes \(stride 24\), which needs its side"):
-        alone(path)
-
-
-def test_a_path_graph_that_is_shown_is_not_applied(tmp_path: Path) -> None:
-    path = to_gltf(sample_called("retail__static__i_room_006"), tmp_path / "m.glb", "--paths")
-    assert "interior path graph 'paths'" in [fact.where for fact in alone(path).not_applied]
-    assert import_gltf(path).unchanged
-
-
-def test_what_is_unknown_is_one_warning(tmp_path: Path) -> None:
-    path = to_gltf(WALKER, tmp_path / "m.glb")
-    assert [w for w in alone(path).warnings if "(Res15, Res17" in w]
-    b = Builder()
-    b.node(name="n", mesh=b.mesh())
-    assert not [w for w in import_gltf(b.save(tmp_path)).warnings if "Res15" in w]
 
 
 def test_faces_of_a_new_model_without_a_material_are_reported(tmp_path: Path) -> None:
@@ -94,24 +72,6 @@ def test_a_look_without_a_name_is_reported(plain: bool, tmp_path: Path) -> None:
     assert [fact.where for fact in back.not_applied] == ([] if plain else ["material 0"])
 
 
-def test_another_name_on_a_row_gets_a_row_of_its_own(tmp_path: Path) -> None:
-    path = to_gltf(WALKER, tmp_path / "m.glb")
-    document = Editable(path)
-    used = [document.json["materials"][p["material"]] for p in document.primitives()]
-    row = used[0]["extras"]["msh"]["row"]
-    shared = [m for m in used if m["extras"]["msh"]["row"] == row and m is not used[0]]
-    if not shared:
-        shared = [{**used[0]}]
-        document.json["materials"] += shared
-        last = len(document.json["materials"]) - 1
-        next(p for p in document.primitives()[1:])["material"] = last
-    shared[0]["name"] = "rust"
-    back = alone(document.save(path))
-    assert back.wear is not None
-    assert "rust" in back.wear
-    assert used[0]["name"] in back.wear
-
-
 def test_an_obj_of_other_names_is_refused_with_those_that_are_expected(tmp_path: Path) -> None:
     path = to_gltf(WALKER, tmp_path / "m.obj")
     text = path.read_text("utf-8")
@@ -123,34 +83,3 @@ def test_an_obj_of_other_names_is_refused_with_those_that_are_expected(tmp_path:
     path.write_text(text.replace(f"o {names[0]}\n", "o other\n"), "utf-8")
     (warning,) = [w for w in import_obj(path).warnings if "a new node" in w]
     assert warning.startswith("object 'other' ")
-
-
-def test_a_part_may_be_called_after_its_node_as_that_was_called(tmp_path: Path) -> None:
-    """Who renames a node need not rename its parts; one that is moved to another cell by its name moves."""
-    path = to_gltf(WALKER, tmp_path / "m.glb")
-    document = Editable(path)
-    nodes = document.json["nodes"]
-    part = next(node for node in nodes if node["name"] == "Wheel_c_m1o1.level1")
-    part["name"] = "Wheel_c_m1o1.stage2.level1"
-    nodes[part["extras"]["msh"]["node"]]["name"] = "another"
-    back = alone(document.save(path))
-    assert [text for text in back.warnings if text.startswith(f"part {part['name']!r} has custom properties of anoth")]
-    made = tmp_path / "again.msh"
-    made.write_bytes(back.data)
-    assert call(msh2gltf, made, "-o", tmp_path / "again.glb", "--quiet", "--dialect", "retail") == 0
-    names = {node["name"] for node in Editable(tmp_path / "again.glb").json["nodes"]}
-    assert "another.stage2.level1" in names
-    assert "another.level1" not in names
-
-
-@pytest.mark.parametrize(
-    "look", [{"emissiveFactor": [1, 0.5, 0.25]}, {"alphaMode": "MASK"}, {"extensions": {"KHR_materials_unlit": {}}}]
-)
-def test_every_look_of_a_material_without_a_game_is_named(look: dict[str, object], tmp_path: Path) -> None:
-    """It was exported in the colour of its row; no ``Material.lib`` is at hand."""
-    path = to_gltf(WALKER, tmp_path / "m.glb")
-    document = Editable(path)
-    document.json["materials"][document.primitives()[0]["material"]] |= look
-    assert [one.what for one in alone(document.save(path)).not_applied] == [
-        "has another colour, or a picture, light, alpha or extensions"
-    ]
