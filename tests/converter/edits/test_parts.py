@@ -20,7 +20,7 @@ from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.options import ImportOptions
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable
-from tests.support.part_edits import COCKPIT, PLANT, cells_of, delete, edited, name_of, parse, part_names
+from tests.support.part_edits import COCKPIT, PLANT, cells_of, delete, name_of, parse, part_names
 from tests.support.recorded import Case, Recorded
 from tests.support.runs import first_difference, run, to_gltf
 
@@ -254,7 +254,9 @@ def test_parts_of_a_model_with_nothing_else_are_deleted(tmp_path: Path) -> None:
 
 
 def test_the_command_deletes_when_it_is_allowed(tmp_path: Path) -> None:
-    edited(tmp_path, PLANT, hide)
+    document = Editable(to_gltf(sample_called(PLANT), tmp_path / "m.glb"))
+    hide(document)
+    document.save(tmp_path / "e.glb")
     given = ("e.glb", "--sidecar", "m.msh-sidecar", "-o", "b.msh")
     first = run("gltf2msh", *given, cwd=tmp_path)
     assert first.stderr.count("not applied: part '") > 5
