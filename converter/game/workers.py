@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from .. import GARBAGE, STOPPING
 from ..errors import ConversionError, needed_for, reason_of
-from .manifest import FAILED, Outcome, Progress
 
 if TYPE_CHECKING:  # a run that starts no process does not import it
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
+
+    from .manifest import Outcome, Progress
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -356,6 +357,7 @@ class Engine:
         """Outcomes as they come, each with its task's position; a dead worker's is a failure."""
         if not tasks:
             return
+        from .manifest import FAILED, Outcome  # not before the processes start, which takes as long
 
         if self.dask is not None:
             results = run_on_dask(function, tasks, self.dask)
