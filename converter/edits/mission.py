@@ -1,47 +1,165 @@
-"""Apply what an edited file changes of a mission: of its objects, and of routes, zones and lodes."""
+"""A mission while an edited file is applied to it, and what the file changes of its routes, zones and lodes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import called, in_words
-from ..findings import Subject
-from ..formats.mission import LODE_DTYPE, ZONE_DTYPE, Clan, Mission, Route
+from ..findings import Report, Subject
+from ..formats.mission import LODE_DTYPE, ROCK, VEGETATION, ZONE_DTYPE, Clan, Mission, PlacedObject, Route
+from ..formats.names import without_number
 from ..numeric.arrays import F32, F64, Records
 from ..options import ImportOptions
 from ..scene.assembly import Pose, closed_sides
-from ..scene.scene import ImportedScene, nodes_above
-from .mission_objects import edit_objects
-from .placed_nodes import Asset, MissionEdit, choose_rows, mission_extras, place_of, row_of, same_position, take_typed
+from ..scene.extras import NodeExtras
+from ..scene.scene import ImportedNode, ImportedScene, nodes_above, require_in_range
+from .nodes import POSE_NOISE, world_matrices
+from .poses import TURN_NOISE, place_of, same_position
+from .unit import encoded, row_of
+
+#: Kinds that place an object key.
+SCENERY = frozenset((VEGETATION, ROCK))
 
 
-def edit_mission(
-    imported: ImportedScene,
-    stored: Mission,
-    known: Mapping[str, Asset],
-    hosted: Mapping[int, Pose],
-    left_out: frozenset[int],
-    options: ImportOptions,
-) -> MissionEdit:
-    """Return a mission with the edits of a file; what is not edited is that of the sidecar. Raises ConversionError: an
-    object of something that nothing is known of.
+class Asset(NamedTuple):
+    """What a mission can place: the kind of the object, and its path or key as text."""
+
+    kind: int
+    path: str
+
+
+@dataclass
+class MissionEdit:
+    """A mission while the edits of a file are applied to it.
+
+    Attributes:
+        stored: the mission of the sidecar; not changed.
+        known: what can be placed, by its name, path or key in lower case.
+        hosted: where the file was made to show objects that start in a building, by row.
+        left_out: rows that it was made without.
+        options: whether objects are deleted even where none is left.
+        new_items: nodes that became new objects.
+        exchanged: nodes of objects that place something else than before, and what that was.
+        mission: the edited one.
+        world: (n, 4, 4) from each of its nodes to the world, game axes.
     """
-    mission = copy(stored)
-    mission.clans = [*stored.clans]
-    edit = MissionEdit(imported, stored, mission, known, hosted, left_out, options)
-    take_typed(imported, mission_extras(stored), "path", known)
-    edit_objects(edit)
-    edit_markers(edit)
-    _report_loose(edit)
-    _report_head(edit)
-    return edit
+
+    imported: ImportedScene
+    stored: Mission
+    known: Mapping[str, Asset]
+    hosted: Mapping[int, Pose]
+    left_out: frozenset[int]
+    options: ImportOptions
+    new_items: set[int] = field(default_factory=set)
+    exchanged: dict[int, str] = field(default_factory=dict)
+    mission: Mission = field(init=False)
+    world: F64 = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.mission = copy(self.stored)
+        self.mission.clans = [*self.stored.clans]
+        self.world = world_matrices(self.imported.nodes)
+        require_in_range("a place", self.world)
+
+    @property
+    def report(self) -> Report:
+        """What the import says."""
+        return self.imported.report
+
+    def of_kind(self, kind: str) -> list[int]:
+        """Return the nodes of a kind, in the order of the file."""
+        return [i for i, n in enumerate(self.imported.nodes) if n.extras.get("kind") == kind]
+
+    def integer(self, where: str, extras: NodeExtras, key: str, stored: int, dtype: str) -> int:
+        """Return an integer of the extras; one that the record cannot hold is reported."""
+        value, limits = extras.get(key, stored), np.iinfo(dtype)
+        try:
+            number = int(value, 16) if isinstance(value, str) else int(value)  # type: ignore[call-overload]
+            if not isinstance(value, str) and number != value:
+                raise ValueError
+        except (TypeError, ValueError, OverflowError):
+            number = None
+        if number is not None and limits.min <= number <= limits.max:
+            return int(number)
+        self.report.skipped(
+            where,
+            f"{key} became {in_words(value)[:40]}",
+            f"it is a whole number from {limits.min} to {limits.max}",
+            "enter such a number",
+            "fact",
+            fact=key,
+        )
+        return stored
+
+    def number(self, where: str, extras: NodeExtras, key: str, stored: float) -> float:
+        """Return a float32 of the extras; another value is reported. Noise does not count."""
+        value = extras.get(key, stored)
+        if isinstance(value, int | float) and abs(value) < float(np.finfo(np.float32).max):
+            same = abs(value - stored) <= TURN_NOISE * abs(stored)
+            return stored if same else float(value)
+        if value is not stored:
+            self.report.skipped(
+                where, f"{key} became {in_words(value)[:40]}", "it is a number", "enter a number", "fact", fact=key
+            )
+        return stored
 
 
-def _report_loose(edit: MissionEdit) -> None:
+def exchange(placed: PlacedObject, asset: Asset, stored: Sequence[PlacedObject]) -> None:
+    """Let an object place something else; scenery stays vegetation or rock. ``stored``: objects of the mission; what
+    other of them places is known to be of its kind.
+    """
+    known = any(other.reference.lower() == asset.path.lower() for other in stored)
+    if known or not SCENERY.issuperset((placed.kind, asset.kind)):
+        placed.record["kind"] = asset.kind
+    placed.path = encoded(asset.path) or b""
+
+
+def set_kind(edit: MissionEdit, placed: PlacedObject, where: str, extras: NodeExtras, before: int) -> None:
+    """Make vegetation of a rock, or a rock of vegetation; any other kind follows from the path."""
+    kind = edit.integer(where, extras, "object_kind", before, "<u4")
+    if kind in (before, placed.kind):
+        return
+    if SCENERY.issuperset((kind, placed.kind)):
+        edit.report.changed(where, f"object_kind {placed.kind} became {kind}")
+        placed.record["kind"] = kind
+    else:
+        what, why = f"object_kind became {kind}", "it follows from what the object places"
+        edit.report.skipped(where, what, why, "edit its path", "fact", fact="object_kind")
+
+
+def choose_rows(
+    items: Sequence[int], nodes: Sequence[ImportedNode], world: F64, places: Mapping[int, F64]
+) -> dict[int, int]:
+    """Return the node of each stored row: of several with its index, the nearest.
+
+    Args:
+        items: nodes of one kind.
+        nodes: those of the file.
+        world: (n, 4, 4) places of the nodes.
+        places: (3,) where each stored row is shown.
+    """
+    item_of_row: dict[int, int] = {}
+    away: dict[int, tuple[float, bool]] = {}
+    for item in items:
+        row = row_of(nodes[item].extras)
+        if row is None or row not in places:
+            continue
+        distance = float(np.linalg.norm(world[item][:3, 3] - places[row]))
+        copy = without_number(nodes[item].name) != nodes[item].name
+        noise = POSE_NOISE * max(1.0, float(np.abs(places[row]).max()))
+        order = (0.0 if distance <= noise else distance, copy)
+        if row not in item_of_row or order < away[row]:
+            item_of_row[row], away[row] = item, order
+    return item_of_row
+
+
+def report_rest(edit: MissionEdit) -> None:
+    """Report components below no object, and what the scene says otherwise of the level and of the clans."""
     nodes = edit.imported.nodes
     for i in edit.of_kind("component"):
         if not any(nodes[k].extras.get("kind") in ("object", "unit") for k in nodes_above(nodes, i)):
@@ -51,9 +169,6 @@ def _report_loose(edit: MissionEdit) -> None:
                 "a mission places objects, not their components",
                 "delete it, or parent it to its object; copy the object's own node for one more",
             )
-
-
-def _report_head(edit: MissionEdit) -> None:
     stored, info = edit.stored, edit.imported.info
     clans = "\n".join(clan.title for clan in stored.clans)
     why = "objects, routes, zones and lodes are edited through glTF, the level and the clans are not"

@@ -1,4 +1,4 @@
-"""Compare the placed objects of an edited mission with the stored ones, and apply the edits."""
+"""Apply the edits of a file to a mission: its placed objects are compared with the stored ones, the rest follows."""
 
 from __future__ import annotations
 
@@ -17,32 +17,23 @@ from ..scene.assembly import Pose, object_label, property_labels, property_value
 from ..scene.extras import NodeExtras
 from ..scene.scene import nodes_above
 from .materials import listed
-from .placed_nodes import (
-    TURN_NOISE,
-    Asset,
-    MissionEdit,
-    choose_rows,
-    encoded,
-    exchange,
-    near_turn,
-    new_title,
-    place_of,
-    same_linear,
-    same_position,
-    set_kind,
-    turns_of,
-)
+from .mission import Asset, MissionEdit, choose_rows, edit_markers, exchange, report_rest, set_kind
+from .poses import TURN_NOISE, place_of, same_linear, same_position
+from .unit import encoded, mission_extras, new_title, take_typed
 
 #: Extras of an object that are words of its record, and properties that repeat them.
 _WORDS = ("clan", "logical_id", "start", "host", "vertex")
 _FOLLOW = {"clan": "ClanID", "logical_id": "LogicalID"}
 
 
-def edit_objects(edit: MissionEdit) -> None:
-    """Apply what a file changes of the objects of a mission; records without edits are kept. Raises ConversionError: an
-    object of something that nothing is known of.
+def edit_mission(edit: MissionEdit) -> None:
+    """Apply the edits of a file to ``edit.mission``; what is not edited is that of the sidecar. Raises ConversionError:
+    an object of something that nothing is known of.
     """
+    take_typed(edit.imported, mission_extras(edit.stored), "path", edit.known)
     _Objects(edit).run()
+    edit_markers(edit)
+    report_rest(edit)
 
 
 def where_of(placed: PlacedObject, name: str = "") -> Subject:
@@ -484,3 +475,15 @@ def _same_value(value: object, stored: object) -> bool:
     if isinstance(value, int | float) and isinstance(stored, int | float):
         return abs(value - stored) <= 1e-6 * abs(stored)
     return value == stored
+
+
+def turns_of(turn: F64) -> F64:
+    """Return the turns about x, y and z of a rotation matrix, which are applied in this order."""
+    y = np.arcsin(np.clip(-turn[2, 0], -1, 1))
+    return np.array([np.arctan2(turn[2, 1], turn[2, 2]), y, np.arctan2(turn[1, 0], turn[0, 0])])
+
+
+def near_turn(angle: float, stored: float) -> float:
+    """Return an angle as the full turns of the stored one would have it."""
+    full = 2 * np.pi
+    return float(angle + full * np.round((stored - angle) / full))

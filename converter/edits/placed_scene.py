@@ -38,8 +38,8 @@ from ..scene.scene import (
 from .frame_rate import DEFAULT_FPS
 from .node_roles import keep_nodes
 from .nodes import PLACED_TURN_NOISE, POSE_NOISE, local_matrix, model_size, world_matrices
-from .placed_nodes import TURN_NOISE, new_title, row_of, same_linear
-from .poses import same_rotations
+from .poses import TURN_NOISE, same_linear, same_rotations
+from .unit import new_title, row_of
 
 #: What a held value may drift by, and what times of keys round, seconds.
 _HELD, _MOMENT = 1e-4, 1e-4

@@ -19,9 +19,8 @@ from ..scene.assembly import CLIPS, Pose, object_key, root_pose
 from ..scene.extras import NodeExtras
 from ..scene.scene import ImportedNode, ImportedScene, Placed, nodes_above
 from .nodes import local_matrix, model_size
-from .placed_nodes import same_linear, same_position
 from .placed_scene import Copies, PlacedScenes, Shown, ShownModel
-from .poses import shows_a_frame
+from .poses import same_linear, same_position, shows_a_frame
 
 #: Kinds of nodes that a model can be below.
 PLACES = ("object", "component", "unit")

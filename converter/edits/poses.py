@@ -17,6 +17,7 @@ from ..errors import ConversionError, called, few, plural, printable
 from ..findings import Report, Subject
 from ..numeric.arrays import F32, F64, Bools, near_pairs, row_ids
 from ..numeric.pose import rotation_matrix
+from ..scene.assembly import Pose
 from ..scene.decode import rest_pose
 from ..scene.scene import Channel, ImportedNode, Node, Part, Scene, Track, evaluate
 from .nodes import PLACED_TURN_NOISE, POSE_NOISE, ROTATION_NOISE, Identified, world_matrices
@@ -422,3 +423,55 @@ def _points(scene: Scene, mesh: int) -> F32:
     ]
     positions = streams.positions[np.unique(np.concatenate(used))] + np.float32(0)
     return np.unique(positions, axis=0)
+
+
+#: What matrices round on their way through an editor: of a rotation, relative of a scale.
+TURN_NOISE = 1e-5
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a node stands in the world.
+
+    Attributes:
+        position: (3,).
+        linear: (3, 3).
+        scale: (3,) lengths of the columns; the axes of ``turn``.
+        turn: (3, 3) rotation; ``None``: mirrored, sheared or scaled to nothing.
+    """
+
+    position: F64
+    linear: F64
+    scale: F64
+    turn: F64 | None
+
+
+def place_of(world: F64) -> Place:
+    """Return the place of a node. (4, 4)."""
+    linear = world[:3, :3]
+    scale = np.linalg.norm(linear, axis=0)
+    turn = None
+    if scale.min() > 0:
+        turn = linear / scale
+        square = np.abs(turn.T @ turn - np.eye(3)).max() < 1e-4
+        if not square or np.linalg.det(turn) < 0:
+            turn = None
+    return Place(world[:3, 3], linear, scale, turn)
+
+
+def same_position(a: F64, b: F64, world: F64 | None = None) -> bool:
+    """Tell whether two places differ by noise only.
+
+    Args:
+        a, b: (3,) places in one frame.
+        world: (4, 4) of a node below others, which editors compute from its place in the world.
+    """
+    largest = np.abs(b).max() if world is None else np.abs(world[:3, 3]).max()
+    return bool(np.abs(a - b).max() <= POSE_NOISE * max(1.0, float(largest)))
+
+
+def same_linear(linear: F64, pose: Pose) -> bool:
+    """Tell whether a rotation with scale is that of a pose, but for noise."""
+    stored = rotation_matrix(pose.rotation) * pose.scale
+    size = max(float(np.abs(pose.scale).max()), 1e-9)
+    return bool(np.abs(linear - stored).max() <= TURN_NOISE * size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
 
@@ -11,14 +11,15 @@ import numpy as np
 
 from ..errors import ConversionError, in_words, printable
 from ..findings import Subject
-from ..formats.names import without_number
+from ..formats.mission import Mission
+from ..formats.names import decode_text, encode_name, without_number
 from ..formats.objects import CHASSIS, CLASSES, COMPONENT_DTYPE, GUN, INTERNAL, REGISTRY, TURRET, Unit
-from ..scene.assembly import Pose
+from ..scene.assembly import Pose, component_extras, markers, object_extras
 from ..scene.extras import NodeExtras
 from ..scene.scene import ImportedNode, ImportedScene, nodes_above
 from .materials import listed
 from .nodes import world_matrices
-from .placed_nodes import encoded, row_of, same_linear, same_position, take_typed, unit_extras
+from .poses import same_linear, same_position
 
 #: What the names of sockets begin with.
 _SOCKET = "base_"
@@ -313,3 +314,137 @@ def _set_text(record: np.void, name: str, text: str) -> None:
 
 def _quoted(node: ImportedNode) -> Subject:
     return Subject("node", node.name)
+
+
+#: The longest name that Blender keeps, bytes of UTF-8.
+_MAX_NAME = 63
+
+
+def row_of(extras: NodeExtras) -> int | None:
+    """Return the stored row that a node states; ``None``: it does not."""
+    index = extras.get("index")
+    if isinstance(index, float) and index.is_integer():
+        index = int(index)
+    return index if isinstance(index, int) and index >= 0 else None
+
+
+def new_title(name: str, label: str) -> str | None:
+    """Return the name that an object was given; ``None``: that of a node as it was exported. ``label``: what the export
+    called it, before it was made unique.
+    """
+    for title in (name, without_number(name)):
+        bare, mark, number = title.rpartition("#")
+        if label in (title, bare if mark and number.isdecimal() else title):
+            return None
+    if len(label.encode()) > _MAX_NAME - 8 and label.startswith(name[:24]):
+        return None  # an editor cut it off
+    return without_number(name) or None
+
+
+def encoded(text: str) -> bytes | None:
+    """Return the bytes of a text; ``None``: CP1251 has not all of its characters."""
+    raw = encode_name(text)
+    return raw if decode_text(raw) == text and b"\0" not in raw else None
+
+
+#: Keys of ``extras.msh`` that can be edited, by the kind of the node.
+_EDITED = {
+    "object": ("path", "object_kind", "clan", "logical_id", "start", "host", "vertex"),
+    "zone": ("inner",),
+    "lode": ("amount", "found", "type"),
+    "route": ("route",),
+    "unit": ("type",),
+    "component": ("key", "class", "label", "attach"),
+}
+#: What a node is that has nothing but this property.
+_NEW = {"path": "object", "key": "component"}
+#: What a node is: its kind, row, and clan in the case of a zone.
+Identity = tuple[object, ...]
+
+
+def mission_extras(mission: Mission) -> dict[Identity, NodeExtras]:
+    """Return ``extras.msh`` of every node of a mission, as the export writes them."""
+    objects = [object_extras(placed, row, False) for row, placed in enumerate(mission.objects)]
+    others = [marker.extras for group in markers(mission).values() for marker in group]
+    return {_identity(extras): extras for extras in (*objects, *others)}
+
+
+def unit_extras(unit: Unit) -> dict[Identity, NodeExtras]:
+    """Return ``extras.msh`` of every component of a unit, as the export writes them."""
+    rows = [component_extras(unit, row) for row in range(len(unit))]
+    return {_identity(extras): extras for extras in (NodeExtras(kind="unit", type=unit.type), *rows)}
+
+
+def take_typed(
+    imported: ImportedScene, exported: Mapping[Identity, NodeExtras], new: str, known: Container[str] | None
+) -> None:
+    """Let properties that were typed beside ``msh`` count as those in it; report the others.
+
+    Of two the one that differs from what was exported counts. On a node that says nothing of
+    itself, the property ``new`` makes it an object or a component.
+
+    Args:
+        imported: the file. The extras of its nodes change.
+        exported: extras of the nodes of the sidecar.
+        new: ``path`` or ``key``.
+        known: what it can name, in lower case; ``None``: that is not known.
+    """
+    for node in imported.nodes:
+        kind = node.extras.get("kind")
+        where = Subject(kind or "node", node.name)
+        if not node.typed:
+            continue
+        if kind in _EDITED:
+            names = [name for name in _EDITED[kind] if name in node.typed]
+            for name in names:
+                if not _take(node, name, exported):
+                    inside = {**node.extras}.get(name)
+                    imported.report.skipped(
+                        where,
+                        f"its custom property {name} is {in_words(node.typed[name])[:40]}",
+                        f"{name} in its property msh was edited, too: {in_words(inside)[:40]}",
+                        "delete one of the two",
+                        "fact",
+                        fact=name,
+                    )
+        elif node.extras:
+            for name in (name for name in _EDITED[_NEW[new]] if name in node.typed):
+                imported.report.skipped(
+                    where,
+                    f"has a custom property {name}",
+                    "it is a part of a model, or of the terrain",
+                    "give the property to the object above it",
+                    "fact",
+                )
+        elif new in node.typed:
+            value = node.typed[new]
+            text = value.lower().replace("/", "\\") if isinstance(value, str) else None
+            if text is None or (known is not None and text not in known):
+                imported.report.skipped(
+                    where,
+                    f"its custom property {new} is {in_words(value)[:80]}",
+                    "nothing of this name is known of the game",
+                    "enter an object key or the path of a unit of the game",
+                    "fact",
+                )
+            else:
+                mine = {n: node.typed[n] for n in _EDITED[_NEW[new]] if n in node.typed}
+                node.extras = NodeExtras(**{**mine, "kind": _NEW[new]})  # type: ignore[typeddict-item]
+
+
+def _take(node: ImportedNode, name: str, exported: Mapping[Identity, NodeExtras]) -> bool:
+    """Set a key to what was typed beside it; ``False``: both differ from what was exported."""
+    extras: dict[str, object] = {**node.extras}
+    typed, stated = node.typed[name], extras.get(name)
+    before = {**exported.get(_identity(node.extras), {})}.get(name, stated)
+    if stated not in (None, before, typed):
+        return bool(typed == before)
+    node.extras = NodeExtras(**{**extras, name: typed})  # type: ignore[typeddict-item]
+    return True
+
+
+def _identity(extras: NodeExtras) -> Identity:
+    kind = extras.get("kind")
+    if kind == "unit":
+        return (kind,)
+    return kind, row_of(extras), extras.get("clan") if kind == "zone" else None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..edits.placed_nodes import new_title, row_of
+from ..edits.unit import new_title, row_of
 from ..errors import called, in_words
 from ..formats.mission import Mission, PlacedObject
 from ..formats.objects import Unit

@@ -12,10 +12,10 @@ import numpy as np
 from ..checks.assembly import check_mission
 from ..edits.looks import UNRECORDED, compare_surfaces
 from ..edits.materials import names_of_rows, same_stored
-from ..edits.mission import edit_mission
+from ..edits.mission import Asset, MissionEdit
+from ..edits.mission_objects import edit_mission
 from ..edits.node_roles import leave_out_hidden
 from ..edits.nodes import world_matrices
-from ..edits.placed_nodes import Asset
 from ..edits.placed_scene import settle_objects
 from ..edits.placements import Placements
 from ..edits.unit import edit_unit
@@ -224,7 +224,8 @@ def import_mission(edited: EditedFile) -> ImportResult:
     mission, out, game, options = read_mission(work.data, work.name), work.out, work.game, work.options
     settle_objects(work.given, mission, work.files.shown)
     known, hosted = known_assets(mission, game, options.new_keys), hosted_places(work.about.inside)
-    edit = edit_mission(work.given, mission, known, hosted, _left_out(work.about, mission), options)
+    edit = MissionEdit(work.given, mission, known, hosted, _left_out(work.about, mission), options)
+    edit_mission(edit)
     placements = work.add_placed(edit.world, edit.new_items, edit.exchanged)
     import_ground(out, work.files, placements, mission, game, options)
     merge_materials(out)
