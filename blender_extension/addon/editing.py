@@ -22,7 +22,7 @@ import bpy
 import numpy as np
 from bpy.props import BoolProperty, IntProperty
 
-from .converter.edits.areal_polygons import PARTS, class_of
+from .converter.edits.areal_changes import PARTS, class_of
 from .converter.errors import plural
 from .converter.numeric.pose import parents_first
 from .converter.scene.assembly import object_key

@@ -10,7 +10,7 @@ from bpy.props import CollectionProperty, EnumProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 from mathutils import Vector
 
-from .converter.edits.areal_polygons import class_of
+from .converter.edits.areal_changes import class_of
 from .converter.errors import ConversionError, printable
 from .converter.files import read_file
 from .converter.findings import messages

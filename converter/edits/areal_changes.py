@@ -1,34 +1,265 @@
-"""Find out what an edited file changes of an areal map, and refuse what does not fit.
+"""Read the polygons of areals from an edited file, and find out what it changes of the stored map.
 
-Without ``_MSH_AREAL`` (docs/reference/gltf.md) nobody knows which areal a triangle belongs to:
-``kinds.landscape`` refuses such a file in one line.
+``_MSH_AREAL`` numbers them (docs/reference/gltf.md, An areal map): areal + 1; another number is a new areal. Triangles
+of one number and one class that share edges are one polygon: its edges are those that only one of them has. Equal
+positions are one corner. Without ``_MSH_AREAL`` nobody knows which areal a triangle belongs to: ``kinds.landscape``
+refuses such a file in one line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..errors import ConversionError, plural
+from ..errors import ConversionError, in_words, plural
 from ..findings import Report
 from ..formats.areal_map import ArealMap, link_targets
-from ..numeric.arrays import F32, F64, I64, Bools, triangulate
-from ..numeric.surfaces import shared_area
+from ..formats.names import without_number
+from ..numeric.arrays import F32, F64, I64, Bools
+from ..numeric.surfaces import crossing_edges, left_over, position_ids
 from ..options import ImportOptions
-from ..scene.scene import ImportedScene
-from .areal_map import MATCH_DISTANCE, NewAreal
-from .areal_polygons import (
-    Shape,
-    Shapes,
-    crossing_edges,
-    name_of,
-    polygon_of,
-    read_shapes,
-    require_polygon,
-    stored_outlines,
-)
+from ..scene.scene import ImportedNode, ImportedScene, Part, Scene
+from .areal_map import MATCH_DISTANCE, NewAreal, require_polygon
+from .nodes import world_matrices
+from .triangles import concatenate, triangle_list
+
+#: Parts of an areal that Blender's extension tells apart, as fractions of its number.
+PARTS = 64
+_PLACE_NOISE = 1e-6
+_LARGEST = 0xFFFFFFFF
+_CLASS_NAME = re.compile(r"class_(\d+)")
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A polygon of the file.
+
+    Attributes:
+        number: the areal that it was; -1: a new one.
+        logic: its logic flag; ``None``: the file does not say.
+        corners: (T, 3) position numbers of its triangles.
+        edges: (E, 2) position numbers of its edges, in no order, the polygon on their left.
+        area: of its triangles, seen from above; negative where they are seen from below.
+    """
+
+    number: int
+    class_id: int
+    logic: float | None
+    corners: I64
+    edges: I64
+    area: float
+
+
+@dataclass(frozen=True, eq=False)
+class Shapes:
+    """All polygons of a file.
+
+    Attributes:
+        shapes: the polygons.
+        positions: (P, 3) float32 by position number.
+        stored: (V,) position numbers of the map's vertices.
+    """
+
+    shapes: list[Shape]
+    positions: F32
+    stored: I64
+
+
+def class_of(name: str, extras: object) -> int:
+    """Return the class that a material or an object names, -1 = none: the name counts."""
+    named = _CLASS_NAME.fullmatch(without_number(name))
+    number = extras.get("class_id", -1) if isinstance(extras, dict) else -1
+    if named and len(named[1]) < len(str(_LARGEST)) + 1:
+        number = int(named[1])
+    return int(number) if isinstance(number, int | float) and 0 <= number <= _LARGEST else -1
+
+
+def read_shapes(edited: ImportedScene, areals: ArealMap) -> Shapes:
+    """Return the polygons of a file whose triangles are each of one areal (:func:`mixed_face`). ``areals``: the stored
+    map, whose vertices share the numbers of positions. Raises ConversionError: an object without a class.
+    """
+    streams = edited.streams
+    points, vertex, class_ids = _drawn(edited)
+    numbers = _numbers(edited, vertex)
+    joined = np.concatenate([points.reshape(-1, 3), areals.vertices]) + np.float32(0)
+    padding = -len(joined) % 3
+    filled = np.concatenate([joined, joined[:1].repeat(padding, axis=0)])
+    ids = position_ids(filled.reshape(-1, 3, 3)).reshape(-1)[: len(joined)]
+    positions = np.zeros((int(ids.max(initial=-1)) + 1, 3), np.float32)
+    positions[ids] = joined
+    corners = ids[: points.size // 3].reshape(-1, 3)
+    piece = _pieces(corners, numbers[:, 0], class_ids)
+    order = np.argsort(piece, kind="stable")
+    starts = np.flatnonzero(np.diff(piece[order], prepend=-1))
+    shapes = []
+    local = positions[corners].astype(np.float64)[:, :, :2]
+    across = local[:, 1:] - local[:, :1]
+    area = (across[:, 0, 0] * across[:, 1, 1] - across[:, 0, 1] * across[:, 1, 0]) / 2
+    for rows in np.split(order, starts[1:]) if len(order) else []:
+        value = int(np.floor(numbers[rows[0], 0])) - 1
+        shapes.append(
+            Shape(
+                value if 0 <= value < len(areals.records) else -1,
+                int(class_ids[rows[0]]),
+                _logic(streams.logic, vertex[rows], points[rows[0], 0]),
+                corners[rows],
+                _outline(corners[rows]),
+                float(area[rows].sum()),
+            )
+        )
+    return Shapes(shapes, positions, ids[points.size // 3 :])
+
+
+def mixed_face(edited: ImportedScene) -> str | None:
+    """Return where a triangle has corners of several areals, ``None`` where none has."""
+    points, vertex, _ = _drawn(edited, classes=False)
+    numbers = _numbers(edited, vertex)
+    mixed = (numbers != numbers[:, :1]).any(axis=1)
+    return _place(points[np.argmax(mixed), 0]) if mixed.any() else None
+
+
+def _numbers(edited: ImportedScene, vertex: I64) -> F64:
+    """The numbers of areals at some vertices; Blender blurs them where it cuts edges."""
+    assert edited.streams.areal is not None
+    return np.rint(edited.streams.areal[vertex].astype(np.float64) * PARTS) / PARTS
+
+
+def _drawn(edited: ImportedScene, *, classes: bool = True) -> tuple[F32, I64, I64]:
+    """Positions, (T, 3, 3), and vertices, (T, 3), of all triangles, and the class of each."""
+    scene = Scene(edited.name, edited.streams, meshes=edited.meshes)
+    world = world_matrices(edited.nodes)
+    by_material = [
+        class_of(material.name, extras)
+        for material, extras in zip(edited.materials, edited.material_extras, strict=True)
+    ]
+    lists, class_ids = [], []
+    for i, node in enumerate(edited.nodes):
+        if node.mesh < 0 or not edited.meshes[node.mesh].drawn:
+            continue
+        moved = np.abs(world[i] - np.eye(4)).max() > _PLACE_NOISE
+        part = Part(i, 0, 0, node.mesh, matrix=world[i] if moved else None)
+        one = triangle_list(scene, part, lightmap=False)
+        lists.append(one)
+        own = class_of(node.name, node.extras)
+        class_ids.append(np.array([*by_material, -1], np.int64)[one.material])
+        class_ids[-1][class_ids[-1] < 0] = own
+        if classes:
+            _require_class(node, class_ids[-1])
+    if not lists:
+        none = np.empty((0, 3), np.int64)
+        return np.empty((0, 3, 3), np.float32), none, none[:, 0]
+    joined = concatenate(lists)
+    return joined.positions, joined.vertex, np.concatenate(class_ids)
+
+
+def _require_class(node: ImportedNode, class_ids: I64) -> None:
+    if (class_ids < 0).any():
+        count = int(np.count_nonzero(class_ids < 0))
+        raise ConversionError(
+            "an object has no class of areals",
+            value=f"{plural(count, 'face')} of {in_words(node.name)}",
+            expected="a material called class_NUMBER",
+            hint="give its faces the material of their class, as class_3",
+        )
+
+
+def _pieces(corners: I64, numbers: F64, class_ids: I64) -> I64:
+    """Number the polygons: triangles of one number and class that share edges. (T,)."""
+    count = len(corners)
+    start, end = corners.reshape(-1), corners[:, [1, 2, 0]].reshape(-1)
+    owner = np.repeat(np.arange(count), 3)
+    keys = (np.maximum(start, end), np.minimum(start, end), class_ids[owner], numbers[owner])
+    order = np.lexsort(keys)
+    same = np.ones(max(len(order) - 1, 0), np.bool_)
+    for key in keys:
+        same &= key[order][1:] == key[order][:-1]
+    a, b = owner[order][:-1][same], owner[order][1:][same]
+    label = np.arange(count)
+    while len(a):
+        low = np.minimum(label[a], label[b])
+        before = label.copy()
+        np.minimum.at(label, label[a], low)
+        np.minimum.at(label, label[b], low)
+        label = label[label]
+        if np.array_equal(label, before) and (label[a] == label[b]).all():
+            break
+    return label
+
+
+def _outline(corners: I64) -> I64:
+    """Edges that the triangles of a polygon do not share, each as often as it is left over."""
+    edges = np.stack([corners, corners[:, [1, 2, 0]]], axis=2).reshape(-1, 2)
+    return left_over(edges)
+
+
+def stored_outlines(areals: ArealMap, ids: I64) -> list[I64]:
+    """Return the edges of every stored areal as :class:`Shape` has them. ``ids``: (V,) position numbers of its
+    vertices.
+    """
+    edges = np.stack([ids, ids[areals.following]], axis=1)
+    return [left_over(part) for part in np.split(edges, areals.vertex_start[1:-1])]
+
+
+def polygon_of(shapes: Shapes, shape: Shape, first: I64) -> F32:
+    """Return the corners of a polygon in order, counter-clockwise, (n, 3). ``first``: position numbers; it starts at
+    the first of them that it has, as the stored one. Raises ConversionError: it has a hole or no border, touches
+    itself, or lies twice in the file.
+    """
+    edges = shape.edges if shape.area > 0 else shape.edges[:, ::-1]
+    after = dict(edges.tolist())
+    what = name_of(shape)
+    if not len(edges):
+        raise ConversionError(f"{what} has no border", value="its faces cover one another", hint="delete them")
+
+    def refuse(problem: str, point: int, hint: str) -> ConversionError:
+        where = f"at {_place(shapes.positions[point])}"
+        return ConversionError(f"{what} {problem}", value=where, hint=hint)
+
+    if len(after) != len(edges):
+        points, count = np.unique(edges[:, 0], return_counts=True)
+        place = int(points[np.argmax(count)])
+        hint = "move its corners apart, or delete the face that is there twice"
+        raise refuse("touches itself, or lies there twice", place, hint)
+    start = next((point for point in first.tolist() if point in after), edges[0, 0].item())
+    loop = [start]
+    while (point := after[loop[-1]]) != start:
+        loop.append(point)
+    if len(loop) < len(edges):
+        inside = next(point for point in after if point not in loop)
+        raise refuse("has a hole", inside, "cut it from the hole to its border: two areals")
+    return shapes.positions[loop]
+
+
+def name_of(shape: Shape) -> str:
+    """Return what messages call a polygon."""
+    return f"areal {shape.number}" if shape.number >= 0 else f"new areal of class {shape.class_id}"
+
+
+def _logic(stream: F32 | None, vertex: I64, place: F32) -> float | None:
+    """The logic flag that the corners of a polygon state, ``None`` where none does."""
+    if stream is None:
+        return None
+    values = np.unique(stream[vertex])
+    values = values[values >= 0]
+    if len(values) > 1:
+        raise ConversionError(
+            "corners of one areal have different logic flags",
+            value=f"{values[0]:g} and {values[1]:g} at {_place(place)}",
+            expected="one value of _MSH_LOGIC at all its corners",
+        )
+    return float(values[0]) if len(values) else None
+
+
+def _place(point: F32) -> str:
+    return f"({_text(point.tolist())})"
+
+
+def _text(point: Iterable[float]) -> str:
+    return ", ".join(f"{value:g}" for value in point)
+
 
 #: Polygons with more corners are not turned: pairs of all would take too much memory.
 _MANY = 512
@@ -121,8 +352,7 @@ def _compare(plan: ArealPlan, shapes: Shapes, shape: Shape, areals: ArealMap, ou
         fresh = [point for point in polygon.tolist() if point not in was]
         what = f"{plural(old, 'corner')} become {new}" if old != new else "corners differ"
         if fresh:
-            text = ", ".join(f"{value:g}" for value in fresh[0])
-            what = f"{what}; {plural(len(fresh), 'new corner')}, the first at ({text})"
+            what = f"{what}; {plural(len(fresh), 'new corner')}, the first at ({_text(fresh[0])})"
         plan.report.changed(where, what)
     if shape.class_id != (before := int(record["class_id"])):
         plan.classes[number] = shape.class_id
@@ -159,8 +389,7 @@ def _add(plan: ArealPlan, shapes: Shapes, shape: Shape, areals: ArealMap) -> Non
     plan.added.append(NewAreal(polygon, shape.class_id, logic, normal))
     number = len(areals.records) + len(plan.added) - 1
     origin = "" if parent is None else f", split from areal {shape.number}"
-    text = ", ".join(f"{value:g}" for value in polygon[0].tolist())
-    what = f"is new, {plural(len(polygon), 'corner')} from ({text})"
+    what = f"is new, {plural(len(polygon), 'corner')} from ({_text(polygon[0].tolist())})"
     where = f"areal of class {shape.class_id}" if plan.removed else f"areal {number}"
     plan.report.changed(where, f"{what}, class {shape.class_id}{origin}")
 
@@ -180,84 +409,13 @@ def _checked(shapes: Shapes, shape: Shape, areals: ArealMap, first: I64) -> F32:
             hint="split it",
         )
     polygon = polygon_of(shapes, shape, first)
-    xy = polygon[:, :2].astype(np.float64)
-    place, problem = polygon[0], ""
     try:
         require_polygon(areals, max(shape.number, 0), polygon)
     except ConversionError as error:
-        problem = error.problem
-        if crossing := crossing_edges(xy - xy[0]):
-            place = polygon[crossing[0]]
-    if problem:
-        text = ", ".join(f"{value:g}" for value in place.tolist())
-        raise ConversionError(f"{name_of(shape)}: {problem}", value=f"at ({text})")
+        xy = polygon[:, :2].astype(np.float64)
+        place = polygon[(crossing_edges(xy - xy[0]) or (0,))[0]]
+        raise ConversionError(f"{name_of(shape)}: {error.problem}", value=f"at ({_text(place.tolist())})") from None
     return polygon
-
-
-def require_no_overlap(old: ArealMap, new: ArealMap, before: Mapping[int, int]) -> None:
-    """Refuse edited areals that lie over others, more than they did.
-
-    What two areals share along their border, no deeper than ``MATCH_DISTANCE``, does not count. ``before``: each edited
-    areal, and which of the old map it was, -1: new.
-    """
-    number = {after: was for after, was in before.items() if was >= 0}
-    low, high = _boxes(new)
-    lengths = _perimeters(new)
-    unmoved = np.ones(len(new.records), np.bool_)
-    unmoved[list(before)] = False
-    for areal in sorted(before):
-        near = ((low < high[areal]) & (high > low[areal])).all(axis=1)
-        near[areal] = False
-        near &= unmoved | (np.arange(len(near)) > areal)
-        for other in np.flatnonzero(near).tolist():
-            area, place = _overlap(new, areal, other)
-            allowed = MATCH_DISTANCE * min(lengths[areal], lengths[other])
-            if area <= allowed:
-                continue
-            if areal in number and (was := _old_number(other, number, old, new)) is not None:
-                area -= _overlap(old, number[areal], was)[0]
-            if area > allowed:
-                raise ConversionError(
-                    f"areals {areal} and {other} overlap",
-                    value=f"{area:g} square units at ({place[0]:g}, {place[1]:g})",
-                    hint="move their common corners together, or cut the border of one",
-                )
-
-
-def _old_number(other: int, number: Mapping[int, int], old: ArealMap, new: ArealMap) -> int | None:
-    """Which areal of the old map one of the new map is, if it is known and not moved."""
-    if other in number:
-        return number[other]
-    polygon = new.vertices[new.vertex_start[other] : new.vertex_start[other + 1]].tobytes()
-    for candidate in range(min(other, len(old.records) - 1), len(old.records)):
-        span = slice(old.vertex_start[candidate], old.vertex_start[candidate + 1])
-        if old.vertices[span].tobytes() == polygon:
-            return candidate
-    return None
-
-
-def _boxes(areals: ArealMap) -> tuple[F64, F64]:
-    xy, start = areals.vertices[:, :2].astype(np.float64), areals.vertex_start[:-1]
-    return np.minimum.reduceat(xy, start), np.maximum.reduceat(xy, start)
-
-
-def _perimeters(areals: ArealMap) -> F64:
-    xy = areals.vertices[:, :2].astype(np.float64)
-    length = np.hypot(*(xy[areals.following] - xy).T)
-    return np.bincount(areals.owner, length, minlength=len(areals.records)).astype(np.float64)
-
-
-def _overlap(areals: ArealMap, one: int, other: int) -> tuple[float, F64]:
-    """The area that two areals share, and a place in it."""
-    a, b = (_triangles(areals, k) for k in (one, other))
-    area, centre = shared_area(np.repeat(a, len(b), axis=0), np.tile(b, (len(a), 1, 1)))
-    return float(area.sum()), centre[np.argmax(area)]
-
-
-def _triangles(areals: ArealMap, index: int) -> F64:
-    polygon = areals.vertices[areals.vertex_start[index] : areals.vertex_start[index + 1], :2]
-    xy = polygon.astype(np.float64)
-    return xy[triangulate(xy, np.array([0, len(xy)]))]
 
 
 def warn_of_lost_neighbours(report: Report, old: ArealMap, new: ArealMap, removed: Sequence[int]) -> None:
@@ -287,7 +445,7 @@ def warn_of_lost_neighbours(report: Report, old: ArealMap, new: ArealMap, remove
             places.setdefault(areal, new.vertices[edge] / 2 + new.vertices[new.following[edge]] / 2)
     if not places:
         return
-    told = [f"areal {areal} near ({', '.join(f'{v:g}' for v in places[areal].tolist())})" for areal in sorted(places)]
+    told = [f"areal {areal} near ({_text(places[areal].tolist())})" for areal in sorted(places)]
     more = f" and {plural(len(told) - _TOLD, 'more areal')}" if len(told) > _TOLD else ""
     report.warnings.append(
         f"{', '.join(told[:_TOLD])}{more} lost a neighbour: units cannot cross where the corners of two areals "

@@ -1,22 +1,8 @@
 """Change the areals of a map: area, normal, anchor, links and cells follow together.
 
-The rules are in docs/reference/areal_map.md, What the writer does; ``edits.areal_changes`` says what changed
-and what was lost. Nothing here writes to the map
-that it is given, and areals that an edit does not name keep every
-byte, except links of edges that lead to an edited areal.
-
-Links: an edited areal's edges are matched again by their end points, each coordinate within 1e-3,
-with each other, with edges that led to an edited areal, and with border edges. Links between
-areals that were not edited stay. A match is mutual; an edge without one gets -1/-1. Where several
-fit: edges that were linked before, then edges of opposite direction (neighbours run their
-border in opposite directions), then by areal and edge.
-
-Cells: a cell keeps the ids that it lists, but loses edited areals that no longer touch it and
-gains edited areals that overlap it; a list that changes becomes ascending. If the extent of all
-vertices changes, every cell moves: then all lists are rebuilt by exact overlap.
-
-What is not understood is kept: the unknown words of a record, and the further links and polys of
-an areal with ``poly_count`` > 0, even where these name areals by number.
+The rules are in docs/reference/areal_map.md, What the writer does. Nothing here writes to the map that it is given.
+What is not understood is kept: the unknown words of a record, and the further links and polys of an areal with
+``poly_count`` > 0, even where these name areals by number. Lists of cells that change become ascending.
 """
 
 from __future__ import annotations
@@ -38,11 +24,12 @@ from ..formats.areal_map import (
     ArealMap,
     anchor_inside,
     link_targets,
+    points_inside,
     require_areal,
     signed_areas,
 )
-from ..numeric.arrays import F32, F64, I64, Bools, Records, cells_under, near_pairs
-from .areal_polygons import inner_point, refused, require_polygon, vertices_of
+from ..numeric.arrays import F32, F64, I64, Bools, Records, cells_under, near_pairs, triangulate
+from ..numeric.surfaces import crossing_edges, shared_area
 
 _Kind = TypeVar("_Kind", bound=np.generic)
 
@@ -83,16 +70,10 @@ def replace_polygons(areals: ArealMap, polygons: Mapping[int, ArrayLike]) -> Are
             links.append(_own(areals, areals.links, index))
             continue
         if records["poly_count"][index]:
-            raise ConversionError(
-                "areal has polys, whose meaning is not known: its vertex count must stay",
-                file=areals.archive.label,
-                table=AREALS,
-                row=index,
-                value=f"{len(polygon)} vertices",
-                expected=len(before),
-            )
+            problem = "areal has polys, whose meaning is not known: its vertex count must stay"
+            raise refused(areals, index, problem, value=f"{len(polygon)} vertices", expected=len(before))
         records["vertex_count"][index] = len(polygon)
-        links.append(_no_links(len(polygon)))
+        links.append(np.full(len(polygon), -1, AREAL_LINK_DTYPE))
     new = replace(
         areals,
         records=records,
@@ -129,8 +110,7 @@ def add_areal(areals: ArealMap, added: NewAreal) -> ArealMap:
     """
     index = len(areals.records)
     if index > 0xFFFF:
-        problem = "too many areals for the cells' 16-bit ids"
-        raise ConversionError(problem, file=areals.archive.label, table=AREALS, value=index + 1, expected=65536)
+        raise refused(areals, None, "too many areals for the cells' 16-bit ids", value=index + 1, expected=65536)
     polygon = vertices_of(areals, index, added.vertices)
     require_polygon(areals, index, polygon)
     for name, number in (("class_id", added.class_id), ("logic", added.logic)):
@@ -149,7 +129,7 @@ def add_areal(areals: ArealMap, added: NewAreal) -> ArealMap:
         records=np.concatenate([areals.records, record]),
         vertices=np.concatenate([areals.vertices, polygon]),
         vertex_start=np.append(areals.vertex_start, areals.vertex_start[-1] + len(polygon)),
-        links=np.concatenate([areals.links, _no_links(len(polygon))]),
+        links=np.concatenate([areals.links, np.full(len(polygon), -1, AREAL_LINK_DTYPE)]),
         extra_start=np.append(areals.extra_start, areals.extra_start[-1]),
         polys=[*areals.polys, b""],
     )
@@ -170,9 +150,7 @@ def remove_areals(areals: ArealMap, indices: Iterable[int]) -> ArealMap:
     if keep.all():
         return replace(areals)
     if not keep.any():
-        raise ConversionError(
-            "a map needs at least one areal", file=areals.archive.label, table=AREALS, value=f"all {count} removed"
-        )
+        raise refused(areals, None, "a map needs at least one areal", value=f"all {count} removed")
     number = np.where(keep, np.cumsum(keep) - 1, -1)
     left = keep[areals.owner]
     links = areals.links[left]
@@ -246,13 +224,7 @@ def repair_anchors(areals: ArealMap, which: Iterable[int] | None = None) -> Area
         if outside[row]:
             place = inner_point(_own(areals, areals.vertices, row)[:, :2].astype(np.float64))
             if place is None:
-                raise ConversionError(
-                    "polygon has no room for an anchor",
-                    file=areals.archive.label,
-                    table=AREALS,
-                    row=int(row),
-                    hint="give it more area",
-                )
+                raise refused(areals, int(row), "polygon has no room for an anchor", hint="give it more area")
             records["anchor"][row, :2] = place
     return replace(areals, records=records)
 
@@ -260,10 +232,6 @@ def repair_anchors(areals: ArealMap, which: Iterable[int] | None = None) -> Area
 def _own(areals: ArealMap, array: NDArray[_Kind], index: int) -> NDArray[_Kind]:
     """The part of a per-vertex array that belongs to one areal."""
     return array[areals.vertex_start[index] : areals.vertex_start[index + 1]]
-
-
-def _no_links(count: int) -> Records:
-    return np.full(count, -1, AREAL_LINK_DTYPE)
 
 
 def _finished(old: ArealMap, new: ArealMap, edited: I64) -> ArealMap:
@@ -295,7 +263,7 @@ def _require_finite(areals: ArealMap) -> None:
 
 
 def _relinked(areals: ArealMap, edited: I64) -> Records:
-    """Return the links after an edit, by the rules of the module's docstring."""
+    """Return the links after an edit."""
     links, owner, count = areals.links.copy(), areals.owner, len(areals.records)
     is_edited = np.zeros(count, np.bool_)
     is_edited[edited] = True
@@ -392,3 +360,141 @@ def _with_cells(old: ArealMap, new: ArealMap, edited: I64, ids: I64) -> ArealMap
     # lists that did not change keep their order, whatever it is
     order = np.lexsort((np.where(changed[cell], ids, np.arange(len(ids))), cell))
     return replace(new, cell_start=np.append(0, np.cumsum(counts)), cell_ids=ids[order].astype(np.uint16))
+
+
+#: A polygon of less than this part of its extent's square has no area.
+_FLAT = 1e-9
+#: Where an anchor is looked for, as fractions of the polygon's height.
+_LINES = (1 / 2, 1 / 4, 3 / 4, 1 / 8, 3 / 8, 5 / 8, 7 / 8, 1 / 16, 15 / 16)
+
+
+def vertices_of(areals: ArealMap, row: int, value: ArrayLike) -> F32:
+    """Return (n, 3) float32 vertices. Raises ConversionError: another shape."""
+    with np.errstate(over="ignore"):  # becomes infinite, which is refused
+        polygon = np.array(value, np.float32)
+    if polygon.ndim != 2 or polygon.shape[1] != 3:
+        raise refused(areals, row, "polygon has a wrong shape", value=polygon.shape, expected="(n, 3)")
+    return polygon
+
+
+def require_polygon(areals: ArealMap, row: int, polygon: F32) -> None:
+    """Refuse what is not a simple, counter-clockwise polygon with an area. (n, 3) float32."""
+    if len(polygon) < 3:
+        raise refused(areals, row, "polygon has too few vertices", value=len(polygon), expected="at least 3")
+    if not np.isfinite(polygon).all():
+        raise refused(areals, row, "polygon is not finite", value="inf or NaN", expected="finite")
+    xy = polygon[:, :2].astype(np.float64)
+    xy -= xy[0]
+    following = np.roll(xy, -1, 0)
+    area = float((xy[:, 0] * following[:, 1] - xy[:, 1] * following[:, 0]).sum() / 2)
+    if abs(area) <= _FLAT * float(np.ptp(xy, 0).max()) ** 2:
+        raise refused(areals, row, "polygon has no area", value=area, expected="a positive area")
+    if area < 0:
+        expected, hint = "counter-clockwise", "give the vertices counter-clockwise, seen from above"
+        raise refused(areals, row, "polygon is clockwise", value=f"area {area:g}", expected=expected, hint=hint)
+    crossing = crossing_edges(xy)
+    if crossing is not None:
+        text = f"{crossing[0]} and {crossing[1]}"
+        raise refused(areals, row, "edges of the polygon cross", value=text, expected="none")
+
+
+def refused(
+    areals: ArealMap,
+    row: int | None,
+    problem: str,
+    value: object = None,
+    expected: object = None,
+    hint: str | None = None,
+) -> ConversionError:
+    """Return the error for an areal, or a map, that an edit cannot have."""
+    file = areals.archive.label
+    return ConversionError(problem, file=file, table=AREALS, row=row, value=value, expected=expected, hint=hint)
+
+
+def inner_point(xy: F64) -> F32 | None:
+    """Return a place inside a polygon, exact in float32; ``None`` where there is no room.
+
+    Its centroid if that is inside, else the middle of the longest span inside on the horizontal
+    line at half of its height, or on further lines at fixed fractions. (n, 2) float64.
+    """
+    start = np.array([0, len(xy)])
+
+    def inside(place: F64) -> F32 | None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            rounded = place.astype(np.float32)
+        hit = points_inside(xy, start, rounded[None].astype(np.float64), np.zeros(1, np.int64))
+        return rounded if hit[0] else None
+
+    if len(xy) < 3 or not np.isfinite(xy).all():
+        return None
+    following = np.roll(xy, -1, 0)
+    local, ahead = xy - xy[0], following - xy[0]
+    weight = local[:, 0] * ahead[:, 1] - local[:, 1] * ahead[:, 0]
+    if weight.sum() != 0:
+        centroid = (weight[:, None] * (local + ahead)).sum(0) / (3 * weight.sum()) + xy[0]
+        if (place := inside(centroid)) is not None:
+            return place
+    low, high = xy[:, 1].min(), xy[:, 1].max()
+    for fraction in _LINES:
+        y = low + fraction * (high - low)
+        cut = (xy[:, 1] <= y) != (following[:, 1] <= y)
+        a, b = xy[cut], following[cut]
+        x = np.sort(a[:, 0] + (y - a[:, 1]) * (b[:, 0] - a[:, 0]) / (b[:, 1] - a[:, 1]))
+        if len(x):
+            longest = int(np.argmax(x[1::2] - x[::2]))
+            middle = (x[2 * longest] + x[2 * longest + 1]) / 2
+            if (place := inside(np.array([middle, y]))) is not None:
+                return place
+    return None
+
+
+def require_no_overlap(old: ArealMap, new: ArealMap, before: Mapping[int, int]) -> None:
+    """Refuse edited areals that lie over others, more than they did.
+
+    What two areals share along their border, no deeper than ``MATCH_DISTANCE``, does not count. ``before``: each edited
+    areal, and which of the old map it was, -1: new.
+    """
+    number = {after: was for after, was in before.items() if was >= 0}
+    xy, start = new.vertices[:, :2].astype(np.float64), new.vertex_start[:-1]
+    low, high = np.minimum.reduceat(xy, start), np.maximum.reduceat(xy, start)
+    lengths = np.bincount(new.owner, np.hypot(*(xy[new.following] - xy).T), minlength=len(new.records))
+    unmoved = np.ones(len(new.records), np.bool_)
+    unmoved[list(before)] = False
+    for areal in sorted(before):
+        near = ((low < high[areal]) & (high > low[areal])).all(axis=1)
+        near[areal] = False
+        near &= unmoved | (np.arange(len(near)) > areal)
+        for other in np.flatnonzero(near).tolist():
+            area, place = _overlap(new, areal, other)
+            allowed = MATCH_DISTANCE * min(lengths[areal], lengths[other])
+            if area <= allowed:
+                continue
+            if areal in number and (was := _old_number(other, number, old, new)) is not None:
+                area -= _overlap(old, number[areal], was)[0]
+            if area > allowed:
+                raise ConversionError(
+                    f"areals {areal} and {other} overlap",
+                    value=f"{area:g} square units at ({place[0]:g}, {place[1]:g})",
+                    hint="move their common corners together, or cut the border of one",
+                )
+
+
+def _old_number(other: int, number: Mapping[int, int], old: ArealMap, new: ArealMap) -> int | None:
+    """Which areal of the old map one of the new map is, if it is known and not moved."""
+    if other in number:
+        return number[other]
+    polygon = _own(new, new.vertices, other).tobytes()
+    among = range(min(other, len(old.records) - 1), len(old.records))
+    return next((k for k in among if _own(old, old.vertices, k).tobytes() == polygon), None)
+
+
+def _overlap(areals: ArealMap, one: int, other: int) -> tuple[float, F64]:
+    """The area that two areals share, and a place in it."""
+    a, b = (_triangles(areals, k) for k in (one, other))
+    area, centre = shared_area(np.repeat(a, len(b), axis=0), np.tile(b, (len(a), 1, 1)))
+    return float(area.sum()), centre[np.argmax(area)]
+
+
+def _triangles(areals: ArealMap, index: int) -> F64:
+    xy = _own(areals, areals.vertices, index)[:, :2].astype(np.float64)
+    return xy[triangulate(xy, np.array([0, len(xy)]))]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..edits.areal_polygons import PARTS, class_of
+from ..edits.areal_changes import PARTS, class_of
 from ..edits.nodes import world_matrices
 from ..errors import called, in_words, plural
 from ..formats.areal_map import ArealMap

@@ -18,9 +18,8 @@ from ..checks.areal_map import checked_areals
 from ..checks.recover import refuse_edit
 from ..checks.terrain import check_terrain, checked_terrain
 from ..checks.terrain_faces import terrain_coarse_vertex
-from ..edits.areal_changes import ArealPlan, plan_areals, require_no_overlap, warn_of_lost_neighbours
-from ..edits.areal_map import edit_areals
-from ..edits.areal_polygons import mixed_face
+from ..edits.areal_changes import ArealPlan, mixed_face, plan_areals, warn_of_lost_neighbours
+from ..edits.areal_map import edit_areals, require_no_overlap
 from ..edits.looks import OF_TWO, UNRECORDED, SurfaceEdits, compare_surfaces
 from ..edits.material_rows import NO_NAME, TerrainWearEdit, settle_terrain_materials
 from ..edits.materials import names_of_rows

@@ -293,3 +293,43 @@ def _cut(ring: F64, a: F64, b: F64) -> F64:
     begin = np.where(here[..., None] >= 0, ring, np.where(crosses, crossing, foot(ring, here)))
     end = np.where(there[..., None] >= 0, after, np.where(crosses, crossing, foot(after, there)))
     return np.stack([begin, end], axis=2).reshape(len(ring), -1, 2)
+
+
+#: Elements of one round of an all-pairs computation, which bounds its memory.
+_AT_ONCE = 1 << 20
+
+
+def crossing_edges(xy: F64) -> tuple[int, int] | None:
+    """Return two edges of a polygon that cross in a point inside both; touching does not count.
+
+    (n, 2) float64.
+    """
+    following = np.roll(xy, -1, 0)
+    along = following - xy
+
+    def sides(edges: I64, points: F64) -> F64:
+        across = points[None] - xy[edges, None]
+        cross = along[edges, None, 0] * across[..., 1] - along[edges, None, 1] * across[..., 0]
+        return np.sign(cross)
+
+    every = np.arange(len(xy))
+    for edges in np.array_split(every, 1 + len(xy) ** 2 // _AT_ONCE):
+        apart = sides(edges, xy) * sides(edges, following) < 0  # their ends, seen from ours
+        mine = sides(every, xy[edges]) * sides(every, following[edges]) < 0
+        hits = np.argwhere(apart & mine.T)
+        if len(hits):
+            return int(edges[hits[0, 0]]), int(hits[0, 1])
+    return None
+
+
+def left_over(edges: I64) -> I64:
+    """Return edges without those that another one runs back, sorted. (E, 2) -> (B, 2)."""
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    if not len(edges):
+        return edges
+    backward = edges[:, 0] > edges[:, 1]
+    both, place = np.unique(np.sort(edges, axis=1), axis=0, return_inverse=True)
+    net = np.bincount(place.reshape(-1), np.where(backward, -1, 1), len(both)).astype(np.int64)
+    rows = np.where((net < 0)[:, None], both[:, ::-1], both)
+    out = rows.repeat(np.abs(net), axis=0)
+    return np.asarray(out[np.lexsort((out[:, 1], out[:, 0]))], np.int64)
