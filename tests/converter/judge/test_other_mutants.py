@@ -107,10 +107,10 @@ MUTANTS: list[tuple[str, str, object, tuple[str, ...]]] = [
 #: Comparators without a mutant: those that only call others, or read a file, and those that have none yet.
 _CALL_OTHERS = """looks.compare_surfaces model.compare_model points.compare_points terrain.compare_terrain
     import_missions._compare_surfaces import_model._compare_surfaces material_rows.settle_materials
-    material_rows.settle_terrain_materials frame_rate._compared transforms.settle_rectangles obj._settle_colours
-    obj._settle_surfaces object_roots.settle_objects terrain.compare_terrain_objects terrain._compare
+    material_rows.settle_terrain_materials frame_rate._compared obj.settle_rectangles obj._settle_colours
+    obj._settle_surfaces placed_scene.settle_objects terrain.compare_terrain_objects terrain._compare
     triangles._compare_corners"""
-_NONE_YET = """grounds.settle_pairs looks._compare_foreign material_rows._settle
+_NONE_YET = """landscape.settle_pairs looks._compare_foreign material_rows._settle
     placements._compare_components"""
 
 
