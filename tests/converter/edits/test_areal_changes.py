@@ -13,7 +13,6 @@ import pytest
 from msh_gltf.converter import cli
 from msh_gltf.converter.checks.areal_map import check_areal_map, check_areal_map_further
 from msh_gltf.converter.edits.areal_changes import class_of
-from msh_gltf.converter.edits.areal_polygons import class_of
 from msh_gltf.converter.formats.areal_map import read_areal_map
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import import_gltf
