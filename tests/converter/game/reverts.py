@@ -48,7 +48,7 @@ REVERTS = {
         "edits.py", "            return Opened(file, now, now)\n        base =", "            pass\n        base ="
     ),
     "what another program replaced is not in force": Revert(
-        "edits.py", "kept = in_order([layer for layer in left if layer not in lost])", "kept = layers"
+        "edits.py", "kept = in_order(without(left, lost))", "kept = layers"
     ),
     "only an output's own changes are taken back": Revert(
         "edits.py", "kept = [layer for layer in opened.wanted if not mine(layer)]", "kept = []"
@@ -64,7 +64,9 @@ REVERTS = {
         "transaction.py", "_write_back(inside(vault.root, file), before[file])", "pass"
     ),
     "what a killed run left is ended": Revert(
-        "transaction.py", "if intent is None:", "if intent is not None:\n        vault.finish()\n    if True:"
+        "transaction.py",
+        "if intent is None:\n        vault.clear_staged()",
+        "if intent is not None:\n        vault.finish()\n    if True:\n        vault.clear_staged()",
     ),
     "a killed run that is not ready is taken back": Revert("transaction.py", "if is_whole:", "if True:"),
     "a killed run that is ready is completed": Revert(
@@ -80,9 +82,7 @@ REVERTS = {
         "vault.py", "if is_taken(path) and not _is_directory(path):", "if False:"
     ),
     "a folder that is a link leads nowhere": Revert("vault.py", "if path.is_symlink():", "if False:"),
-    "undo takes back what was replaced": Revert(
-        "undo.py", "layers += [layer for layer in removed if layer not in layers]", "pass"
-    ),
+    "undo takes back what was replaced": Revert("undo.py", "layers += without(removed, layers)", "pass"),
     "undo stops where a later change was made on it": Revert("undo.py", "    if other > number:\n", "    if False:\n"),
     "undo stops where it would not be exact": Revert(
         "undo.py", "for slot in sorted(slots) if was.get(slot)", "for slot in () if was.get(slot)"
