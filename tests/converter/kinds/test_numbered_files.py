@@ -1,7 +1,13 @@
-"""What an edit of a model does to the files that name its frames, nodes, points and triangles by number."""
+"""What an edit of a model does to the files that name its frames, nodes, points and triangles by number.
+
+What comes of each stands in ``numbered_files.txt``; ``python -m tests.converter.kinds.test_numbered_files`` writes it
+again, for you to read what became different.
+"""
 
 import struct
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -20,8 +26,10 @@ from tests.support.game import MESH, archive, entry, model
 from tests.support.gltf_edit import Editable
 from tests.support.points import CTPT, POINTS, cpt
 from tests.support.rebuilt import parse
+from tests.support.recorded import Recorded, outcome
 from tests.support.runs import call
 
+FOUND = Recorded(__file__, "numbered_files.txt")
 #: 8 nodes, 26 frames; nodes 6 and 7 are leaves.
 ROBOT, NODES, FRAMES = "retail__odd__s_rock_009", 8, 26
 CTLD, BASE, NDPR = (int.from_bytes(code, "little") for code in (b"CTLD", b"BASE", b"NDPR"))
@@ -54,10 +62,9 @@ def footing(places: list[tuple[int, int]]) -> bytes:
 PLACES = [(0, 1), (3, 2), (10, 0)]
 
 
-@pytest.fixture
-def robot(tmp_path: Path) -> Path:
+def exported(folder: Path) -> Path:
     """The glTF of a robot with everything that names parts of it, all entries of an archive."""
-    root = tmp_path / "game"
+    root = folder / "game"
     root.mkdir()
     properties = b"".join(struct.pack("<If", row, 100.0 + row).ljust(76, b"\0") for row in range(NODES))
     rows = [
@@ -73,9 +80,14 @@ def robot(tmp_path: Path) -> Path:
     keys = {"other": ("EXTO", [("bases.rlb", "other.msh"), ("bases.rlb", "shared.ctl")])}
     (root / "objects.rlb").write_bytes(registry(keys))
     for name in ("robot", "other"):
-        target = tmp_path / f"{name}.glb"
+        target = folder / f"{name}.glb"
         assert call(msh2gltf, root / "bases.rlb", "--entry", f"{name}.msh", "-o", target, "-q") == 0
-    return tmp_path / "robot.glb"
+    return folder / "robot.glb"
+
+
+@pytest.fixture
+def robot(tmp_path: Path) -> Path:
+    return exported(tmp_path)
 
 
 def edited(path: Path, document: Editable) -> ImportResult:
@@ -117,172 +129,114 @@ def delete_6(document: Editable) -> None:
             forget(document, i)
 
 
-def test_what_is_not_touched_stays(robot: Path) -> None:
-    result = import_gltf(robot)
-    assert result.unchanged
-    assert not result.companions
-    assert not result.warnings
-    assert {one.ending for one in result.kept_companions} >= {".ctl", ".ndp", ".cpt"}
-
-
-def test_a_shorter_clip_names_states_and_channels_that_freeze(robot: Path) -> None:
-    document = Editable(robot)
-    for sampler in document.json["animations"][0]["samplers"]:
+def shorter(d: Editable) -> None:
+    """Frames 11..25 are gone."""
+    for sampler in d.json["animations"][0]["samplers"]:
         for key in ("input", "output"):
-            sampler[key] = document.add(document.arrays[sampler[key]][:11])
-    result = edited(robot, document)
-    (line,) = [one for one in result.warnings if "clip ends" in one]
-    assert line == (
-        "robot.ctl: clip ends at frame 10, it ended at 25: later frames of states 2-5, channel 0 show the last pose"
-    )
-    assert not [one for one in result.warnings if "changed" in one]
+            sampler[key] = d.add(d.arrays[sampler[key]][:11])
 
 
-def test_frames_that_change_name_the_ranges_that_play_them(robot: Path) -> None:
-    document = Editable(robot)
-    (sampler,) = channels(document, 0, "rotation")
-    values = document.arrays[sampler["output"]]
-    values[7] = [0.5, 0.5, 0.5, 0.5]
-    result = edited(robot, document)
-    (line,) = [one for one in result.warnings if "robot.ctl" in one]
-    assert line == "robot.ctl: frame 7 changed, played by state 1, channel 0 (range 5-13)"
+def another_frame(d: Editable) -> None:
+    (sampler,) = channels(d, 0, "rotation")
+    d.arrays[sampler["output"]][7] = [0.5, 0.5, 0.5, 0.5]
 
 
-def test_a_root_that_moves_otherwise_states_the_stride_before_and_after(robot: Path) -> None:
-    document = Editable(robot)
-    (sampler,) = channels(document, 0, "translation")
-    values = document.arrays[sampler["output"]]
+def root_moves_otherwise(d: Editable) -> None:
+    (sampler,) = channels(d, 0, "translation")
+    values = d.arrays[sampler["output"]]
     values[:] = 0
     values[:, 2] = -np.arange(FRAMES, dtype=np.float32) / 2
-    root = len(document.json["nodes"])  # an editor may write it last
-    document.json["nodes"].append(document.json["nodes"][0])
-    document.json["nodes"][0] = {"name": "empty"}
-    for scene in document.json["scenes"]:
+    root = len(d.json["nodes"])  # an editor may write it last
+    d.json["nodes"].append(d.json["nodes"][0])
+    d.json["nodes"][0] = {"name": "empty"}
+    for scene in d.json["scenes"]:
         scene["nodes"] = [root if i == 0 else i for i in scene["nodes"]]
-    for one in document.json["animations"][0]["channels"]:
+    for one in d.json["animations"][0]["channels"]:
         one["target"]["node"] = one["target"]["node"] or root
-    result = edited(robot, document)
-    (line,) = [one for one in result.warnings if "stride" in one]
-    assert line == (
-        "robot.ctl: the root moves otherwise, which sets the unit's speed: "
-        "range 5..13 in 1.31 s at 5 m/s became 5..13 in 0.8 s at 5 m/s (stride 6.526 became 4); "
-        "range 13..25 in 1.09 s at 10 m/s became 13..25 in 0.6 s at 10 m/s (stride 10.89 became 6)"
-    )
 
 
-def test_a_deleted_control_point_that_is_named_keeps_its_place(robot: Path) -> None:
-    document = Editable(robot)
-    of_name = {node["name"]: i for i, node in enumerate(document.json["nodes"])}
-    forget(document, of_name["CameraCenter.point"])
-    forget(document, of_name["Свет.point"])
-    forget(document, of_name["gone.point"])
-    result = edited(robot, document)
-    assert {one.where: one.why for one in result.not_applied} == {
-        "control point 0 'CameraCenter.point'": "robot.ctl names points after it by their rows, which would move up",
-        "control point 2 'Свет.point'": "robot.ctl names it: states 0-5 contact 1, channel 0, group 0 action 1",
-    }
-    points = read_points(companions(result)[".cpt"], "x")
-    assert [points.name(row) for row in range(3)] == [POINTS[row][0] for row in range(3)]
-    assert len(points.records) == 3  # the last one, which nothing names, is deleted
+def without(d: Editable, *names: str) -> None:
+    for number in [i for i, node in enumerate(d.json["nodes"]) if node["name"] in names]:
+        forget(d, number)
 
 
-def test_new_control_points_come_last(robot: Path) -> None:
-    document = Editable(robot)
-    document.json["nodes"][0].setdefault("children", []).append(len(document.json["nodes"]))
-    document.json["nodes"].append({"name": "AAA.point"})
-    points = read_points(companions(edited(robot, document))[".cpt"], "x")
-    assert [points.name(row) for row in range(5)] == [*(point[0] for point in POINTS), "AAA"]
+def new_node(d: Editable, parent: int, node: dict[str, Any]) -> None:
+    d.json["nodes"][parent].setdefault("children", []).append(len(d.json["nodes"]))
+    d.json["nodes"].append(node)
 
 
-def test_numbers_follow_the_nodes_and_deleted_ones_are_named(robot: Path) -> None:
-    document = Editable(robot)
-    delete_6(document)
-    result = edited(robot, document)
-    parent = parse(model(ROBOT)).parents[6]
-    (line,) = [one for one in result.warnings if "is gone" in one]
-    assert "robot.ctl: node 6 " in line
-    assert f"which channel 1, component 1, group 1 action 0 named: now node {parent} is named" in line
-    made = companions(result)
-    numbers = [found.number for found in node_references(read_controller(made[".ctl"], "x"))]
-    assert numbers == [6, parent, 6, parent, 6, parent]
-    assert read_controller(made[".ctl"], "x").channels["flags"].tolist() == [1, 1 | 4]
-    assert read_node_properties(made[".ndp"], "x")["flags"].tolist() == [0, 1, 2, 3, 4, 5, 7]
-    assert any(str(change) == "robot.ctl: follows the numbers of its model's nodes" for change in result.changes)
-
-
-def test_a_new_node_has_the_properties_of_its_parent(robot: Path) -> None:
-    document = Editable(robot)
-    document.json["nodes"][3].setdefault("children", []).append(len(document.json["nodes"]))
-    document.json["nodes"].append({"name": "arm", "translation": [1, 0, 0]})
-    result = edited(robot, document)
-    records = read_node_properties(companions(result)[".ndp"], "x")
-    assert records["hit_points"].tolist() == [*(100.0 + row for row in range(8)), 103.0]
-    name = document.json["nodes"][3]["name"]
-    assert f"robot.ndp: node 'arm': has the hit points of its parent {name!r}" in map(str, result.changes)
-
-
-@pytest.mark.parametrize("where", ["nowhere", "beside", "in the game", "in the game, no extras"])
-def test_without_a_sidecar_what_a_controller_names_is_compared_or_said_to_be_unknown(robot: Path, where: str) -> None:
+def much(d: Editable) -> None:
     """A node, a control point and frames 11..25 are gone, and the root moves otherwise."""
-    document = Editable(robot)
-    for sampler in document.json["animations"][0]["samplers"]:
-        for key in ("input", "output"):
-            sampler[key] = document.add(document.arrays[sampler[key]][:11])
-    (root,) = channels(document, 0, "translation")
-    document.arrays[root["output"]][:] = np.arange(11, dtype=np.float32)[:, None] * [0, 0, -0.25]
-    delete_6(document)
-    forget(document, next(i for i, node in enumerate(document.json["nodes"]) if node["name"] == "CameraCenter.point"))
-    if "no extras" in where:
-        for node in document.json["nodes"]:
-            node.pop("extras", None)
-    path = document.save(robot.with_name("alone.glb"))
-    if where == "beside":
-        robot.with_name("robot.ctl").write_bytes(made_controller())
-    game = str(robot.parent / "game") if "in the game" in where else None
-    options = ImportOptions("retail", use_sidecar=False, game=game)
-    warnings = import_gltf(path, None, options).warnings
-    lines = [line for line in warnings if ".ctl" in line]
-    if where == "nowhere":
-        assert lines == [
-            "a controller of 6 states plays this model, and no robot.ctl was found: what it names of nodes, control "
-            "points and frames was not compared (put it beside the file, or name the game with --game); frames after "
-            "the clip's last, 10, are named by states 2-5"
-        ]
-        return
-    late, gone, moved, points, root_moves = lines if where == "beside" else [lines[i] for i in (-3, 0, 1, 2, -1)]
-    assert late.endswith(
-        "clip ends at frame 10, it ended at 25: later frames of states 2-5, channel 0 show the last pose"
-    )
-    assert gone == "robot.ctl names what the model has not: node 6 (channel 1, component 1, group 1 action 0)"
-    assert moved.endswith("node 7 is now 6 (channel 0, component 0, group 0 action 0)")
-    assert "control point 1 is now 0" in points
-    assert "2 is now 1" in points
-    same = "range 5..13 in 0.25 s at 5 m/s took 1.31 s"
-    if where != "beside":
-        same = "range 5..13 in 1.31 s at 5 m/s became 5..13 in 0.25 s at 5 m/s (stride 6.526 became 1.25)"
-    assert same in root_moves
+    shorter(d)
+    (root,) = channels(d, 0, "translation")
+    d.arrays[root["output"]][:] = np.arange(11, dtype=np.float32)[:, None] * [0, 0, -0.25]
+    delete_6(d)
+    without(d, "CameraCenter.point")
 
 
-def test_without_a_sidecar_a_changed_frame_is_seen_by_the_games_own_model(robot: Path) -> None:
-    options, own = ImportOptions(use_sidecar=False, game=str(robot.parent / "game")), Editable(robot)
-    assert [line for line in import_gltf(robot, None, options).warnings if ".ctl" in line] == []
-    (sampler,) = channels(own, 0, "rotation")
-    own.arrays[sampler["output"]][7] = [0.5, 0.5, 0.5, 0.5]
-    (line,) = [x for x in import_gltf(own.save(robot.with_name("f.glb")), None, options).warnings if ".ctl" in x]
-    assert "frame 7 changed, played by state 1, channel 0 (range 5-13)" in line
+def much_no_extras(d: Editable) -> None:
+    much(d)
+    for node in d.json["nodes"]:
+        node.pop("extras", None)
 
 
-def test_a_controller_of_another_name_is_not_changed(robot: Path) -> None:
-    other = robot.with_name("other.glb")
-    document = Editable(other)
-    delete_6(document)
-    result = import_gltf(document.save(other.with_name("e.glb")), other.with_suffix(".msh-sidecar"))
-    assert ".ctl" not in companions(result)
-    (line,) = [one for one in result.warnings if "shared.ctl" in one]
-    assert (
-        "bases.rlb::shared.ctl is not the model's own and stays; nodes have other numbers: channel 0: 7 is now 6"
-        in line
-    )
+class Case(NamedTuple):
+    """An edit; without a sidecar the controller is where it says."""
+
+    edit: Callable[[Editable], object]
+    alone: str = ""
+    model: str = "robot"
+
+
+CASES = {
+    "nothing": Case(lambda d: None),
+    "a shorter clip": Case(shorter),
+    "another frame": Case(another_frame),
+    "the root moves otherwise": Case(root_moves_otherwise),
+    "named control points gone": Case(lambda d: without(d, "CameraCenter.point", "Свет.point", "gone.point")),
+    "a new control point": Case(lambda d: new_node(d, 0, {"name": "AAA.point"})),
+    "a node gone": Case(delete_6),
+    "a new node": Case(lambda d: new_node(d, 3, {"name": "arm", "translation": [1, 0, 0]})),
+    "much, controller nowhere": Case(much, "nowhere"),
+    "much, controller beside": Case(much, "beside"),
+    "much, controller in the game": Case(much, "in the game"),
+    "much, controller in the game, no extras": Case(much_no_extras, "in the game"),
+    "nothing, controller in the game": Case(lambda d: None, "in the game"),
+    "another frame, controller in the game": Case(another_frame, "in the game"),
+    "a node gone, controller of another name": Case(delete_6, model="other"),
+}
+
+
+def found(name: str, folder: Path) -> str:
+    """What comes of an edit, and what the files beside the model name now."""
+    case = CASES[name]
+    path = exported(folder).with_name(f"{case.model}.glb")
+    document = Editable(path)
+    case.edit(document)
+    if case.alone == "beside":
+        path.with_name("robot.ctl").write_bytes(made_controller())
+    game = str(folder / "game") if case.alone == "in the game" else None
+    options = ImportOptions("retail", use_sidecar=False, game=game) if case.alone else None
+    beside = None if case.alone else path.with_suffix(".msh-sidecar")
+    back = import_gltf(document.save(path.with_name("edited.glb")), beside, options)
+    lines = [outcome(lambda: back, folder), "as it was: " + " ".join(one.ending for one in back.kept_companions)]
+    made = companions(back)
+    if ".ctl" in made:
+        ctl = read_controller(made[".ctl"], "x")
+        named = [one.number for one in node_references(ctl)]
+        lines.append(f"controller: names {named}, flags of channels {ctl.channels['flags'].tolist()}")
+    if ".cpt" in made:
+        points = read_points(made[".cpt"], "x")
+        lines.append("points: " + ", ".join(points.name(row) for row in range(len(points.records))))
+    if ".ndp" in made:
+        of_nodes = read_node_properties(made[".ndp"], "x")
+        lines.append(f"nodes: flags {of_nodes['flags'].tolist()}, hit points {of_nodes['hit_points'].tolist()}")
+    return "; ".join(lines)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_comes_of_it(name: str, tmp_path: Path) -> None:
+    FOUND.require(name, found(name, tmp_path))
 
 
 def test_triangles_of_a_footing_follow_a_rebuild(robot: Path) -> None:
@@ -324,3 +278,7 @@ def test_the_command_writes_them_back_into_the_archive(robot: Path, capfd: pytes
     written = {path.suffix for path in out.parent.glob("new.*")}
     assert written >= {".msh", ".ctl", ".ndp"}
     assert read_nres(read_file(out), "").type_ids
+
+
+if __name__ == "__main__":
+    FOUND.write_each(CASES, found)
