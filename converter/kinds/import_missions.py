@@ -1,163 +1,164 @@
-"""Import a mission or a unit that was edited, and tell at which height a moved building will likely stand."""
+"""Import a unit or a mission that was edited, and what it shows of models and its level, each into a file of its own.
+
+A placed model takes the same import as a model alone. Where placements of it were edited in
+different ways, none is applied, and each is named.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from ..checks.assembly import check_mission
 from ..edits.looks import UNRECORDED, compare_surfaces
-from ..edits.materials import names_of_rows, same_stored
-from ..edits.mission import Asset, MissionEdit
+from ..edits.materials import merged_materials, names_of_rows, same_stored
+from ..edits.mission import MissionEdit
 from ..edits.mission_objects import edit_mission
 from ..edits.node_roles import leave_out_hidden
 from ..edits.nodes import world_matrices
-from ..edits.placed_scene import settle_objects
-from ..edits.placements import Placements
+from ..edits.placed_scene import Copies, Shown, ShownModel, settle_objects
+from ..edits.placements import PLACES, Placements
 from ..edits.unit import edit_unit
-from ..errors import ConversionError, called, in_words
-from ..findings import Report, without_new_errors
-from ..formats.mission import (
-    BUILDING,
-    NO_ID,
-    UNIT,
-    VEGETATION,
-    Mission,
-    PlacedObject,
-    kind_of_unit,
-    read_mission,
-    write_mission,
-)
-from ..formats.model_parts import FOOTING_ENDING, read_footing
-from ..formats.names import readable, stem, without_number
+from ..errors import ConversionError, called, in_words, plural, printable
+from ..findings import Change, NotApplied, Report, Subject, without_new_errors
+from ..formats.kinds import Kind
+from ..formats.mission import BUILDING, NO_ID, Mission, PlacedObject, read_mission, write_mission
+from ..formats.model_parts import POINTS_ENDING, read_points
+from ..formats.names import without_number
 from ..formats.nres import read_nres
-from ..formats.objects import UNIT_ENDING, UNITS, Unit, read_unit, write_unit
+from ..formats.objects import Unit, read_unit, write_unit
 from ..formats.sidecar import Description, Sidecar
-from ..formats.terrain import Terrain, read_terrain
+from ..formats.terrain import read_terrain
 from ..judge.assemblies import PlacedModel
 from ..judge.difference import Difference, tell
+from ..judge.judge import judge_motion
 from ..judge.missions import differences_of_mission, differences_of_unit
+from ..judge.models import snapshot
 from ..judge.shown import WrittenLooks, named
 from ..numeric.arrays import F64
-from ..options import ImportOptions
+from ..options import ExportOptions, ImportOptions
 from ..queries.landscape import TerrainQueries
-from ..scene.assembly import TERRAIN, hosted_places, material_names, object_label, stored_pose
-from ..scene.scene import ImportedScene, Placed
-from ..storage import walk_files
+from ..scene.assembly import CLIPS, TERRAIN, hosted_places, material_names, object_key, object_label, stored_pose
+from ..scene.companions import shown_points
+from ..scene.scene import ImportedScene, Placed, Scene
 from .base import EditedFile
-from .import_model import stored_model, written_model
-from .import_placed import ShownFiles, import_ground, import_placed, merge_materials
-from .import_result import ImportResult, refuse_draco, refuse_turned, written_looks
+from .import_model import import_edited, stored_model, written_model
+from .import_result import (
+    ImportResult,
+    PlacedImport,
+    placed_import,
+    refuse_draco,
+    refuse_turned,
+    shared_lists,
+    why_elsewhere,
+    written_looks,
+)
 from .landscape import differences_of as differences_of_terrain
-from .new_entries import add_surface_edits
-from .registry import Game, find_game
+from .landscape import import_terrain, stored_terrain
+from .model import description
+from .new_entries import add_surface_edits, merged
+from .placed_models import PlacedModels, game_for, known_assets, own_sidecar
+from .registry import Game
 
 
-def height_warnings(stored: Mission, edited: Mission, ground: Terrain, game: Game) -> Iterator[str]:
-    """Yield the height of every building that is new or stands elsewhere, and has no start flag.
+@dataclass(frozen=True)
+class _Source:
+    """A model that is shown: its sidecar, and an object key of it."""
 
-    The engine likely sets it at the mean height of the ground below its outline, the inner ring of its ``.bas``,
-    whatever height the mission gives it. Buildings without an outline are left out. ``stored``, ``edited``: the mission
-    before and after.
-    """
-    before = {_place(placed) for placed in stored.objects}
-    queries = None
-    for placed in edited.objects:
-        free = placed.kind == BUILDING and not placed.record["start"] and placed.record["host"] == NO_ID
-        if not free or _place(placed) in before:
-            continue
-        outline = _outline(placed, game)
-        if outline is None:
-            continue
-        queries = queries or TerrainQueries(ground)
-        pose = stored_pose(placed)
-        heights, _ = queries.height_at(pose.apply(outline)[:, :2])
-        if np.isfinite(heights).any():
-            seat, shown = float(np.nanmean(heights)), float(placed.record["position"][2])
-            yield (
-                f"object {called(object_label(placed))}: stands likely at z {seat:.2f} in the game, not at "
-                f"{shown:.2f}: without its start flag a building is set at the mean height of its outline"
-            )
+    kept: Sidecar
+    key: str
 
 
-def _place(placed: PlacedObject) -> tuple[bytes, bytes, bytes]:
-    record = placed.record
-    return placed.path.lower(), record["position"].tobytes(), record["turns"].tobytes()
+class ShownFiles:
+    """The models and the terrain that the glTF of a unit or mission shows; ``shown``: what it shows."""
+
+    def __init__(self, kept: Sidecar) -> None:
+        """Read what is attached to a sidecar; ``kept``: that of a unit or mission. Raises ConversionError: something
+        attached cannot be read.
+        """
+        self._about = kept.description
+        self._sources: dict[int, _Source] = {}
+        inside = self._about.inside
+        rows: dict[int, ShownModel] = {}
+        keys: dict[str, ShownModel] = {}
+        for text, number in inside.items():
+            kind, _, key = text.partition(" ")
+            if kind == "model":
+                row = _row(kept, number, Kind.MODEL)
+                if row not in rows:
+                    rows[row] = self._model(_Source(kept.attached[row], key), moves=CLIPS in inside)
+                keys[key] = rows[row]
+        self.level = kept.attached[_row(kept, inside[TERRAIN], Kind.TERRAIN)] if TERRAIN in inside else None
+        ground = None
+        if self.level is not None:
+            ground = stored_terrain(self.level, self.level.description.source)[1].positions
+        self.shown = Shown(inside, keys, ground)
+
+    def _model(self, source: _Source, *, moves: bool, of_game: bool = False) -> ShownModel:
+        about = source.kept.description
+        scene = stored_model(source.kept, Path(about.source)).scene
+        points = read_points(about.companions.get(POINTS_ENDING, b""), about.source)
+        out = ShownModel(about.source, scene, shown_points(points, scene)[0], moves, of_game)
+        self._sources[id(out)] = source
+        return out
+
+    def add_from_game(self, given: ImportedScene, game: Game | None) -> None:
+        """Add the models of objects that were added to a file.
+
+        Assets show the first level of detail without clips; other files are left as they are. Raises ConversionError:
+        the game's registry cannot be read.
+        """
+        models, about = self.shown.models, self._about
+        keys = {object_key(n.extras) for n in given.nodes if n.extras.get("kind") in PLACES} - {*models, ""}
+        if game is None or given.clips or (about.lod, about.group) != (0, 0) or not keys:
+            return
+        options = ExportOptions(find_textures=False, points=False)
+        found = PlacedModels(game, options)
+        rows = {key: row for key in sorted(keys) if (row := found.row(key)) is not None}
+        made: dict[int, ShownModel] = {}
+        for key, row in rows.items():
+            one = found.loaded[row]
+            source = _Source(own_sidecar(description(one, options, "samples"), one), key)
+            made[row] = self._model(source, moves=False, of_game=True)
+        self.shown = replace(self.shown, models={**models, **{key: made[row] for key, row in rows.items()}})
+
+    def source(self, model: ShownModel) -> _Source:
+        """Return where a model came from."""
+        return self._sources[id(model)]
+
+    def sidecar(self, kept: Sidecar, scene: Scene) -> Sidecar:
+        """Return the sidecar of a model with what its materials showed in the whole file."""
+        names, about = material_names(self._about.inside), self._about
+        if not (shown := dict(zip(names, about.shown, strict=False))):
+            return kept
+        blank = next(iter(shown.values()))._replace(definition="", picture=None, light=None)
+        surfaces = [shown.get(material.name, blank) for material in scene.materials]
+        return replace(kept, description=replace(kept.description, shown=surfaces, library=about.library))
 
 
-def _outline(placed: PlacedObject, game: Game) -> np.ndarray[tuple[int, int], np.dtype[np.float64]] | None:
-    """The corners of a building's outline in its own frame, (n, 3); ``None``: it has none that can be read."""
-    with suppress(ConversionError):  # the mission's own check says what is missing
-        unit = game.unit(placed.reference)
-        resolved = game.registry.resolve(unit.key(0))
-        member = None if resolved is None else resolved.members.get(FOOTING_ENDING)
-        if member is not None:
-            return read_footing(game.open(member).entry.payload, str(member)).inner[:-1].astype(np.float64)
-    return None
+def _row(kept: Sidecar, number: str, kind: Kind) -> int:
+    """The number of an attached sidecar of a kind."""
+    row = int(number) if number.isdecimal() and len(number) < 10 else -1
+    if not 0 <= row < len(kept.attached) or kept.attached[row].description.kind is not kind:
+        raise ConversionError("sidecar's description cannot be read", value=f"{kind.in_extras} {number}")
+    return row
 
 
-def _tell_heights(out: ImportResult, stored: Mission, edited: Mission, files: ShownFiles, game: Game | None) -> None:
-    """Name the height at which moved buildings will stand, on the level as it is now."""
-    if files.level is None or game is None:
-        return
-    level = files.level.description
-    edits = [one.result.data for one in out.placed if one.sha256 == level.source_sha256]
-    ground = read_terrain(read_nres(edits[0] if edits else files.level.source, level.source), level.source)
-    out.differences.warnings += height_warnings(stored, edited, ground, game)
+@dataclass
+class _Edit:
+    """Copies of a model, and what comes of their import; ``None``: it was refused."""
 
+    copies: Copies
+    result: ImportResult | None
+    problem: str = ""
 
-def game_for(gltf: Path, options: ImportOptions) -> Game | None:
-    """Return the game whose models and units are known: as given, or one that a file lies in. Raises ConversionError:
-    the directory that was given is not a game's.
-    """
-    if options.game is None:
-        beside = find_game(gltf.parent)
-        return None if beside is None else Game(beside)
-    root = find_game(Path(options.game))
-    if root is None:
-        raise ConversionError("has no objects.rlb", file=options.game, hint="name the game's directory")
-    return Game(root)
-
-
-def known_assets(mission: Mission, game: Game | None, new_keys: Sequence[str] = ()) -> dict[str, Asset]:
-    """Return what a mission can place, by path, key and name in lower case.
-
-    Args:
-        mission: what it places already is known.
-        game: its units, and its objects that have a model.
-    """
-    known: dict[str, Asset] = {}
-    for placed in mission.objects:
-        _add(known, Asset(placed.kind, placed.reference))
-    for key in new_keys:
-        _add(known, Asset(VEGETATION, key))
-    if game is None:
-        return known
-    folder = game.file(UNITS)
-    for here, _, files in walk_files(folder) if folder is not None else ():
-        for file in files:
-            if not file.lower().endswith(UNIT_ENDING):
-                continue
-            path = Path(here, file).relative_to(game.root)
-            parts = [readable(part) for part in path.parts]
-            _add(known, Asset(kind_of_unit(parts), "\\".join(parts)))
-    keys = game.registry.keys()
-    for key in keys:
-        resolved = game.registry.resolve(key)
-        if resolved is not None and resolved.model is not None:
-            _add(known, Asset(VEGETATION, key))
-    return known
-
-
-def _add(known: dict[str, Asset], asset: Asset) -> None:
-    name = asset.path.rpartition("\\")[2]
-    names = {asset.path, name, stem(name) if asset.kind in (BUILDING, UNIT) else name}
-    for one in names:
-        known.setdefault(one.lower(), asset)
+    @property
+    def changes(self) -> list[Change]:
+        """What of it is applied."""
+        return [] if self.result is None else [*self.result.changes]
 
 
 class _Import:
@@ -178,20 +179,19 @@ class _Import:
         self.out = ImportResult(self.name, self.data, "", self.given.report, kept_all=True)
         self.game, self.files = game_for(edited.gltf, self.options), ShownFiles(self.kept)
 
-    def add_placed(self, world: F64, new: set[int], exchanged: dict[int, str]) -> Placements:
+    def add_placed(self, world: F64, new: set[int], exchanged: dict[int, str]) -> None:
         """Import the models that the file shows and what its materials show; arguments as of :class:`Placements`.
 
         Raises ConversionError: everything is turned, as Blender exports it without +Y Up.
         """
         out, files = self.out, self.files
         files.add_from_game(self.given, self.game)
-        placements = Placements(self.given, world, files.shown, new, exchanged)
+        self.placements = Placements(self.given, world, files.shown, new, exchanged)
         out.kept_all = not out.changes
         self._compare_surfaces()
-        import_placed(out, files, placements, self.game, self.options)
+        self.import_placed()
         if out.changes or out.not_applied:
             refuse_turned(self.given, files.shown.positions, None)
-        return placements
 
     def _compare_surfaces(self) -> None:
         """Add what materials show otherwise: that belongs to the game's libraries.
@@ -215,6 +215,165 @@ class _Import:
         )
         add_surface_edits(self.out, surfaces, self.options)
 
+    def import_placed(self) -> None:
+        """Import what the file changes of the models that it shows."""
+        options = replace(self.options, lod_ratios=(), own_materials=False, clip=None, ignore_scale=True)
+        alike: dict[tuple[str, str], list[_Edit]] = {}
+        for copies in self.placements.copies(options.fps):
+            about = self.files.source(copies.model).kept.description
+            alike.setdefault((about.source, about.source_sha256), []).append(self._imported(copies, options))
+        for edits in alike.values():
+            self._choose(edits)
+
+    def _imported(self, copies: Copies, options: ImportOptions) -> _Edit:
+        kept = self.files.source(copies.model).kept
+        path = Path(kept.description.source)
+        if copies.is_copy and (missing := copies.missing):
+            return _Edit(copies, None, f"lacks {plural(len(missing), 'node')} of its model, as {in_words(missing[0])}")
+        placed, seen = copies.scene.placed, snapshot(copies.scene)
+        try:
+            stored = stored_model(self.files.sidecar(kept, copies.model.scene), path)
+            result = import_edited(path, copies.scene, stored, options)
+            if options.verify and result.timing is not None and placed is not None and placed.moves:
+                written = written_model(result, stored.about)
+                if not written.stored_keys:
+                    judge_motion(result.differences, seen, stored.scene, written.scene(), result.timing, seen.shown)
+            return _Edit(copies, result)
+        except ConversionError as error:
+            return _Edit(copies, None, str(error))
+
+    def _choose(self, edits: Sequence[_Edit]) -> None:
+        """Take what placements of one model agree on; report the rest."""
+        report = self.out.differences
+        places = [place for edit in edits for place in edit.copies.places]
+        of_file, told = {(one.where, one.why) for one in report.not_applied}, set[NotApplied]()
+        for edit in edits:
+            title = self._title(edit, of_all=len(edit.copies.places) == len(places))
+            if edit.result is None:
+                report.skipped(title, edit.problem, "the model cannot hold it", "undo it, or edit the model's own file")
+                continue
+            for one in edit.result.not_applied:
+                if one not in told and (one.where, one.why) not in of_file:
+                    report.not_applied.append(replace(one, where=f"{title}, {one.where}"))
+                    told.add(one)
+        edited = [edit for edit in edits if edit.changes]
+        if not edited:
+            return
+        best = max(edited, key=lambda edit: len(edit.changes))
+        # an edit may be contained in another one, as that of a mesh that all placements share
+        most = {*best.changes}
+        if all({*one.changes} <= most and best.copies.covers(one.copies) for one in edited if one is not best):
+            self._take(best, edited, places)
+            return
+        for edit in edited:
+            others = self.placements.title([p for other in edited if other is not edit for p in other.copies.places], 1)
+            report.skipped(
+                self._title(edit, of_all=False),
+                "; ".join(f"{change.where}: {change.what}" for change in edit.changes[:5]),
+                f"all places show one model, and in {others} it was edited in another way",
+                "make the same edit in all places, or undo it in all but one",
+            )
+
+    def _title(self, edit: _Edit, *, of_all: bool) -> Subject:
+        """What messages call a model, and those of its places that show it so where these are not all."""
+        file, names = edit.copies.model.file, (self.given.nodes[i].name for i in edit.copies.places)
+        title = f"model {called(file)}"
+        if not of_all:
+            title += f" in {self.placements.title(edit.copies.places)}"
+        return Subject("model", file, *names, text=title)
+
+    def _take(self, best: _Edit, edited: Sequence[_Edit], places: Sequence[int]) -> None:
+        out, game, result, model = self.out, self.game, best.result, best.copies.model
+        assert result is not None
+        source = self.files.source(model)
+        about = source.kept.description
+        title = f"model {called(model.file)}"
+        placed = placed_import(result, about, None if game is None else game.object(source.key))
+        if problem := why_elsewhere(placed, out.placed):
+            where = self._title(best, of_all=False)
+            what = "; ".join(f"{change.where}: {change.what}" for change in result.changes[:5])
+            out.differences.skipped(where, what, *problem)
+            return
+        for change in result.changes:
+            out.differences.changed(f"{title}, {change.where}", change.what)
+        out.differences.warnings += [f"{printable(model.file)}: {text}" for text in result.warnings]
+        shown = sum(len(edit.copies.places) for edit in edited if {*edit.changes} == {*best.changes})
+        elsewhere = [k for i in places if i not in best.copies.places for k in (i, *self.placements.items_of[i])]
+        others = [self.given.nodes[k].name for k in elsewhere]
+        out.differences.concerned += result.differences.concerned
+        out.differences.concerns(others)
+        if (count := len(places)) > shown:
+            out.differences.warnings.append(
+                f"{printable(model.file)} was edited in {self.placements.title(best.copies.places)}, and changes in "
+                f"{plural(count - shown, 'other place')} of this file too"
+            )
+        out.library += result.library
+        out.new_materials += result.new_materials
+        if not (result.kept_all and not result.companions):
+            out.placed.append(placed)
+        if game is not None:
+            out.differences.warnings += shared_lists(placed, game)
+
+    def merge_materials(self) -> None:
+        """Join what several placed models change in the game's libraries; report what contradicts itself."""
+        out = self.out
+        out.library, conflicts = merged(out.library)
+        out.new_materials, others = merged_materials(out.new_materials)
+        out.differences.not_applied += [*conflicts, *others]
+
+    def import_ground(self, mission: Mission) -> None:
+        """Import what a file changes of the level that it shows."""
+        level, own = self.files.level, self.placements.terrain()
+        if level is None or own is None:
+            return
+        out, report, about = self.out, self.out.differences, level.description
+        try:
+            result = import_terrain(level, own, replace(self.options, own_materials=False), about.source)
+        except ConversionError as error:
+            report.skipped("terrain", str(error), "the level cannot hold it", "undo it, or edit the level's own file")
+            return
+        for change in result.changes:
+            report.changed(f"terrain, {change.where}", change.what)
+        report.not_applied += [replace(one, where=f"terrain, {one.where}") for one in result.not_applied]
+        report.warnings += [f"terrain: {text}" for text in result.warnings]
+        if result.changes:
+            out.library += result.library
+            out.new_materials += result.new_materials
+            path = None if self.game is None else self.game.file(f"{mission.map}.msh")
+            out.placed.append(PlacedImport(result, about.source_sha256, path))
+
+    def tell_heights(self, stored: Mission, edited: Mission) -> None:
+        """Name the height of every building that is new or stands elsewhere, and has no start flag.
+
+        The engine likely sets it at the mean height of the level, as it is now, below its outline, whatever height the
+        mission gives it. Buildings without an outline are left out.
+        """
+        out, level = self.out, self.files.level
+        if level is None or self.game is None:
+            return
+        about, before, queries = level.description, {_stands(placed) for placed in stored.objects}, None
+        for placed in edited.objects:
+            free = placed.kind == BUILDING and not placed.record["start"] and placed.record["host"] == NO_ID
+            outline = self.game.outline(placed.reference) if free and _stands(placed) not in before else None
+            if outline is None:
+                continue
+            if queries is None:
+                edits = [one.result.data for one in out.placed if one.sha256 == about.source_sha256]
+                data = edits[0] if edits else level.source
+                queries = TerrainQueries(read_terrain(read_nres(data, about.source), about.source))
+            heights, _ = queries.height_at(stored_pose(placed).apply(outline)[:, :2])
+            if np.isfinite(heights).any():
+                seat, shown = float(np.nanmean(heights)), float(placed.record["position"][2])
+                out.differences.warnings.append(
+                    f"object {called(object_label(placed))}: stands likely at z {seat:.2f} in the game, not at "
+                    f"{shown:.2f}: without its start flag a building is set at the mean height of its outline"
+                )
+
+
+def _stands(placed: PlacedObject) -> tuple[bytes, bytes, bytes]:
+    record = placed.record
+    return placed.path.lower(), record["position"].tobytes(), record["turns"].tobytes()
+
 
 def import_mission(edited: EditedFile) -> ImportResult:
     """Import a mission that was edited. Raises ConversionError: unreadable, or an object of something that nothing is
@@ -226,10 +385,10 @@ def import_mission(edited: EditedFile) -> ImportResult:
     known, hosted = known_assets(mission, game, options.new_keys), hosted_places(work.about.inside)
     edit = MissionEdit(work.given, mission, known, hosted, _left_out(work.about, mission), options)
     edit_mission(edit)
-    placements = work.add_placed(edit.world, edit.new_items, edit.exchanged)
-    import_ground(out, work.files, placements, mission, game, options)
-    merge_materials(out)
-    _tell_heights(out, mission, edit.mission, work.files, game)
+    work.add_placed(edit.world, edit.new_items, edit.exchanged)
+    work.import_ground(mission)
+    work.merge_materials()
+    work.tell_heights(mission, edit.mission)
     if not out.kept_all:
         out.data = write_mission(edit.mission)
         again = read_mission(out.data, work.name)
@@ -238,7 +397,7 @@ def import_mission(edited: EditedFile) -> ImportResult:
         if options.verify:
             without_new_errors(check_mission(again), check_mission(mission), work.name)
     if edited.seen is not None:
-        _judge_mission(out, edited.seen, work.kept)
+        judge_mission(out, edited.seen, work.kept)
     return out
 
 
@@ -257,7 +416,7 @@ def import_unit(edited: EditedFile) -> ImportResult:
         known = {key.lower(): key for key in (*game.registry.keys(), *work.options.new_keys)}
     edit = edit_unit(work.given, stored, known)
     work.add_placed(world_matrices(work.given.nodes), edit.new, edit.exchanged)
-    merge_materials(out)
+    work.merge_materials()
     unit = _on_sockets(out, edit.unit, work.files)
     out.kept_all &= unit is edit.unit
     if not out.kept_all:
@@ -265,9 +424,7 @@ def import_unit(edited: EditedFile) -> ImportResult:
         if write_unit(read_unit(out.data, work.name)) != out.data:
             raise ConversionError("the written unit does not read back", value=work.name)
     if edited.seen is not None:
-        models, looks = _models(work.kept, out), _looks(out, work.about)
-        written = read_unit(out.data, out.name)
-        tell(out.differences, differences_of_unit(edited.seen, stored, written, models, looks))
+        judge_unit(out, edited.seen, work.kept)
     return out
 
 
@@ -286,7 +443,14 @@ def _on_sockets(out: ImportResult, unit: Unit, files: ShownFiles) -> Unit:
     return unit if (records == unit.records).all() else Unit(unit.type, records)
 
 
-def _judge_mission(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None:
+def judge_unit(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None:
+    """Compare an edited unit with the file; what nothing explains goes into the report."""
+    about = kept.description
+    stored, written = read_unit(bytes(kept.source), about.source), read_unit(out.data, out.name)
+    tell(out.differences, differences_of_unit(seen, stored, written, _models(kept, out), _looks(out, about)))
+
+
+def judge_mission(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None:
     """Compare an edited mission with the file; what nothing explains goes into the report."""
     about = kept.description
     stored, written = read_mission(bytes(kept.source), about.source), read_mission(out.data, out.name)

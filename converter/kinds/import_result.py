@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..edits.frame_rate import Timing
 from ..edits.materials import NewMaterial, cell_of
-from ..errors import ConversionError, called, plural, printable
+from ..errors import ConversionError, called, few, plural, printable
 from ..files import read_file
 from ..findings import Change, NotApplied, Report, Subject
 from ..formats.controller import CONTROLLER_ENDING
@@ -20,14 +20,16 @@ from ..formats.library import LibraryEdit, LibraryEntry
 from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING, misplaced, read_points
 from ..formats.names import decode_text, escape, stem, without_number
 from ..formats.nres_edits import ArchiveEdits
+from ..formats.objects import Member
 from ..formats.sidecar import Description
-from ..formats.wear import WEAR_TYPE, agrees, new_wear, read_wear_names, write_wear
+from ..formats.wear import WEAR_ENDING, WEAR_TYPE, agrees, new_wear, read_wear_names, write_wear
 from ..judge.shown import WrittenLooks
 from ..numeric.arrays import F32, F64, I64, row_ids
 from ..numeric.pose import game_to_gltf
 from ..numeric.quantize import encode_uv
 from ..scene.scene import GeneratedLevel, ImportedScene, Material, Scene
 from .open_files import named_like
+from .registry import Game, KnownObject, inside
 
 #: Files that name parts of a model by number: a new model without changes of them uses its origin's.
 NUMBERED = (CONTROLLER_ENDING, FOOTING_ENDING, NODE_PROPERTIES_ENDING)
@@ -432,3 +434,51 @@ def _move(given: ImportedScene, material: int, transform: TextureTransform, befo
         raise ConversionError(f"{title} is not finite, or too large")
     streams.uv0 = streams.uv0.astype(np.float32)
     streams.uv0[moved] = uv
+
+
+def placed_import(result: ImportResult, about: Description, known: KnownObject | None) -> PlacedImport:
+    """A model and what changes with it, where the registry says that they are."""
+    if known is None or known.model is None or known.resolved is None:
+        return PlacedImport(result, about.source_sha256)
+    there, files = known.model, known.resolved.members
+    for i, one in enumerate(result.companions):
+        member = files.get(one.ending.lower())
+        if member is not None and member.name.lower() != one.entry_name(there.entry.name).lower():
+            result.companions[i] = replace(one, name=member.name)
+    return PlacedImport(result, about.source_sha256, there.path, there.index, there.entry.name_bytes)
+
+
+def why_elsewhere(placed: PlacedImport, others: Sequence[PlacedImport]) -> tuple[str, str] | None:
+    """Why a file of another name that goes with a model cannot be written with it, and what to do; ``None``: it can."""
+    own = {one.name.lower(): one for one in placed.result.companions if one.name}
+    for other in others:
+        model = decode_text(other.raw_name)
+        for one in other.result.companions if other.path == placed.path else ():
+            mine = own.get(one.entry_name(model).lower())
+            if mine is not None and mine.data != one.data:
+                why = f"it shares {printable(mine.name)} with model {called(other.result.name)}, which is edited, too"
+                return why, "put one of the two edits into the game first"
+    return None
+
+
+def shared_lists(placed: PlacedImport, game: Game) -> Iterator[str]:
+    """Warn of objects that show an edited model with another list of materials, or another model with this one."""
+    for one in placed.result.companions:
+        if placed.path is None or one.ending.lower() != WEAR_ENDING:
+            continue
+        archive, model = inside(placed.path, game), decode_text(placed.raw_name)
+        name = one.entry_name(model)
+        own = Member(archive, model).place, Member(archive, name).place
+        before = read_wear_names(one.before)
+        renamed = before != read_wear_names(one.data)[: len(before)]
+        others = []
+        for known in game.objects:
+            if known.model is not None and known.wear is not None:
+                of_model, of_list = known.model.place == own[0], known.wear.place == own[1]
+                if of_model != of_list and (of_model or renamed):
+                    others.append(printable(known.key))
+        if others:
+            yield (
+                f"{printable(name)} was edited for {printable(model)}; object {few(others)} has this list with "
+                "another model, or this model with another list: look at it, too"
+            )

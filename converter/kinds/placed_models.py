@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,14 +17,14 @@ from ..errors import ConversionError, in_words, plural
 from ..files import read_file
 from ..findings import Finding
 from ..formats.kinds import Kind, content_kind, models_in
-from ..formats.mission import VEGETATION, kind_of_unit
+from ..formats.mission import BUILDING, UNIT, VEGETATION, Mission, kind_of_unit
 from ..formats.model_parts import POINTS_ENDING
 from ..formats.names import escape, readable, stem
 from ..formats.nres import is_nres
 from ..formats.objects import UNIT_ENDING, UNITS, Member, Unit, is_unit, read_unit
 from ..formats.sidecar import Description, Sidecar, sha256
 from ..formats.wear import WEAR_ENDING
-from ..options import ExportOptions
+from ..options import ExportOptions, ImportOptions
 from ..scene.appearance import Appearance
 from ..scene.assembly import AssembledModel, Assembly, Placement, Pose, component_extras, root_pose, shown_inside
 from ..scene.companions import played_extras
@@ -33,7 +34,10 @@ from ..storage import walk_files
 from .appearance import has_libraries, missing_materials
 from .base import Exported, LoadedScene, Source
 from .model import LoadedModel, decode_model, description, require_scene_in_range
-from .registry import Game, Opened, files_that_name, game_of
+from .registry import Game, Opened, files_that_name, find_game, game_of
+
+if TYPE_CHECKING:
+    from ..edits.mission import Asset
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +120,58 @@ def require_game(path: Path, options: ExportOptions) -> Game:
             hint="name the game's directory with --game DIR",
         )
     return game
+
+
+def game_for(gltf: Path, options: ImportOptions) -> Game | None:
+    """Return the game whose models and units are known: as given, or one that a file lies in. Raises ConversionError:
+    the directory that was given is not a game's.
+    """
+    if options.game is None:
+        beside = find_game(gltf.parent)
+        return None if beside is None else Game(beside)
+    root = find_game(Path(options.game))
+    if root is None:
+        raise ConversionError("has no objects.rlb", file=options.game, hint="name the game's directory")
+    return Game(root)
+
+
+def known_assets(mission: Mission, game: Game | None, new_keys: Sequence[str] = ()) -> dict[str, Asset]:
+    """Return what a mission can place, by path, key and name in lower case.
+
+    Args:
+        mission: what it places already is known.
+        game: its units, and its objects that have a model.
+    """
+    from ..edits.mission import Asset  # what only shows a unit does without
+
+    known: dict[str, Asset] = {}
+    for placed in mission.objects:
+        _add(known, Asset(placed.kind, placed.reference))
+    for key in new_keys:
+        _add(known, Asset(VEGETATION, key))
+    if game is None:
+        return known
+    folder = game.file(UNITS)
+    for here, _, files in walk_files(folder) if folder is not None else ():
+        for file in files:
+            if not file.lower().endswith(UNIT_ENDING):
+                continue
+            path = Path(here, file).relative_to(game.root)
+            parts = [readable(part) for part in path.parts]
+            _add(known, Asset(kind_of_unit(parts), "\\".join(parts)))
+    keys = game.registry.keys()
+    for key in keys:
+        resolved = game.registry.resolve(key)
+        if resolved is not None and resolved.model is not None:
+            _add(known, Asset(VEGETATION, key))
+    return known
+
+
+def _add(known: dict[str, Asset], asset: Asset) -> None:
+    name = asset.path.rpartition("\\")[2]
+    names = {asset.path, name, stem(name) if asset.kind in (BUILDING, UNIT) else name}
+    for one in names:
+        known.setdefault(one.lower(), asset)
 
 
 @dataclass

@@ -9,15 +9,18 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 
+import numpy as np
+
 from ..errors import ConversionError, printable
 from ..files import Stamp, of_a_listing, pass_on_unreadable, read_file
 from ..formats.controller import CONTROLLER_ENDING
 from ..formats.kinds import MODEL_TYPE, models_in
 from ..formats.model import MshModel, model_at
-from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING
+from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING, read_footing
 from ..formats.names import readable, stem
 from ..formats.nres import Archive, Entry
 from ..formats.objects import REGISTRY, Member, Registry, Resolved, Unit, read_registry, read_unit
+from ..numeric.arrays import F64
 from ..scene.dialect import Decision, decide, majority
 from ..storage import if_there, real_path, walk_files
 from .open_files import companion, folder_stamp, open_nres, open_unpacked
@@ -245,6 +248,15 @@ class Game:
         if found is None or not found.is_file():
             raise ConversionError("game has no such file", file=str(self.root), value=path)
         return read_unit(read_file(found), str(found))
+
+    def outline(self, path: str) -> F64 | None:
+        """Return the outline of a building, the inner ring of its ``.bas``, (n, 3); ``None``: none can be read."""
+        with suppress(ConversionError):  # the mission's own check says what is missing
+            resolved = self.registry.resolve(self.unit(path).key(0))
+            member = None if resolved is None else resolved.members.get(FOOTING_ENDING)
+            if member is not None:
+                return read_footing(self.open(member).entry.payload, str(member)).inner[:-1].astype(np.float64)
+        return None
 
 
 def game_of(path: Path, folders: Sequence[Path] = ()) -> Game | None:

@@ -84,7 +84,7 @@ def test_an_edit_of_what_is_placed_is_carried_or_named(made: Path, tmp_path: Pat
 def test_an_edit_of_the_level_that_is_ignored_is_named(
     made: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("msh_gltf.converter.kinds.import_missions.import_ground", lambda *_: None)
+    monkeypatch.setattr("msh_gltf.converter.kinds.import_missions._Import.import_ground", lambda *_: None)
     file = opened(made, tmp_path)
     EDITS[name][0](file)
     lines = [one.line for one in file.back().not_applied]
