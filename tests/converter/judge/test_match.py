@@ -55,13 +55,13 @@ def test_nothing_is_paired_with_nothing() -> None:
     assert [*nearest([], things(np.zeros((2, 3))))] == []
 
 
-def crowd(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Triangles in one place, and as many of other sizes with the same middle, each with coordinates of its own."""
+def crowd(count: int) -> np.ndarray:
+    """Triangles in one place, and as many of other sizes with the same middle."""
     dice = np.random.default_rng(3)
     corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], np.float64)
     middle = corners.mean(axis=0)
     sizes = np.concatenate([np.ones(count), dice.uniform(2, 900, count)])
-    return middle + (corners - middle) * sizes[:, None, None], dice.uniform(0, 8, (2 * count, 3, 2)).astype(np.float32)
+    return middle + (corners - middle) * sizes[:, None, None]
 
 
 def turned(array: np.ndarray, by: np.ndarray) -> np.ndarray:
@@ -73,7 +73,7 @@ def test_pairs_of_a_crowd_grow_with_its_triangles() -> None:
     """By how many pairs are compared: four times as many triangles are four times as many pairs, not sixteen times."""
     counts = []
     for count in (1000, 4000):
-        a, _ = crowd(count)
+        a = crowd(count)
         dice = np.random.default_rng(4)
         order = dice.permutation(len(a))
         b = turned(a[order], dice.integers(0, 3, len(a)))
@@ -83,17 +83,35 @@ def test_pairs_of_a_crowd_grow_with_its_triangles() -> None:
     assert counts[1] < 5 * counts[0] < 5 * 100 * 2000
 
 
+def corners_have(what: str, dice: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Something of each corner of a crowd, what editors make of it by rounding, and what is another one."""
+    if what == "normals":
+        normals = dice.normal(size=(count, 3, 3))
+        normals /= np.linalg.norm(normals, axis=2, keepdims=True)
+        return normals, normals + dice.uniform(-1e-3, 1e-3, normals.shape), -normals
+    if what == "colours":
+        colours = dice.integers(8, 200, (count, 3, 4)).astype(np.uint8)
+        return colours, colours, colours + np.uint8(40)
+    turns = dice.integers(-2, 3, (count, 1, 2)) if what == "uv0" else 0  # whole ones look the same
+    found = dice.uniform(0, 8, (count, 3, 2)).astype(np.float32)
+    near = found + turns + dice.uniform(-1e-6, 1e-6, found.shape)
+    return found, near.astype(np.float32), found + np.float32(0.25)
+
+
+@pytest.mark.parametrize("what", ["uv0", "uv1", "normals", "colours"])
 @pytest.mark.parametrize("other", [0, 7])
-def test_a_crowd_is_compared_by_what_its_corners_have(other: int) -> None:
+def test_a_crowd_is_compared_by_what_its_corners_have(other: int, what: str) -> None:
     """In another order, turned, and with what editors round: only those that differ are found."""
-    a, uv = crowd(1000)
+    a = crowd(1000)
     dice = np.random.default_rng(5)
     order, by = dice.permutation(len(a)), dice.integers(0, 3, len(a))
-    theirs = turned(uv[order], by) + dice.uniform(-1e-6, 1e-6, uv.shape).astype(np.float32)
-    theirs[:other] += np.float32(0.25)
+    mine, near, unlike = corners_have(what, dice, len(a))
+    theirs = turned(near[order], by)
+    theirs[:other] = turned(unlike[order], by)[:other]
     sides = []
-    for corners, coordinates in ((a, uv), (turned(a[order], by), theirs)):
-        triangles = Triangles(corners, np.zeros(len(a), np.int64), np.full(len(a), -1), uv0=coordinates)
+    for corners, had in ((a, mine), (turned(a[order], by), theirs)):
+        known = {"known": np.ones((len(a), 4), np.bool_)} if what == "colours" else {}
+        triangles = Triangles(corners, np.zeros(len(a), np.int64), np.full(len(a), -1), **{what: had}, **known)
         sides.append(Shown(things(np.zeros((1, 3)), ["x"]), cells={(0, 0): triangles}))
     found = Comparison(*sides)
     found.cell((0, 0))
