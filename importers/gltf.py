@@ -40,18 +40,7 @@ from .gltf_file import (
     typed,
 )
 from .gltf_mesh import Weights, bind_skins, read_meshes
-from .gltf_types import (
-    INSTANCING,
-    GltfAnimation,
-    GltfNode,
-    GltfSampler,
-    GltfScene,
-    hidden_nodes,
-    join_pieces,
-    pointer_of,
-    require_finite,
-    vector,
-)
+from .gltf_types import INSTANCING, GltfObject, hidden_nodes, join_pieces, pointer_of, require_finite, vector
 from .materials import read_material, read_surfaces
 
 
@@ -146,7 +135,7 @@ def _fps(out: ImportedScene, label: str) -> float | None:
     return fps
 
 
-def _default_scene(file: GltfFile) -> GltfScene | None:
+def _default_scene(file: GltfFile) -> GltfObject | None:
     return file.scenes[int(file.root.get("scene") or 0)] if file.scenes else None
 
 
@@ -199,7 +188,7 @@ def _roots(file: GltfFile, parents: list[int], scene: str | None, all_scenes: bo
     return list(main.nodes or [])
 
 
-def _is_skipped(node: GltfNode) -> bool:
+def _is_skipped(node: GltfObject) -> bool:
     """Cameras and lights without anything below them."""
     light = "KHR_lights_punctual" in (node.extensions or {})
     return (node.camera is not None or light) and node.mesh is None and not node.children
@@ -380,10 +369,10 @@ def read_clips(file: GltfFile, index_of: dict[int, int], placed: set[int]) -> li
     return [_clip(file, animation, index_of, placed) for animation in file.animations]
 
 
-def _clip(file: GltfFile, animation: GltfAnimation, index_of: dict[int, int], placed: set[int]) -> Clip:
+def _clip(file: GltfFile, animation: GltfObject, index_of: dict[int, int], placed: set[int]) -> Clip:
     """Translations and rotations of one animation, by item, and what else it has."""
     file.claim(OBJECT_SIZE * len(animation.samplers))
-    samplers = typed(GltfSampler, animation.samplers)
+    samplers = typed(animation.samplers)
     clip = Clip(animation.name or "")
     where = Subject("animation", clip.name)
     tracks: dict[int, Track] = {}
@@ -475,7 +464,7 @@ def _read_scale(clip: Clip, where: str, name: str, values: F64, own: list[float]
         )
 
 
-def _keys(file: GltfFile, sampler: GltfSampler, kind: str, title: str) -> tuple[F64, F64]:
+def _keys(file: GltfFile, sampler: GltfObject, kind: str, title: str) -> tuple[F64, F64]:
     """Times of a sampler, (T,) seconds, and its values, (T, n) or (3T, n)."""
     times, where = file.array(sampler.input), f"animation of {title}"
     if times.shape[1] != 1 or times.dtype.kind != "f":

@@ -11,11 +11,11 @@ from __future__ import annotations
 import binascii
 import hashlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import numpy as np
@@ -30,26 +30,11 @@ from ..converter.numeric.arrays import NONE16
 from ..converter.scene.extras import raw_extras
 from ..converter.storage import real_path
 from .gltf_schema import require_valid
-from .gltf_types import (
-    DRACO,
-    UNPACK_HINTS,
-    GltfAccessor,
-    GltfAnimation,
-    GltfBufferView,
-    GltfMaterial,
-    GltfMesh,
-    GltfNode,
-    GltfPrimitive,
-    GltfScene,
-    GltfSkin,
-    check_extensions,
-    embedded,
-)
+from .gltf_types import DRACO, UNPACK_HINTS, GltfObject, check_extensions, embedded
 
 if TYPE_CHECKING:
     from pygltflib import GLTF2
 
-_T = TypeVar("_T")
 
 #: What a file that cannot be read may be, besides broken.
 BROKEN_HINT = "if a glTF validator finds it valid, please report it (MSH_GLTF_TRACEBACK=1 shows where)"
@@ -91,27 +76,27 @@ class GltfFile:
     folder: Path | None
     foreign: list[str] = field(default_factory=list)
     report: Report = field(default_factory=Report)
-    scenes: list[GltfScene] = field(init=False)
-    nodes: list[GltfNode] = field(init=False)
-    meshes: list[GltfMesh] = field(init=False)
-    materials: list[GltfMaterial] = field(init=False)
-    animations: list[GltfAnimation] = field(init=False)
-    skins: list[GltfSkin] = field(init=False)
+    scenes: list[GltfObject] = field(init=False)
+    nodes: list[GltfObject] = field(init=False)
+    meshes: list[GltfObject] = field(init=False)
+    materials: list[GltfObject] = field(init=False)
+    animations: list[GltfObject] = field(init=False)
+    skins: list[GltfObject] = field(init=False)
     draco_used: bool = False
     has_coordinates: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self._room = UNPACKED_FLOOR + UNPACKED * (self.size + sum(map(len, self.buffers)))
         self._require_few_objects()
-        self.scenes = typed(GltfScene, self.root.get("scenes"))
-        self.nodes = typed(GltfNode, self.root.get("nodes"))
-        self.meshes = typed(GltfMesh, self.root.get("meshes"))
+        self.scenes = typed(self.root.get("scenes"))
+        self.nodes = typed(self.root.get("nodes"))
+        self.meshes = typed(self.root.get("meshes"))
         self.has_coordinates = any("TEXCOORD" in "".join(p["attributes"]) for m in self.meshes for p in m.primitives)
-        self.materials = typed(GltfMaterial, self.root.get("materials"))
-        self.animations = typed(GltfAnimation, self.root.get("animations"))
-        self.skins = typed(GltfSkin, self.root.get("skins"))
-        self._accessors = typed(GltfAccessor, self.root.get("accessors"))
-        self._views = typed(GltfBufferView, self.root.get("bufferViews"))
+        self.materials = typed(self.root.get("materials"))
+        self.animations = typed(self.root.get("animations"))
+        self.skins = typed(self.root.get("skins"))
+        self._accessors = typed(self.root.get("accessors"))
+        self._views = typed(self.root.get("bufferViews"))
         self._arrays: dict[int, NDArray[Any]] = {}
 
     def _require_few_objects(self) -> None:
@@ -158,8 +143,9 @@ class GltfFile:
     def view(self, index: int) -> memoryview:
         """Return the bytes of a buffer view."""
         view = self._views[index]
-        start = view.byteOffset or 0
-        return self.buffers[view.buffer][start : start + view.byteLength]
+        start: int = view.byteOffset or 0
+        buffer: memoryview = self.buffers[view.buffer]
+        return buffer[start : start + view.byteLength]
 
     def array(self, index: int) -> NDArray[Any]:
         """An accessor's elements, (n, width), normalised integers as floats (glTF 2.0, 3.6.2)."""
@@ -227,7 +213,7 @@ class GltfFile:
         values[rows[:, 0]] = new
         return values
 
-    def draco(self, primitive: GltfPrimitive) -> dict[str, NDArray[Any]] | None:
+    def draco(self, primitive: Json) -> dict[str, NDArray[Any]] | None:
         """Attributes and ``indices`` of a Draco-packed primitive, ``None`` for a plain one.
 
         Raises:
@@ -258,7 +244,7 @@ class GltfFile:
         return out
 
     @staticmethod
-    def _as_float(values: NDArray[Any], accessor: GltfAccessor) -> NDArray[Any]:
+    def _as_float(values: NDArray[Any], accessor: GltfObject) -> NDArray[Any]:
         """Normalised integers as floats (glTF 2.0, 3.6.2.2)."""
         if not accessor.normalized or values.dtype.kind not in "iu":
             return values
@@ -444,9 +430,9 @@ def _foreign_buffers(root: Json, buffers: list[memoryview]) -> list[str]:
     return warnings
 
 
-def typed(kind: Callable[[Json], _T], objects: Sequence[Json] | None) -> list[_T]:
+def typed(objects: Sequence[Json] | None) -> list[GltfObject]:
     """Return the objects of a list of the document."""
-    return list(map(kind, objects or []))
+    return [*map(GltfObject, objects or [])]
 
 
 def document_of(gltf: GLTF2) -> GltfInMemory:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError, called, plural, printable
-from ..converter.formats.gltf import TEXTURE_TRANSFORM, Mode
+from ..converter.formats.gltf import TEXTURE_TRANSFORM, Json, Mode
 from ..converter.numeric.arrays import F32, F64, I64, U8, cross_products
 from ..converter.numeric.pose import gltf_to_game
 from ..converter.numeric.quantize import normalise
@@ -21,7 +21,7 @@ from ..converter.scene.extras import MeshExtras, raw_extras, read_extras
 from ..converter.scene.scene import ImportedNode, ImportedScene, Mesh, Primitive, Streams
 from .gltf_file import GltfFile
 from .gltf_schema import NOISE
-from .gltf_types import GltfMaterial, GltfPrimitive, GltfSkin
+from .gltf_types import GltfObject
 
 #: Meshes of lines that the exporters make, view-only.
 _OWN_LINES = ("paths", "borders")
@@ -125,7 +125,7 @@ class StreamBuilder:
         )
 
 
-def _read_primitive(file: GltfFile, number: int, place: int, data: GltfPrimitive) -> tuple[Arrays, NDArray[Any]] | None:
+def _read_primitive(file: GltfFile, number: int, place: int, data: Json) -> tuple[Arrays, NDArray[Any]] | None:
     """Attributes and triangle indices of a primitive; ``None`` for points and lines."""
     name, title = file.meshes[number].name, file.mesh_title(number)
     mode = data.get("mode", Mode.TRIANGLES)
@@ -191,7 +191,7 @@ def _require_vertices(file: GltfFile, title: str, index: NDArray[np.unsignedinte
         raise ConversionError(problem, file=file.label, value=int(index.max()), expected=f"below {most}")
 
 
-def _read_lines(file: GltfFile, number: int, data: GltfPrimitive) -> F32:
+def _read_lines(file: GltfFile, number: int, data: Json) -> F32:
     """The lines of a primitive, (n, 2, 3), game axes."""
     attributes, index = _arrays(file, data)
     positions = attributes["POSITION"]
@@ -210,7 +210,7 @@ def _read_lines(file: GltfFile, number: int, data: GltfPrimitive) -> F32:
     return lines
 
 
-def _arrays(file: GltfFile, data: GltfPrimitive) -> tuple[Arrays, NDArray[Any]]:
+def _arrays(file: GltfFile, data: Json) -> tuple[Arrays, NDArray[Any]]:
     """Attributes and indices of a primitive as they are stored; packed ones are unpacked."""
     stored = data["attributes"]
     packed = file.draco(data)
@@ -301,9 +301,7 @@ def _flat(attributes: Arrays, index: NDArray[Any]) -> tuple[Arrays, NDArray[Any]
     return own | {"NORMAL": np.repeat(normals, 3, axis=0)}, np.arange(len(index), dtype="<u4")
 
 
-def _choose_coordinates(
-    file: GltfFile, data: GltfPrimitive, attributes: Arrays, material: GltfMaterial, title: str
-) -> None:
+def _choose_coordinates(file: GltfFile, data: Json, attributes: Arrays, material: GltfObject, title: str) -> None:
     """Make TEXCOORD_0 the set that the base colour texture uses; its transform is the material's."""
     info = (material.pbrMetallicRoughness or {}).get("baseColorTexture") or {}
     transform = (info.get("extensions") or {}).get(TEXTURE_TRANSFORM)
@@ -381,7 +379,7 @@ def bind_skins(file: GltfFile, out: ImportedScene, index_of: dict[int, int], wei
         _bind(file, out, out.nodes[index_of[i]], skin, index_of, weights.get(node.mesh or 0, []))
 
 
-def _inverse_bind(file: GltfFile, skin: GltfSkin) -> F64:
+def _inverse_bind(file: GltfFile, skin: GltfObject) -> F64:
     """The inverse bind matrix of each joint, (n, 4, 4)."""
     if skin.inverseBindMatrices is None:
         return np.tile(np.eye(4), (len(skin.joints), 1, 1))
@@ -408,7 +406,7 @@ def _bind(
     file: GltfFile,
     out: ImportedScene,
     item: ImportedNode,
-    skin: GltfSkin,
+    skin: GltfObject,
     index_of: dict[int, int],
     weights: list[tuple[I64, F64] | None],
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,114 +17,13 @@ from ..converter.scene.scene import ImportedScene, Mesh, require_in_range
 
 
 class GltfObject:
-    """An object of a document (``importers.gltf_schema`` has checked it): its properties are attributes."""
-
-    name: str | None = None
-    extras: object = None
-    extensions: Json | None = None
+    """An object of a document (``gltf_schema`` has checked it): its properties are attributes, else ``None``."""
 
     def __init__(self, data: Json) -> None:
         vars(self).update(data)
 
-
-class GltfScene(GltfObject):
-    """A scene."""
-
-    nodes: list[int] | None = None
-
-
-class GltfNode(GltfObject):
-    """A node; its placement is a matrix, or the other three."""
-
-    children: list[int] | None = None
-    mesh: int | None = None
-    skin: int | None = None
-    camera: int | None = None
-    matrix: list[float] | None = None
-    translation: list[float] | None = None
-    rotation: list[float] | None = None
-    scale: list[float] | None = None
-    weights: list[float] | None = None
-
-
-class GltfPrimitive(TypedDict, total=False):
-    """A primitive, as JSON."""
-
-    attributes: dict[str, int]
-    indices: int
-    material: int | None
-    mode: int
-    targets: list[Json]
-    extensions: Json | None
-
-
-class GltfMesh(GltfObject):
-    """A mesh."""
-
-    primitives: Sequence[GltfPrimitive] = ()
-
-
-class GltfMaterial(GltfObject):
-    """A material."""
-
-    pbrMetallicRoughness: Json | None = None
-
-
-class GltfSkin(GltfObject):
-    """A skin."""
-
-    joints: Sequence[int] = ()
-    inverseBindMatrices: int | None = None
-
-
-class GltfTarget(TypedDict, total=False):
-    """What a channel moves."""
-
-    node: int
-    path: str
-
-
-class GltfChannel(TypedDict):
-    """A channel of an animation, as JSON."""
-
-    sampler: int
-    target: GltfTarget
-
-
-class GltfAnimation(GltfObject):
-    """An animation."""
-
-    channels: Sequence[GltfChannel] = ()
-    samplers: Sequence[Json] = ()
-
-
-class GltfSampler(GltfObject):
-    """A sampler of an animation."""
-
-    input: int
-    output: int
-    interpolation: str | None = None
-
-
-class GltfAccessor(GltfObject):
-    """An accessor."""
-
-    bufferView: int | None = None
-    byteOffset: int | None = None
-    componentType: int
-    normalized: bool = False
-    count: int
-    type: str
-    sparse: Json | None = None
-
-
-class GltfBufferView(GltfObject):
-    """A buffer view."""
-
-    buffer: int
-    byteOffset: int | None = None
-    byteLength: int
-    byteStride: int | None = None
+    def __getattr__(self, name: str) -> Any:
+        return None
 
 
 def vector(values: Any, width: int) -> F64:
@@ -205,7 +104,7 @@ def embedded(uri: str) -> bytes:
     return base64.b64decode(text if about.endswith(";base64") else "-", validate=True)
 
 
-def hidden_nodes(nodes: Sequence[GltfNode]) -> set[int]:
+def hidden_nodes(nodes: Sequence[GltfObject]) -> set[int]:
     """Return the nodes that are hidden, by themselves or with one above (KHR_node_visibility)."""
     hidden: set[int] = set()
     waiting = [
@@ -219,7 +118,7 @@ def hidden_nodes(nodes: Sequence[GltfNode]) -> set[int]:
     return hidden
 
 
-def pointer_of(target: GltfTarget) -> str:
+def pointer_of(target: Json) -> str:
     """What a channel without a node animates, as KHR_animation_pointer names it; empty where nothing says it."""
     extensions = target.get("extensions")
     pointer = extensions.get("KHR_animation_pointer") if isinstance(extensions, dict) else None

@@ -32,10 +32,10 @@ from ..converter.numeric.quantize import to_linear
 from ..converter.scene.extras import MaterialExtras, read_extras
 from ..converter.scene.scene import Material
 from .gltf_file import GltfFile, file_of_uri
-from .gltf_types import GltfMaterial, embedded
+from .gltf_types import GltfObject, embedded
 
 
-def read_material(material: GltfMaterial) -> Material:
+def read_material(material: GltfObject) -> Material:
     """Return a material by its extras; numbers are -1 where they are gone."""
     extras = read_extras(MaterialExtras, material.extras)
     return Material(

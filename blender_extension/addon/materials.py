@@ -34,7 +34,7 @@ from .exporters.gltf_file import png_bytes
 from .game_material import BLEND, HOLES, LIGHT_TEXTURE, SECOND, SECOND_COLOUR, TEXTURE, UV_NAMES, node_of, read
 from .importers.gltf import read_flags
 from .importers.gltf_file import GltfFile, GltfInMemory, open_gltf
-from .importers.gltf_types import GltfMaterial
+from .importers.gltf_types import GltfObject
 from .importers.materials import file_picture, read_material, read_surfaces
 from .state import about, plain_items
 from .to_blender import BATCH
@@ -264,7 +264,7 @@ def fill_in(out: ImportedScene, shown: Sequence[Look], kinds: Iterable[tuple[int
         look = shown[row]
         extras = look.batch(number)
         stated = read_flags(extras, Subject("material", look.name), out.report)
-        out.materials.append(read_material(GltfMaterial({"name": look.name, "extras": extras})))
+        out.materials.append(read_material(GltfObject({"name": look.name, "extras": extras})))
         out.surfaces.append(look.surface)
         out.material_extras.append(read_extras(MaterialExtras, extras))
         out.material_flags.append(stated.exported if stated.own is None else stated.own)
