@@ -287,12 +287,9 @@ def add_instances(file: GltfFile, out: ImportedScene, index_of: dict[int, int]) 
         given = {k: _values(file, attributes[k], width=len(v)) for k, v in _ATTRIBUTES.items() if k in attributes}
         count = min(map(len, given.values()), default=0)
         if any(len(values) != count for values in given.values()) or not count:
-            raise ConversionError(
-                f"instances of node {called(item.name)} have no attributes of one length",
-                file=file.label,
-                value=", ".join(f"{printable(k)}: {len(values)}" for k, values in given.items()) or None,
-                expected=", ".join(_ATTRIBUTES),
-            )
+            problem = f"instances of node {called(item.name)} have no attributes of one length"
+            value = ", ".join(f"{printable(k)}: {len(values)}" for k, values in given.items()) or None
+            raise ConversionError(problem, file=file.label, value=value, expected=", ".join(_ATTRIBUTES))
         file.claim(OBJECT_SIZE * count)
         places = [given.get(k, np.tile(v, (count, 1))) for k, v in _ATTRIBUTES.items()]
         for k, (moved, turned, scaled) in enumerate(zip(*places, strict=True)):
@@ -310,12 +307,8 @@ def _values(file: GltfFile, accessor: int, *, width: int) -> F64:
     """An attribute of instances, (n, width)."""
     values = file.array(accessor)
     if values.shape[1] != width:
-        raise ConversionError(
-            "an attribute of instances has elements of another width",
-            file=file.label,
-            value=values.shape[1],
-            expected=width,
-        )
+        problem = "an attribute of instances has elements of another width"
+        raise ConversionError(problem, file=file.label, value=values.shape[1], expected=width)
     file.claim(8 * values.size)
     return values.astype(np.float64)
 
@@ -405,12 +398,8 @@ def _clip(file: GltfFile, animation: GltfObject, index_of: dict[int, int], place
         seconds, values = _keys(file, sampler, kind, file.node_title(target))
         width = 4 if path == "rotation" else 3
         if values.shape[1:] != (width,):
-            raise ConversionError(
-                f"{path} of {file.node_title(target)} has values of another width",
-                file=file.label,
-                value=values.shape[1],
-                expected=width,
-            )
+            problem = f"{path} of {file.node_title(target)} has values of another width"
+            raise ConversionError(problem, file=file.label, value=values.shape[1], expected=width)
         twice += [file.node_title(target)] if (target, path) in read else []
         first = read.setdefault((target, path), (kind, seconds, values))
         if first[0] != kind or not (np.array_equal(first[1], seconds) and np.array_equal(first[2], values)):
@@ -477,13 +466,8 @@ def _keys(file: GltfFile, sampler: GltfObject, kind: str, title: str) -> tuple[F
             f"{where} has not as many values as key times", file=file.label, value=len(values), expected=wanted
         )
     if seconds[0] < -_TIME_NOISE:
-        raise ConversionError(
-            f"{where}: key times are negative",
-            file=file.label,
-            value=f"{seconds[0]:g} s",
-            expected="0 s or later",
-            hint="move the keys to frame 0 or later before you export",
-        )
+        problem, hint = f"{where}: key times are negative", "move the keys to frame 0 or later before you export"
+        raise ConversionError(problem, file=file.label, value=f"{seconds[0]:g} s", expected="0 s or later", hint=hint)
     if (np.diff(seconds) <= 0).any() or not np.isfinite(values).all():
         raise ConversionError(f"{where}: key times are not increasing, or values not finite", file=file.label)
     return seconds, values

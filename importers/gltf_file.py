@@ -103,13 +103,8 @@ class GltfFile:
         """Refuse more nodes than a model can have, and more objects than the file's size allows."""
         nodes = len(self.root.get("nodes") or [])
         if nodes > MOST_NODES:
-            raise ConversionError(
-                "too many nodes",
-                file=self.label,
-                value=f"{nodes:,}",
-                expected=f"at most {MOST_NODES:,} (nodes and parts)",
-                hint="join objects before the export",
-            )
+            expected, hint = f"at most {MOST_NODES:,} (nodes and parts)", "join objects before the export"
+            raise ConversionError("too many nodes", file=self.label, value=f"{nodes:,}", expected=expected, hint=hint)
         self.claim(OBJECT_SIZE * _object_count(self.root))
 
     def claim(self, size: int) -> None:
@@ -120,12 +115,8 @@ class GltfFile:
         """
         self._room -= max(0, size)
         if self._room < 0:
-            raise ConversionError(
-                "unpacks to far more than it holds",
-                file=self.label,
-                expected=f"at most {UNPACKED} times its size",
-                hint="do too many meshes use the same data?",
-            )
+            problem, hint = "unpacks to far more than it holds", "do too many meshes use the same data?"
+            raise ConversionError(problem, file=self.label, expected=f"at most {UNPACKED} times its size", hint=hint)
 
     def mesh_title(self, number: int) -> str:
         """Return what messages call a mesh: by its name, else by a node that has it."""
@@ -186,12 +177,8 @@ class GltfFile:
         needed = start + stride * (count - 1) + size
         lowest = min(offset, view.byteOffset or 0)
         if count < 1 or lowest < 0 or stride < size or needed > end or end > len(buffer):
-            raise ConversionError(
-                "runs past its buffer view",
-                file=self.label,
-                value=f"{count} elements from byte {start}",
-                expected=f"an end at byte {end} or before",
-            )
+            problem, value = "runs past its buffer view", f"{count} elements from byte {start}"
+            raise ConversionError(problem, file=self.label, value=value, expected=f"an end at byte {end} or before")
         strides = (stride, stored.itemsize)
         return np.ascontiguousarray(np.ndarray((count, width), stored, buffer[start:needed], 0, strides))
 
@@ -203,12 +190,8 @@ class GltfFile:
         if (np.diff(rows[:, 0].astype(np.int64)) <= 0).any():
             raise ConversionError("indices of a sparse accessor are not increasing", file=self.label)
         if int(rows.max()) >= len(values):
-            raise ConversionError(
-                "sparse accessor names an element past its end",
-                file=self.label,
-                value=int(rows.max()),
-                expected=f"below {len(values)}",
-            )
+            problem = "sparse accessor names an element past its end"
+            raise ConversionError(problem, file=self.label, value=int(rows.max()), expected=f"below {len(values)}")
         values = values.copy()
         values[rows[:, 0]] = new
         return values

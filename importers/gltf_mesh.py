@@ -137,11 +137,8 @@ def _read_primitive(file: GltfFile, number: int, place: int, data: Json) -> tupl
             )
         return None
     if data.get("targets"):
-        raise ConversionError(
-            f"{title} has morph targets",
-            file=file.label,
-            hint="a model of the game has none: apply the shape keys before you export",
-        )
+        hint = "a model of the game has none: apply the shape keys before you export"
+        raise ConversionError(f"{title} has morph targets", file=file.label, hint=hint)
     if "POSITION" not in data["attributes"]:
         file.report.skipped(
             title, "has no POSITION", "a primitive without positions draws nothing", "delete it, or give it vertices"
@@ -161,12 +158,9 @@ def _read_primitive(file: GltfFile, number: int, place: int, data: Json) -> tupl
     for key, values in attributes.items():
         widths = _widths_of(key)
         if len(values) != count or values.shape[1] not in widths:
-            raise ConversionError(
-                f"{key} of {title} does not fit its vertices",
-                file=file.label,
-                value=" x ".join(map(str, values.shape)),
-                expected=f"{count} x {' or '.join(map(str, widths))}",
-            )
+            problem = f"{key} of {title} does not fit its vertices"
+            expected = f"{count} x {' or '.join(map(str, widths))}"
+            raise ConversionError(problem, file=file.label, value=" x ".join(map(str, values.shape)), expected=expected)
     file.claim(64 * count + 8 * len(index))
     _require_vertices(file, title, index, count)
     for key, values in attributes.items():
@@ -240,10 +234,8 @@ def _weights(file: GltfFile, mesh: int, attributes: Arrays) -> tuple[I64, F64] |
     pairs = [(attributes.pop(name), attributes.pop(f"WEIGHTS_{name[7:]}", None)) for name in names]
     rest = [attributes.pop(name) for name in [name for name in attributes if name.startswith("WEIGHTS_")]]
     if rest or any(joints.dtype.kind != "u" or weights is None for joints, weights in pairs):
-        raise ConversionError(
-            f"{file.mesh_title(mesh)} has not weights for each set of joints, or joints that are not integers",
-            file=file.label,
-        )
+        problem = f"{file.mesh_title(mesh)} has not weights for each set of joints, or joints that are not integers"
+        raise ConversionError(problem, file=file.label)
     if not pairs:
         return None
     joints, weights = (
@@ -362,20 +354,14 @@ def bind_skins(file: GltfFile, out: ImportedScene, index_of: dict[int, int], wei
     if not skinned:
         return
     if not allowed:
-        raise ConversionError(
-            f"{file.node_title(skinned[0][0])} has a skin",
-            file=file.label,
-            hint="parts of a model are rigid: --rigid-skin binds each triangle to one joint",
-        )
+        hint = "parts of a model are rigid: --rigid-skin binds each triangle to one joint"
+        raise ConversionError(f"{file.node_title(skinned[0][0])} has a skin", file=file.label, hint=hint)
     for i, node in skinned:
         assert node.skin is not None
         skin = file.skins[node.skin]
         if missing := [joint for joint in skin.joints if joint not in index_of]:
-            raise ConversionError(
-                f"{file.node_title(missing[0])} is a joint, and not in the scene that is read",
-                file=file.label,
-                hint="put the skeleton into the scene of its mesh",
-            )
+            problem = f"{file.node_title(missing[0])} is a joint, and not in the scene that is read"
+            raise ConversionError(problem, file=file.label, hint="put the skeleton into the scene of its mesh")
         _bind(file, out, out.nodes[index_of[i]], skin, index_of, weights.get(node.mesh or 0, []))
 
 
@@ -385,20 +371,13 @@ def _inverse_bind(file: GltfFile, skin: GltfObject) -> F64:
         return np.tile(np.eye(4), (len(skin.joints), 1, 1))
     stored = file.array(skin.inverseBindMatrices)
     if stored.shape[1] != 16 or len(stored) < len(skin.joints):
-        raise ConversionError(
-            "a skin has not an inverse bind matrix for each joint",
-            file=file.label,
-            value=" x ".join(map(str, stored.shape)),
-            expected=f"{len(skin.joints)} x 16",
-        )
+        problem, value = "a skin has not an inverse bind matrix for each joint", " x ".join(map(str, stored.shape))
+        raise ConversionError(problem, file=file.label, value=value, expected=f"{len(skin.joints)} x 16")
     inverse = stored.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
     places = np.isfinite(inverse).all() and np.abs(inverse[:, 3] - [0, 0, 0, 1]).max() <= NOISE
     if not (places and np.linalg.det(inverse[:, :3, :3]).all()):
-        raise ConversionError(
-            "an inverse bind matrix scales to nothing, is not finite, or has no fourth row of 0, 0, 0 and 1",
-            file=file.label,
-            hint="give the joint a scale other than 0",
-        )
+        what = "an inverse bind matrix scales to nothing, is not finite, or has no fourth row of 0, 0, 0 and 1"
+        raise ConversionError(what, file=file.label, hint="give the joint a scale other than 0")
     return inverse
 
 
@@ -421,11 +400,8 @@ def _bind(
     copies: list[I64] = [np.arange(end)]
     for weighted, primitive in zip(weights, mesh.primitives, strict=True):
         if weighted is None:
-            raise ConversionError(
-                f"node {called(item.name)} has a skin, and its mesh has vertices without joints and weights",
-                file=file.label,
-                hint="give every vertex a weight, or remove the skin",
-            )
+            problem = f"node {called(item.name)} has a skin, and its mesh has vertices without joints and weights"
+            raise ConversionError(problem, file=file.label, hint="give every vertex a weight, or remove the skin")
         index = streams.indices[primitive.index_start : primitive.index_start + primitive.index_count].reshape(-1, 3)
         owner = _dominant_joints(file, weighted, index, len(joints))
         for j in np.unique(owner).tolist():
@@ -460,12 +436,8 @@ def _dominant_joints(file: GltfFile, weighted: tuple[I64, F64], index: NDArray[n
     """The joint that each triangle has most weight on, (T,), over all sets."""
     joint, weight = weighted
     if joint.max(initial=0) >= count:
-        raise ConversionError(
-            "a vertex names a joint that its skin does not have",
-            file=file.label,
-            value=int(joint.max()),
-            expected=f"below {count}",
-        )
+        problem = "a vertex names a joint that its skin does not have"
+        raise ConversionError(problem, file=file.label, value=int(joint.max()), expected=f"below {count}")
     file.claim(8 * len(index) * count)
     total = np.zeros((len(index), count))
     for corner in range(3):

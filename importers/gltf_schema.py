@@ -371,13 +371,10 @@ def require_valid(root: Json, label: str) -> None:
     except _Invalid as error:
         place = "".join(f"[{key}]" if isinstance(key, int) else f".{printable(key)}" for key in error.path)
         shown = error.value if isinstance(error.value, str) else in_words(error.value)
-        raise ConversionError(
-            f"is not valid glTF 2.0: {place.removeprefix('.') or 'the document'}",
-            file=label,
-            value=printable(shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."),
-            expected=error.expected,
-            hint="export it again; a glTF validator lists all errors",
-        ) from None
+        problem = f"is not valid glTF 2.0: {place.removeprefix('.') or 'the document'}"
+        value = printable(shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}...")
+        hint = "export it again; a glTF validator lists all errors"
+        raise ConversionError(problem, file=label, value=value, expected=error.expected, hint=hint) from None
 
 
 def _require_consistent(root: Json) -> None:

@@ -170,12 +170,8 @@ def check_extensions(root: Json, label: str) -> list[str]:
     required, used = ([n for n in root.get(f"extensions{k}", []) if n not in _READABLE] for k in ("Required", "Used"))
     refused = [name for name in required if not name.startswith(_APPEARANCE)]
     if refused:
-        raise ConversionError(
-            "needs extensions that cannot be read",
-            file=label,
-            value=printable(", ".join(refused)),
-            hint=UNPACK_HINTS.get(refused[0], "export it without them"),
-        )
+        problem, hint = "needs extensions that cannot be read", UNPACK_HINTS.get(refused[0], "export it without them")
+        raise ConversionError(problem, file=label, value=printable(", ".join(refused)), hint=hint)
     ignored = [name for name in used if not name.startswith(_APPEARANCE) or name == _VARIANTS]
     return [
         f"{what}: {printable(', '.join(names))}"

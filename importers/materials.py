@@ -254,12 +254,8 @@ def _decoded(source: Path | bytes, label: str, formats: tuple[str, ...]) -> U8:
             picture = Image.open(file, formats=formats)
         with picture:
             if picture.width * picture.height > MOST_PIXELS:
-                raise ConversionError(
-                    "picture is too large",
-                    file=label,
-                    value=f"{picture.width} x {picture.height}",
-                    expected=f"at most {MOST_PIXELS:,} pixels",
-                )
+                problem, value = "picture is too large", f"{picture.width} x {picture.height}"
+                raise ConversionError(problem, file=label, value=value, expected=f"at most {MOST_PIXELS:,} pixels")
             if any(str(tile.args).endswith(";16B") for tile in picture.tile):  # Pillow would drop the lower bits
                 raise ConversionError("picture has 16 bits a channel", file=label, hint="save it with 8 bits a channel")
             picture.load()

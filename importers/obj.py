@@ -242,20 +242,11 @@ def _faces(lines: _Lines, state: I64, report: Report) -> list[tuple[_Shape, str]
         report.warnings.append(f"{plural(short, 'face')} with fewer than three corners skipped")
     shapes, of_face = np.unique(shape_of_face, axis=0, return_inverse=True)
     if (most := int(count.max(initial=0))) > MOST_CORNERS:
-        raise ConversionError(
-            "a polygon has too many corners",
-            file=lines.label,
-            value=most,
-            expected=f"at most {MOST_CORNERS}",
-            hint="triangulate it before you export",
-        )
+        problem, hint = "a polygon has too many corners", "triangulate it before you export"
+        raise ConversionError(problem, file=lines.label, value=most, expected=f"at most {MOST_CORNERS}", hint=hint)
     if len(shapes) > MOST_SHAPES:
-        raise ConversionError(
-            "has too many objects, materials and kinds of polygons",
-            file=lines.label,
-            value=len(shapes),
-            expected=f"at most {MOST_SHAPES}",
-        )
+        what = "has too many objects, materials and kinds of polygons"
+        raise ConversionError(what, file=lines.label, value=len(shapes), expected=f"at most {MOST_SHAPES}")
     of_corner = of_face.reshape(-1)[line]
     order = np.argsort(of_corner, kind="stable")
     ends = np.searchsorted(of_corner[order], np.arange(len(shapes) + 1))

@@ -192,10 +192,8 @@ def _by_material(geometry: Any, materials: dict[str, int], out: ImportedScene) -
     stated = (geometry.face_attributes.get("material"), visual.face_materials)  # edits of faces keep the former
     of_face = next((np.asarray(one) for one in stated if np.shape(one) == every.shape), None)
     if of_face is None:
-        raise ConversionError(
-            f"mesh {called(str(geometry.metadata.get('name', '')))} does not say which face has which material",
-            expected=f'face_attributes["material"] of {plural(len(every), "number")}',
-        )
+        problem = f"mesh {called(str(geometry.metadata.get('name', '')))} does not say which face has which material"
+        raise ConversionError(problem, expected=f'face_attributes["material"] of {plural(len(every), "number")}')
     for k in np.unique(of_face).tolist():
         number = _number(several[k], materials, out) if 0 <= k < len(several) else -1
         yield number, np.flatnonzero(of_face == k)

@@ -169,13 +169,10 @@ def areal_entry(archive: Archive) -> Entry:
     """
     entry = archive.first_of_type(AREAL_MAP_TYPE)
     if entry is None:
+        problem, value = "holds no areal map", f"types {sorted(archive.type_ids)}"
+        expected = f"an entry of type {AREAL_MAP_TYPE}"
         raise ConversionError(
-            "holds no areal map",
-            file=archive.label,
-            table=AREALS,
-            value=f"types {sorted(archive.type_ids)}",
-            expected=f"an entry of type {AREAL_MAP_TYPE}",
-            code=AREAL_ENTRY.code,
+            problem, file=archive.label, table=AREALS, value=value, expected=expected, code=AREAL_ENTRY.code
         )
     return entry
 
@@ -189,13 +186,8 @@ def game_xy(points: F32) -> F64:
 def require_areal(areals: ArealMap, index: int) -> None:
     """Refuse an index that no areal has."""
     if not 0 <= index < len(areals.records):
-        raise ConversionError(
-            "there is no such areal",
-            file=areals.archive.label,
-            table=AREALS,
-            value=index,
-            expected=f"0..{len(areals.records) - 1}",
-        )
+        problem, expected = "there is no such areal", f"0..{len(areals.records) - 1}"
+        raise ConversionError(problem, file=areals.archive.label, table=AREALS, value=index, expected=expected)
 
 
 def read_areal_map(archive: Archive) -> ArealMap:

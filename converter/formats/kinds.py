@@ -205,11 +205,8 @@ def find_model(archive: Archive, wanted: str | None) -> int | None:
         if not models:
             hint = "name the game's folder, or an archive with models; --unpack DIR takes entries of any kind"
             hint = "choose a texture with --entry NAME" if TEXM_TYPE in archive.type_ids else hint
-        raise ConversionError(
-            f"archive holds {len(models)} models" if models else "archive holds no core model",
-            file=archive.label,
-            hint=hint,
-        )
+        problem = f"archive holds {len(models)} models" if models else "archive holds no core model"
+        raise ConversionError(problem, file=archive.label, hint=hint)
     index = archive.find(wanted)
     if index is None and wanted.isdecimal() and int(wanted) < len(archive.entries):
         index = int(wanted)

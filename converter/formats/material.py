@@ -234,11 +234,8 @@ def new_material(
             raw = b"\0"
         room = phases.dtype["texture"].itemsize
         if len(raw) > room or b"\0" in raw:
-            raise ConversionError(
-                f"texture name of material {called(name)} does not fit",
-                value=printable(texture),
-                expected=f"at most {room} bytes of CP1251",
-            )
+            problem = f"texture name of material {called(name)} does not fit"
+            raise ConversionError(problem, value=printable(texture), expected=f"at most {room} bytes of CP1251")
         phases["texture"] = np.frombuffer(raw.ljust(room, b"\0"), np.uint8)
         phases["cell"] = -1
     if diffuse is not None:
@@ -296,13 +293,8 @@ def read_material(entry: Entry, label: str) -> Material:
         )
     at = MATERIAL_HEADER_DTYPE.itemsize
     if len(data) < at:
-        raise fail(
-            "too short for its header",
-            offset=0,
-            value=plural(len(data), "byte"),
-            expected=f"at least {at}",
-            code=MATERIAL_HEADER.code,
-        )
+        problem, value = "too short for its header", plural(len(data), "byte")
+        raise fail(problem, offset=0, value=value, expected=f"at least {at}", code=MATERIAL_HEADER.code)
     header = np.frombuffer(data[:at], MATERIAL_HEADER_DTYPE)
     phase_count = int(header["phase_count"][0])
     room = (len(data) - at) // PHASE_DTYPE.itemsize

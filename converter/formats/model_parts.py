@@ -114,14 +114,9 @@ def _ring(view: memoryview, at: int, label: str) -> tuple[int, F32, int]:
 
 
 def _bad(label: str, offset: int, value: object, expected: object) -> ConversionError:
+    problem = "ring does not fit its file"
     return ConversionError(
-        "ring does not fit its file",
-        file=label,
-        table=FOOTING,
-        offset=offset,
-        value=value,
-        expected=expected,
-        code=FOOTING_SIZE.code,
+        problem, file=label, table=FOOTING, offset=offset, value=value, expected=expected, code=FOOTING_SIZE.code
     )
 
 
@@ -266,14 +261,9 @@ def read_points(data: memoryview | bytes, label: str) -> ControlPoints:
     count = int.from_bytes(view[:4], "little")
     size = 4 + count * (POINT_DTYPE.itemsize + NAME_DTYPE.itemsize)
     if len(view) != size:
+        problem, value = f"size does not fit its count of {count} control points", plural(len(view), "byte")
         raise ConversionError(
-            f"size does not fit its count of {count} control points",
-            file=label,
-            table=CONTROL_POINTS,
-            offset=0,
-            value=plural(len(view), "byte"),
-            expected=size,
-            code=POINTS_SIZE.code,
+            problem, file=label, table=CONTROL_POINTS, offset=0, value=value, expected=size, code=POINTS_SIZE.code
         )
     names = 4 + count * POINT_DTYPE.itemsize
     return ControlPoints(np.frombuffer(view[4:names], POINT_DTYPE), np.frombuffer(view[names:], NAME_DTYPE))

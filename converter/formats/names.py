@@ -122,12 +122,8 @@ def entry_name(file_stem: str) -> bytes:
     name = f"{unescape(file_stem)}.msh"
     raw = encode_name(name)
     if decode_text(raw) != name:
-        raise ConversionError(
-            "entry name has letters that the game does not have",
-            value=printable(name),
-            expected="letters of CP1251",
-            hint="rename the file",
-        )
+        problem = "entry name has letters that the game does not have"
+        raise ConversionError(problem, value=printable(name), expected="letters of CP1251", hint="rename the file")
     return raw
 
 

@@ -409,14 +409,9 @@ def _rows(data: memoryview, directory: int, label: str) -> list[tuple[tuple[int,
 
 
 def _reused(shared: int, size: int, label: str) -> ConversionError:
-    return ConversionError(
-        "payloads overlap too often",
-        file=label,
-        table=_DIRECTORY,
-        value=f"{plural(shared, 'byte')} in all",
-        expected=f"at most {max_uses(size)}",
-        code=NRES_REUSE.code,
-    )
+    problem, value = "payloads overlap too often", f"{plural(shared, 'byte')} in all"
+    expected = f"at most {max_uses(size)}"
+    return ConversionError(problem, file=label, table=_DIRECTORY, value=value, expected=expected, code=NRES_REUSE.code)
 
 
 def _unindexed(entries: list[Entry], directory: int) -> list[tuple[int, int]]:

@@ -74,19 +74,11 @@ class ArchiveEdits:
     def add(self, name: bytes, type_id: int, payload: bytes, attributes: tuple[int, int, int] = (0, 0, 0)) -> None:
         """Add an entry, the last of the directory; arguments and errors as of :func:`add_entry`."""
         if not 0 < len(name) < NAME_SIZE or b"\0" in name:
-            raise ConversionError(
-                "entry name does not fit",
-                file=self.label,
-                value=f"{in_words(decode_text(name))}, {plural(len(name), 'byte')}",
-                expected=f"1 to {NAME_SIZE - 1} bytes of CP1251",
-            )
+            what, found = "entry name does not fit", f"{in_words(decode_text(name))}, {plural(len(name), 'byte')}"
+            raise ConversionError(what, file=self.label, value=found, expected=f"1 to {NAME_SIZE - 1} bytes of CP1251")
         if self.find(name) is not None:
-            raise ConversionError(
-                "has an entry of this name already",
-                file=self.label,
-                value=printable(decode_text(name)),
-                hint="give the new file another name",
-            )
+            problem, value = "has an entry of this name already", printable(decode_text(name))
+            raise ConversionError(problem, file=self.label, value=value, hint="give the new file another name")
         self._journal.append((len(self.entries), None))
         self._added[self._fold(name)] = len(self.entries)
         self.type_ids.add(type_id)
@@ -309,10 +301,6 @@ def _checked(
     """An archive with other contents, refused where its size does not fit the header."""
     total = directory + NRES_ENTRY_DTYPE.itemsize * len(entries)
     if total > 0xFFFFFFFF:
-        raise ConversionError(
-            "archive would grow beyond the format",
-            file=archive.label,
-            value=plural(total, "byte"),
-            expected="at most 4294967295",
-        )
+        problem = "archive would grow beyond the format"
+        raise ConversionError(problem, file=archive.label, value=plural(total, "byte"), expected="at most 4294967295")
     return replace(archive, entries=entries, unindexed=unindexed, total_size=total)

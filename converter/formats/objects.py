@@ -180,23 +180,13 @@ def read_unit(data: memoryview | bytes, label: str) -> Unit:
     """
     view, start, size = memoryview(data), UNIT_HEADER_DTYPE.itemsize, COMPONENT_DTYPE.itemsize
     if not is_unit(view):
-        raise ConversionError(
-            "is not a unit",
-            file=label,
-            offset=0,
-            value=f"0x{bytes(view[:4])[::-1].hex()}",
-            expected=f"{UNIT_MAGIC:#x}",
-            code=UNIT_MAGIC_RULE.code,
-        )
+        problem, value = "is not a unit", f"0x{bytes(view[:4])[::-1].hex()}"
+        expected = f"{UNIT_MAGIC:#x}"
+        raise ConversionError(problem, file=label, offset=0, value=value, expected=expected, code=UNIT_MAGIC_RULE.code)
     if len(view) < start or (len(view) - start) % size:
-        raise ConversionError(
-            "size is not that of whole components",
-            file=label,
-            table=COMPONENTS,
-            value=plural(len(view), "byte"),
-            expected=f"{start} + {size} for each",
-            code=UNIT_SIZE.code,
-        )
+        what, found = "size is not that of whole components", plural(len(view), "byte")
+        wanted = f"{start} + {size} for each"
+        raise ConversionError(what, file=label, table=COMPONENTS, value=found, expected=wanted, code=UNIT_SIZE.code)
     header = np.frombuffer(view[:start], UNIT_HEADER_DTYPE)[0]
     try:
         return Unit(int(header["type"]), np.frombuffer(view[start:], COMPONENT_DTYPE))

@@ -251,13 +251,9 @@ def read_tables(
     if absent:
         needed = required(specs)
         labels = ", ".join(specs[i].label for i in sorted(absent))
-        raise ConversionError(
-            f"not a {what}",
-            file=archive.label,
-            value=f"{archive_kind(archive)} without {labels}",
-            expected=f"tables {', '.join(map(str, needed[:-1]))} and {needed[-1]}",
-            code=rules.missing.code,
-        )
+        problem, value = f"not a {what}", f"{archive_kind(archive)} without {labels}"
+        expected = f"tables {', '.join(map(str, needed[:-1]))} and {needed[-1]}"
+        raise ConversionError(problem, file=archive.label, value=value, expected=expected, code=rules.missing.code)
     header: Records = np.empty(0, np.void)
     tables: dict[int, Table] = {}
     findings: list[Finding] = []
@@ -320,12 +316,8 @@ def write_tables(
         index = next((i for i, e in enumerate(archive.entries) if e.type_id == stream), None)
         if index is None:
             if data:
-                raise ConversionError(
-                    "there is no such table, and the edit needs one",
-                    file=archive.label,
-                    table=content.SPECS[stream].label,
-                    hint=hint,
-                )
+                problem = "there is no such table, and the edit needs one"
+                raise ConversionError(problem, file=archive.label, table=content.SPECS[stream].label, hint=hint)
         elif archive.entries[index].payload != data:
             edits.replace(index, data, attr1=counts[stream])
     return write_nres(edits.archive())

@@ -127,11 +127,8 @@ def edited_wear(wear: Wear, names: Mapping[int, str]) -> Wear:
         lines[0] = lines[0].replace(lines[0].strip(), str(more_rows.stop), 1)
     text = "".join(lines)
     if decode_text(encode_name(text)) != text:
-        raise ConversionError(
-            "its text is not CP1251 and cannot hold a name that is not ASCII",
-            file=wear.label,
-            value=", ".join(map(printable, names.values())),
-        )
+        problem = "its text is not CP1251 and cannot hold a name that is not ASCII"
+        raise ConversionError(problem, file=wear.label, value=", ".join(map(printable, names.values())))
     return replace(wear, text=text)
 
 
@@ -176,13 +173,9 @@ def agrees(names: Sequence[str], wear: Sequence[str]) -> bool:
 def _section(names: Sequence[str], title: str) -> str:
     for row, name in enumerate(names):
         if not is_row_name(name):
-            raise ConversionError(
-                "name cannot be written",
-                table=f"{TABLE} ({title})",
-                row=row,
-                value=f"{in_words(name)}",
-                expected="one line of CP1251 text without blanks at its ends",
-            )
+            problem, value = "name cannot be written", f"{in_words(name)}"
+            expected = "one line of CP1251 text without blanks at its ends"
+            raise ConversionError(problem, table=f"{TABLE} ({title})", row=row, value=value, expected=expected)
     rows = "".join(f"{row} {name}\r\n" for row, name in enumerate(names))
     return f"{len(names)}\r\n{rows}"
 

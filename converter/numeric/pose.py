@@ -391,11 +391,8 @@ def blend(tracks: Tracks, nodes: ArrayLike, time_a: float, time_b: float, weight
     has_a = bool(k < 1 and a >= 0)
     has_b = bool(k > 0 and b >= 0)
     if not has_a and not has_b:
-        raise ConversionError(
-            "blend has neither sample",
-            value=f"tA={float(a)} tB={float(b)} blend={float(k)}",
-            expected="tA >= 0 and blend < 1, or tB >= 0 and blend > 0",
-        )
+        problem, value = "blend has neither sample", f"tA={float(a)} tB={float(b)} blend={float(k)}"
+        raise ConversionError(problem, value=value, expected="tA >= 0 and blend < 1, or tB >= 0 and blend > 0")
     if has_a != has_b:
         one = sample(tracks, nodes, [a if has_a else b])
         return _with_translation(quat_to_matrix(one.quaternion[:, 0]), one.position[:, 0])

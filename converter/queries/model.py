@@ -383,11 +383,9 @@ def _tri_flags(model: MshModel, triangle: I64) -> U32:
 
 def _require_cells(model: MshModel) -> None:
     if model.legacy:
+        problem = "legacy nodes have no known slots or poses"
         raise ConversionError(
-            "legacy nodes have no known slots or poses",
-            file=model.archive.label,
-            entry=model.entry,
-            table=TABLES[StreamType.NODES].label,
+            problem, file=model.archive.label, entry=model.entry, table=TABLES[StreamType.NODES].label
         )
 
 

@@ -254,12 +254,9 @@ _OF_READERS = frozenset({"index", "tri_flags"})
 
 
 def _not_valid(key: str, value: object, expected: str) -> ConversionError:
-    return ConversionError(
-        f"custom property {key} of extras.{NAMESPACE} is not valid",
-        value=value,
-        expected=expected,
-        hint="give it back its value, or remove the property",
-    )
+    problem = f"custom property {key} of extras.{NAMESPACE} is not valid"
+    hint = "give it back its value, or remove the property"
+    return ConversionError(problem, value=value, expected=expected, hint=hint)
 
 
 def typed_extras(extras: object) -> dict[str, Any]:

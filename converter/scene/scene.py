@@ -281,12 +281,8 @@ def require_in_range(what: str, positions: NDArray[np.floating], label: str | No
     """Refuse coordinates that are not finite, or beyond ``MAX_COORDINATE``. ``positions``: (..., 3)."""
     if not np.abs(positions).max(initial=0) <= MAX_COORDINATE:  # also where one is NaN
         far = ~(np.abs(positions) <= MAX_COORDINATE)
-        raise ConversionError(
-            f"{what} is not finite, or too large",
-            file=label,
-            value=float(np.asarray(positions)[far][0]),
-            expected=f"at most {MAX_COORDINATE:g}",
-        )
+        problem, value = f"{what} is not finite, or too large", float(np.asarray(positions)[far][0])
+        raise ConversionError(problem, file=label, value=value, expected=f"at most {MAX_COORDINATE:g}")
 
 
 def in_range(points: NDArray[np.floating]) -> Bools:
