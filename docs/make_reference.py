@@ -19,10 +19,9 @@ from link_translations import RUSSIAN
 from link_translations import linked as to_translations
 
 from msh_gltf.converter.formats import tables
-from msh_gltf.converter.formats.build_dat import CATEGORIES
 from msh_gltf.converter.formats.model import TABLES
 from msh_gltf.converter.formats.tables import Presence, TableSpec
-from msh_gltf.converter.formats.terrain import TERRAIN_TABLES
+from msh_gltf.converter.formats.terrain import CATEGORIES, TERRAIN_TABLES
 from msh_gltf.converter.formats.texture import FORMATS, INDEXED, WRITABLE_FORMATS
 from msh_gltf.converter.scene.extras import OBJECTS, SceneExtras, SourceExtras, schema
 

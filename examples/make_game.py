@@ -23,9 +23,9 @@ from make_entries import made, pair
 from make_models import ARMOUR, GLASS, GLOW, JOINT, Model, Shape
 from make_textures import Paint, flat, grain, noise
 
-from msh_gltf.converter.formats.build_dat import CATEGORIES
 from msh_gltf.converter.formats.nres import Entry, write_nres
 from msh_gltf.converter.formats.nres_edits import new_archive
+from msh_gltf.converter.formats.terrain import CATEGORIES
 
 HERE = Path(__file__).parent
 

@@ -167,8 +167,8 @@ def _print(facts: dict[str, Any], as_json: bool) -> None:
 
 def _build_dat(data: bytes, label: str, as_json: bool) -> None:
     """The categories of ``BuildDat.lst``."""
-    from ..formats.build_dat import CATEGORIES, read_build_dat
     from ..formats.kinds import Kind
+    from ..formats.terrain import CATEGORIES, read_build_dat
 
     found, findings = read_build_dat(data, label)
     if as_json:

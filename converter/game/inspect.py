@@ -21,7 +21,7 @@ import numpy as np
 from ..errors import ConversionError, plural
 from ..files import UNREADABLE, read_file, stamp
 from ..findings import Finding, Mode
-from ..formats.build_dat import read_build_dat
+from ..formats.terrain import read_build_dat
 from ..formats.kinds import MISSION_FILE, Kind
 from ..formats.material import MATERIAL_TYPE, read_material
 from ..formats.mission import read_mission

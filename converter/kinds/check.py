@@ -30,7 +30,6 @@ from ..errors import ConversionError, printable
 from ..files import UNREADABLE, read_file
 from ..findings import Finding, Mode, more, without_errors
 from ..formats.areal_map import read_areal_map
-from ..formats.build_dat import read_build_dat
 from ..formats.controller import CONTROLLER_ENDING, CONTROLLER_TYPE, read_controller
 from ..formats.kinds import MISSION_FILE, Kind, entry_kind, file_kind, is_rsli
 from ..formats.library import LIGHTMAPS, MATERIALS, TEXTURES
@@ -50,7 +49,7 @@ from ..formats.names import fold_upper
 from ..formats.nres import Archive, Entry, is_nres, read_nres, trailing_bytes
 from ..formats.objects import UNIT_ENDING, is_registry, is_unit
 from ..formats.rsli import check_rsli, read_rsli
-from ..formats.terrain import read_terrain
+from ..formats.terrain import read_build_dat, read_terrain
 from ..formats.texture import TEXM_MAGIC, read_texm
 from ..formats.wear import read_wear
 from ..scene.dialect import decide

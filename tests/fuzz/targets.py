@@ -177,7 +177,7 @@ def _wear_seeds() -> list[bytes]:
 
 
 def _build_dat_rest(read: Any) -> None:
-    from msh_gltf.converter.formats.build_dat import write_build_dat
+    from msh_gltf.converter.formats.terrain import write_build_dat
 
     build, _ = read
     write_build_dat(build)
@@ -400,7 +400,7 @@ def _picture(data: bytes) -> Any:
     return as_file(data, ".png")
 
 
-_build_dat = called("converter.formats.build_dat", "read_build_dat", "BuildDat.lst")
+_build_dat = called("converter.formats.terrain", "read_build_dat", "BuildDat.lst")
 _wear = called("converter.formats.wear", "read_wear", "x.wea")
 _texm = called("converter.formats.texture", "read_texm", "x")
 _sidecar = called("converter.formats.sidecar", "read_sidecar", "x.msh-sidecar")

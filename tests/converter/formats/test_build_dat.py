@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.build_dat import CATEGORIES, BuildDat, read_build_dat, write_build_dat
+from msh_gltf.converter.formats.names import decode_text
+from msh_gltf.converter.formats.terrain import CATEGORIES, BuildDat, read_build_dat, write_build_dat
 from tests.support.corpus import CORPUS, DATA
 
 NAMES = [
@@ -60,7 +61,7 @@ def test_bundled_file() -> None:
         r"UNITS\BUILDS\BUNKER_M\bunker02.dat",
     ]
     assert got["Tower_Large"][-1] == r"UNITS\BUILDS\TOWER_LA\tower_02.dat"
-    assert build_dat.text.startswith("// object categories\r\n\r\nBunker_Small 0\r\n")
+    assert decode_text(b"".join(build_dat.lines)).startswith("// object categories\r\n\r\nBunker_Small 0\r\n")
 
 
 @pytest.mark.skipif(not CORPUS, reason="MSH_GLTF_CORPUS names no corpus")
@@ -91,7 +92,7 @@ def test_text_is_cp1251_or_latin1() -> None:
     assert parse('Mine 1\n"Шахта"'.encode("cp1251")).categories == {"Mine": ["Шахта"]}
     build_dat = parse(b'Mine 1\n"\x98\xc0"')
     assert build_dat.categories == {"Mine": ["\x98À"]}
-    assert "\x98À" in build_dat.text
+    assert "\x98À" in decode_text(b"".join(build_dat.lines))
 
 
 @given(
