@@ -14,8 +14,16 @@ from dataclasses import dataclass, field
 from ..errors import ConversionError, in_words, printable
 from ..findings import Report, Subject
 from ..formats.gltf import FilePicture, ShownPicture, Surface, is_image, pixel_digest, same_picture
-from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, NewPicture, entry_key, first_phase
-from ..formats.material import MaterialKind
+from ..formats.material import (
+    MATERIALS,
+    TEXTURES,
+    LibraryEdit,
+    LibraryEntry,
+    MaterialKind,
+    NewPicture,
+    entry_key,
+    first_phase,
+)
 from ..formats.names import decode_text, encode_name
 from ..formats.nres import NAME_SIZE
 from ..numeric.quantize import to_bytes, to_linear

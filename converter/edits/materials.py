@@ -13,13 +13,14 @@ import numpy as np
 from ..errors import ConversionError, in_words, needed_for, plural, printable
 from ..findings import NotApplied, Report, Subject
 from ..formats.gltf import WHOLE, FilePicture, ShownPicture, Surface, TextureTransform, pixel_digest, same_picture
-from ..formats.library import TEXTURE_NAME_ROOM, TEXTURES, LibraryEntry, NewPicture, blank_texture, entry_key
+from ..formats.material import TEXTURE_NAME_ROOM, TEXTURES, LibraryEntry, NewPicture, entry_key
+from ..formats.sidecar import blank_texture
 from ..formats.material import DEFAULT_MATERIAL, MaterialKind
 from ..formats.names import encode_name, known_name, unescape, without_number
 from ..formats.texture import read_texm
 from ..formats.wear import is_material_name
 from ..numeric.arrays import I64, Bools
-from ..numeric.quantize import to_bytes
+from ..numeric.arrays import to_bytes
 from ..scene.appearance import rectangle_transform
 from ..scene.scene import ImportedScene, Material, Scene
 from .nodes import Identified

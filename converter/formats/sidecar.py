@@ -23,9 +23,10 @@ from ..files import read_json
 from ..findings import Mode
 from .gltf import ShownPicture, Surface, read_surface
 from .kinds import SCENE_KINDS, Kind
-from .library import LibraryEntry, read_entry_row
+from .material import LibraryEntry, read_entry_row
 from .model_parts import ControlPoint
 from .tables import GROUP_COUNT, LOD_COUNT
+from .texture import FORMATS, INDEXED, PALETTE_SIZE, TEXM_HEADER_DTYPE, level_shapes
 
 SUFFIX = ".msh-sidecar"
 _MAGIC = b"MSHSIDE\x1a"
@@ -249,3 +250,41 @@ def _point(name: str, row: int, node: int, position: list[float], direction: lis
     if not np.isfinite([*point.position, *point.direction]).all():
         raise Malformed(f"point {point.name} is not finite")
     return point
+
+
+#: Of a texture that is made again from its header: 4096 x 4096.
+_MOST_PIXELS = 1 << 24
+
+
+def texture_head(data: bytes | memoryview) -> bytes:
+    """Return a texture's bytes without its pixels: header, palette, what follows the levels.
+
+    Args:
+        data: a valid texture.
+    """
+    start, pixels = _pixel_range(data)
+    return bytes(data[:start]) + bytes(data[start + pixels :])
+
+
+def blank_texture(head: bytes) -> bytes:
+    """Return a texture of :func:`texture_head` whose stored pixels are all 0.
+
+    Raises:
+        ConversionError: it is not the head of a texture, or the texture would be too large.
+    """
+    start, pixels = _pixel_range(head)
+    return head[:start] + bytes(pixels) + head[start:]
+
+
+def _pixel_range(data: bytes | memoryview) -> tuple[int, int]:
+    """Where the levels start, and how many bytes they have."""
+    start = TEXM_HEADER_DTYPE.itemsize
+    if len(data) < start:
+        raise ConversionError("is not the head of a texture", value=plural(len(data), "byte"))
+    header = np.frombuffer(data[:start], TEXM_HEADER_DTYPE)[0]
+    width, height, mips, form = (int(header[k]) for k in ("width", "height", "mips", "format"))
+    if form not in FORMATS or width * height > _MOST_PIXELS or mips > 32:
+        raise ConversionError("is not the head of a texture", value=f"{width} x {height}, format {form}")
+    count = sum(rows * across for rows, across in level_shapes(width, height, mips))
+    start += 4 * PALETTE_SIZE if form == INDEXED else 0
+    return start, count * FORMATS[form][0].itemsize

@@ -1,13 +1,12 @@
-"""Textures (``Texm``): stored pixels, their decoding, new ones of pictures; the ``Page`` that a new size keeps.
+"""Textures (``Texm``): stored pixels, their decoding, new ones of pictures, painted ones; the ``Page`` of a new size.
 
 Source: docs/reference/texture.md. Derived from the files and their recorded pixels:
 
-- after the 32-byte header come the palette (format 0 only) and then the levels from the full size
-  down, each side halved and at least 1, no padding between them;
-- a pixel is a little-endian word: 8888 is ``AARRGGBB``, 888 the same with a byte that means nothing
-  (so is an entry of a palette), 565, 556 and 4444 name the bits of (alpha,) red, green, blue from
-  the top. 88 does not occur in the files at hand: luminance below, alpha above, as A8L8 is in
-  Direct3D;
+- after the 32-byte header come the palette (format 0 only) and then the levels from the full size down, each side
+  halved and at least 1, no padding between them;
+- a pixel is a little-endian word: 8888 is ``AARRGGBB``, 888 the same with a byte that means nothing (so is an entry of
+  a palette), 565, 556 and 4444 name the bits of (alpha,) red, green, blue from the top. 88 does not occur in the files
+  at hand: luminance below, alpha above, as A8L8 is in Direct3D;
 - the smallest level found is the one whose shorter side is 1;
 - ``word16`` is 32 where there is more than one level and 0 where not; flags and ``opaque24`` are 0.
 """
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural, printable
 from ..findings import Rule, Rules
-from ..numeric.arrays import U8, U32, Records, field_offset
+from ..numeric.arrays import U8, U32, Bools, Records, field_offset
 from .names import decode_text
 
 TEXM_HEADER_DTYPE = np.dtype(
@@ -211,9 +210,8 @@ def with_pages_of(texm: Texm, old: Texm) -> Texm | None:
         return texm
     across, left = divmod(texm.width, old.width)
     down, below = divmod(texm.height, old.height)
-    factors = {"x": across, "width": across, "y": down, "height": down}
     rects = old.rects.copy()
-    for name, factor in factors.items():
+    for name, factor in {"x": across, "width": across, "y": down, "height": down}.items():
         wide = old.rects[name].astype(np.int64) * factor
         if left or below or (wide > np.iinfo(np.uint16).max).any():
             return None
@@ -266,14 +264,8 @@ def new_texm(rgba: U8, format: int, levels: int | None = None, *, label: str = "
     header["width"], header["height"], header["format"] = width, height, format
     header["mips"] = count = _require_writable(header, levels, label)
     header["word16"] = _WITH_MIPS if count > 1 else 0
-    stored = [packed(rgba, format)]
-    sums = rgba.astype(np.uint64)
-    for i in range(1, count):
-        sums = sums[0::2] + sums[1::2]
-        sums = sums[:, 0::2] + sums[:, 1::2]
-        pixels = 4**i
-        stored.append(packed(((sums + pixels // 2) // pixels).astype(np.uint8), format))
-    return Texm(label, header, None, stored)
+    means = [rgba, *(_mean(rgba, shape) for shape in level_shapes(width, height, count)[1:])]
+    return Texm(label, header, None, [packed(mean, format) for mean in means])
 
 
 def _require_writable(header: Records, levels: int | None, label: str) -> int:
@@ -281,8 +273,8 @@ def _require_writable(header: Records, levels: int | None, label: str) -> int:
     width, height, format = (int(header[name][0]) for name in ("width", "height", "format"))
     fail = partial(_refused, label, None)
     if format not in WRITABLE_FORMATS:
-        known = "one of " + ", ".join(map(str, WRITABLE_FORMATS))
-        raise fail("textures of this format cannot be made", "format", format, known)
+        known = ", ".join(map(str, WRITABLE_FORMATS))
+        raise fail("textures of this format cannot be made", "format", format, f"one of {known}")
     sides = f"{width} x {height}"
     if not are_sides(width, height):
         error = fail("sides of a texture must be powers of two", "width", sides, "1, 2, 4, 8, ...")
@@ -364,20 +356,17 @@ def _read_header(view: memoryview, label: str) -> tuple[Records, list[tuple[int,
         raise fail(TEXM_MAGIC_RULE, "not a texture", "magic", found, "Texm")
     start = TEXM_HEADER_DTYPE.itemsize
     if len(view) < start:
-        problem = "too short for its header"
-        raise fail(TEXM_HEADER, problem, "magic", plural(len(view), "byte"), f"at least {start}")
+        raise fail(TEXM_HEADER, "too short for its header", "magic", plural(len(view), "byte"), f"at least {start}")
     header = np.frombuffer(view[:start], TEXM_HEADER_DTYPE)
     width, height, mips, kind = (int(header[k][0]) for k in ("width", "height", "mips", "format"))
     sides = f"{width} x {height}"
     if kind not in FORMATS:
-        known = "one of " + ", ".join(map(str, FORMATS))
-        raise fail(TEXM_FORMAT, "unknown format", "format", kind, known)
+        raise fail(TEXM_FORMAT, "unknown format", "format", kind, f"one of {', '.join(map(str, FORMATS))}")
     if not width or not height:
         raise fail(TEXM_SIDES, "picture without pixels", "width", sides, "sides of 1 or more")
     most = max(width, height).bit_length()
     if not 0 < mips <= most:
-        problem = "levels do not fit the size"
-        raise fail(TEXM_MIPS, problem, "mips", mips, f"1..{most} at {sides}")
+        raise fail(TEXM_MIPS, "levels do not fit the size", "mips", mips, f"1..{most} at {sides}")
     shapes = level_shapes(width, height, mips)
     pixels = sum(rows * across for rows, across in shapes)
     needed = start + _palette_bytes(header) + FORMATS[kind][0].itemsize * pixels
@@ -407,3 +396,104 @@ def write_texm(texm: Texm) -> bytes:
     if texm.rects is not None:
         parts += [PAGE_MAGIC, len(texm.rects).to_bytes(4, "little"), texm.rects.tobytes()]
     return b"".join([*parts, texm.trailing])
+
+
+#: How many colours are compared with a palette at once.
+_CHUNK = 1 << 14
+
+
+def repainted(old: Texm, rgba: U8) -> Texm:
+    """Return a texture that shows other pixels.
+
+    Pixels that show what they showed keep their stored words. Texels of the smaller levels that
+    lie over others become the mean of what they lie over, channel by channel and rounded. New
+    colours of an indexed texture take the free places of its palette; where those are too few, the
+    colours that are nearest.
+
+    Args:
+        rgba: (height, width, 4) uint8, top row first, of the texture's size.
+
+    Raises:
+        ValueError: ``rgba`` is of another size.
+    """
+    before = old.rgba()
+    if rgba.shape != before.shape:
+        raise ValueError(f"{rgba.shape} is not the texture's {before.shape}")
+    means = [rgba, *(_mean(rgba, level.shape) for level in old.levels[1:])]
+    visible = rgba[..., :3] != before[..., :3]
+    painted = visible.any(2)
+    if old.has_alpha:
+        painted |= rgba[..., 3] != before[..., 3]
+    masks = [painted, *(_touched(painted, level.shape) for level in old.levels[1:])]
+    if old.palette is not None:
+        return _indexed(old, means, masks)
+    rows = zip(old.levels, means, masks, strict=True)
+    return replace(old, levels=[np.where(mask, packed(mean, old.format), level) for level, mean, mask in rows])
+
+
+def _starts(full: int, side: int) -> NDArray[np.intp]:
+    """Where the texels of a level begin on a side of the full size."""
+    return -(-np.arange(side) * full // side)
+
+
+def _mean(rgba: U8, shape: tuple[int, ...]) -> U8:
+    rows, columns = _starts(rgba.shape[0], shape[0]), _starts(rgba.shape[1], shape[1])
+    sums = np.add.reduceat(np.add.reduceat(rgba.astype(np.uint64), rows, 0), columns, 1)
+    counts = np.diff(rows, append=rgba.shape[0])[:, None] * np.diff(columns, append=rgba.shape[1])
+    pixels = counts[..., None].astype(np.uint64)
+    return ((sums + pixels // 2) // pixels).astype(np.uint8)
+
+
+def _touched(painted: Bools, shape: tuple[int, ...]) -> Bools:
+    rows, columns = _starts(painted.shape[0], shape[0]), _starts(painted.shape[1], shape[1])
+    return np.logical_or.reduceat(np.logical_or.reduceat(painted, rows, 0), columns, 1)
+
+
+def _indexed(old: Texm, means: list[U8], masks: list[Bools]) -> Texm:
+    assert old.palette is not None
+    palette = old.palette.copy()
+    kept = [level[~mask] for level, mask in zip(old.levels, masks, strict=True)]
+    used = np.zeros(PALETTE_SIZE, np.bool_)
+    used[np.concatenate(kept)] = True
+    wanted = np.unique(_colours(means[0][masks[0]]))
+    known = palette & np.uint32(0xFFFFFF)
+    used |= np.isin(known, wanted)
+    missing = wanted[~np.isin(wanted, known)]
+    free = np.flatnonzero(~used)
+    if len(missing) > len(free):
+        new = means[0][masks[0]]
+        missing = _fewer(new[np.isin(_colours(new), missing)], len(free))
+    places = free[: len(missing)]
+    palette[places] = (palette[places] & np.uint32(0xFF000000)) | missing
+    levels = [level.copy() for level in old.levels]
+    for level, mean, mask in zip(levels, means, masks, strict=True):
+        level[mask] = _nearest(mean[mask], palette)
+    return replace(old, palette=palette, levels=levels)
+
+
+def _colours(rgba: U8) -> U32:
+    """Colours as a palette has them, without the highest byte."""
+    wide = rgba.astype(np.uint32)
+    return (wide[..., 0] << 16 | wide[..., 1] << 8 | wide[..., 2]).astype(np.uint32)
+
+
+def _fewer(rgba: U8, count: int) -> U32:
+    """At most ``count`` colours that stand for some pixels, (n, 4)."""
+    if not count:
+        return np.zeros(0, np.uint32)
+    from PIL import Image
+
+    picture = Image.fromarray(np.ascontiguousarray(rgba[None, :, :3])).quantize(count)
+    colours = np.array(picture.getpalette() or [], np.uint8).reshape(-1, 3)[:count]
+    return np.unique(_colours(colours))
+
+
+def _nearest(rgba: U8, palette: U32) -> U8:
+    """The palette's nearest colour of each pixel, (n, 4); the first of equal ones."""
+    shades = np.stack([palette >> 16 & 255, palette >> 8 & 255, palette & 255], 1).astype(np.int32)
+    colours, inverse = np.unique(rgba[:, :3], axis=0, return_inverse=True)
+    found = np.zeros(len(colours), np.uint8)
+    for start in range(0, len(colours), _CHUNK):
+        apart = colours[start : start + _CHUNK, None].astype(np.int32) - shades
+        found[start : start + _CHUNK] = (apart * apart).sum(2).argmin(1)
+    return found[inverse.reshape(-1)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..errors import ConversionError
 from ..files import Stamp, read_file, stamp
 from ..formats.kinds import ASSEMBLY_KINDS, Kind
-from ..formats.library import LIGHTMAPS, TEXTURES
+from ..formats.material import LIGHTMAPS, TEXTURES
 from ..formats.mission import Mission, read_mission
 from ..formats.model_parts import POINTS_ENDING
 from ..formats.names import readable

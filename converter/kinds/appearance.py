@@ -17,7 +17,8 @@ from ..files import Stamp, read_file, stamp_of
 from ..findings import Finding
 from ..formats.controller import CONTROLLER_ENDING, CONTROLLER_SIZE, Controller, read_controller
 from ..formats.kinds import Kind, archive_kind
-from ..formats.library import LIGHTMAPS, MATERIALS, TEXTURES, LibraryEntry, entry_key, texture_head
+from ..formats.material import LIGHTMAPS, MATERIALS, TEXTURES, LibraryEntry, entry_key
+from ..formats.sidecar import texture_head
 from ..formats.material import find_material, read_material
 from ..formats.model import MshModel, read_model
 from ..formats.model_parts import POINTS_ENDING, POINTS_TYPE, read_points

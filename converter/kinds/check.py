@@ -32,8 +32,7 @@ from ..findings import Finding, Mode, more, without_errors
 from ..formats.areal_map import read_areal_map
 from ..formats.controller import CONTROLLER_ENDING, CONTROLLER_TYPE, read_controller
 from ..formats.kinds import MISSION_FILE, Kind, entry_kind, file_kind, is_rsli
-from ..formats.library import LIGHTMAPS, MATERIALS, TEXTURES
-from ..formats.material import MATERIAL_TYPE, read_material
+from ..formats.material import LIGHTMAPS, MATERIAL_TYPE, MATERIALS, TEXTURES, read_material
 from ..formats.model import read_model
 from ..formats.model_parts import (
     FOOTING_ENDING,

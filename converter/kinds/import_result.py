@@ -16,7 +16,7 @@ from ..files import read_file
 from ..findings import Change, NotApplied, Report, Subject
 from ..formats.controller import CONTROLLER_ENDING
 from ..formats.gltf import WHOLE, ShownPicture, Surface, TextureTransform, is_image, read_rectangle, same_picture
-from ..formats.library import LibraryEdit, LibraryEntry
+from ..formats.material import LibraryEdit, LibraryEntry
 from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING, misplaced, read_points
 from ..formats.names import decode_text, escape, stem, without_number
 from ..formats.nres_edits import ArchiveEdits
@@ -26,7 +26,7 @@ from ..formats.wear import WEAR_ENDING, WEAR_TYPE, agrees, new_wear, read_wear_n
 from ..judge.shown import WrittenLooks
 from ..numeric.arrays import F32, F64, I64, row_ids
 from ..numeric.pose import game_to_gltf
-from ..numeric.quantize import encode_uv
+from ..numeric.arrays import encode_uv
 from ..scene.scene import GeneratedLevel, ImportedScene, Material, Scene
 from .open_files import named_like
 from .registry import Game, KnownObject, inside

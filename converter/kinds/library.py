@@ -16,16 +16,9 @@ from ..errors import ConversionError, plural, printable
 from ..files import read_file
 from ..findings import NotApplied
 from ..formats.kinds import Kind, archive_kind, find_model, is_rsli, no_such_entry
-from ..formats.library import (
-    MATERIALS,
-    TEXTURE_NAME_ROOM,
-    TEXTURES,
-    LibraryEdit,
-    LibraryEntry,
-    blank_texture,
-    repainted,
-    with_values,
-)
+from ..formats.material import MATERIALS, TEXTURE_NAME_ROOM, TEXTURES, LibraryEdit, LibraryEntry, with_values
+from ..formats.sidecar import blank_texture
+from ..formats.texture import repainted
 from ..formats.material import MATERIAL_TYPE, MATERIAL_VERSION, MaterialKind, find_material, read_material
 from ..formats.names import decode_text, encode_name, escape, readable, unescape
 from ..formats.nres import Archive, Entry, is_nres, read_nres, write_nres

@@ -16,16 +16,22 @@ from ..edits.materials import NewMaterial, listed, merged_materials
 from ..errors import ConversionError, called, in_words, plural, printable
 from ..findings import NotApplied, Report
 from ..formats.gltf import pixel_digest
-from ..formats.library import MATERIALS, TEXTURE_NAME_ROOM, TEXTURES, LibraryEdit, NewPicture, first_phase, with_values
 from ..formats.material import (
     DEFAULT_MATERIAL,
     MATERIAL_HEADER_DTYPE,
     MATERIAL_TYPE,
     MATERIAL_VERSION,
+    MATERIALS,
     PHASE_DTYPE,
+    TEXTURE_NAME_ROOM,
+    TEXTURES,
+    LibraryEdit,
     MaterialKind,
+    NewPicture,
     find_material,
+    first_phase,
     read_material,
+    with_values,
 )
 from ..formats.names import decode_text, encode_name
 from ..formats.nres import Archive, Entry

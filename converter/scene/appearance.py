@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ..formats.gltf import WHOLE, TextureTransform, pixel_digest
-from ..formats.library import LIGHTMAPS, LibraryEntry
+from ..formats.material import LIGHTMAPS, LibraryEntry
 from ..formats.names import decode_text, escape
 from ..numeric.arrays import F64, U8
 

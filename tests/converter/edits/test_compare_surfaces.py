@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from msh_gltf import import_gltf
-from msh_gltf.converter.formats.library import MATERIALS, TEXTURES
+from msh_gltf.converter.formats.material import MATERIALS, TEXTURES
 from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
 from msh_gltf.converter.kinds.base import sidecar_path
 from msh_gltf.converter.options import ImportOptions

@@ -5,8 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from msh_gltf.converter.formats.library import _fewer, repainted
-from msh_gltf.converter.formats.texture import FORMATS, TEXM_HEADER_DTYPE, Texm, new_texm, read_texm, write_texm
+from msh_gltf.converter.formats.texture import (
+    FORMATS,
+    TEXM_HEADER_DTYPE,
+    Texm,
+    _fewer,
+    new_texm,
+    read_texm,
+    repainted,
+    write_texm,
+)
 from msh_gltf.converter.kinds.open_files import open_nres
 from tests.converter.formats.test_texture import libraries
 

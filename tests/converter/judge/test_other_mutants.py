@@ -17,7 +17,7 @@ from msh_gltf.converter.cli import msh2gltf
 from msh_gltf.converter.edits.materials import LIGHT_FOLLOWS, NewMaterial
 from msh_gltf.converter.edits.points import PointEdit
 from msh_gltf.converter.formats.gltf import surface_of
-from msh_gltf.converter.formats.library import NewPicture
+from msh_gltf.converter.formats.material import NewPicture
 from msh_gltf.converter.judge.difference import JUDGED
 from msh_gltf.converter.judge.shown import WrittenLooks, named
 from msh_gltf.converter.kinds.dispatch import import_file, import_gltf

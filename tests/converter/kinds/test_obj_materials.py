@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.formats.library import MATERIALS, TEXTURES
+from msh_gltf.converter.formats.material import MATERIALS, TEXTURES
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.kinds.obj import import_obj

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.files import Later
-from msh_gltf.converter.formats.library import LIGHTMAPS, MATERIALS, TEXTURES
+from msh_gltf.converter.formats.material import LIGHTMAPS, MATERIALS, TEXTURES
 from msh_gltf.converter.formats.nres import Entry
 from msh_gltf.converter.kinds import appearance as texture_lookup
 from msh_gltf.converter.kinds.appearance import Libraries, find_appearance
