@@ -15,8 +15,9 @@ import numpy as np
 from ..converter.formats.areal_map import ArealMap
 from ..converter.formats.gltf import Json, Mode
 from ..converter.formats.terrain import COARSE, FINE, LEVELS
-from ..converter.numeric.arrays import F32, F64, I64, triangulate
+from ..converter.numeric.arrays import F32, F64, I64
 from ..converter.numeric.pose import game_to_gltf
+from ..converter.numeric.surfaces import triangulate
 from ..converter.options import ExportOptions
 from ..converter.scene.appearance import Appearance
 from ..converter.scene.assembly import AssembledModel, Assembly, Marker, Placement, Pose, closed_sides, unique_label

@@ -143,7 +143,7 @@ def test_validator_is_silent(tmp_path: Path) -> None:
     ],
 )
 def test_triangulation(polygon: list[tuple[float, float]], count: int) -> None:
-    from msh_gltf.converter.numeric.arrays import triangulate
+    from msh_gltf.converter.numeric.surfaces import triangulate
 
     points = np.array(polygon * 2, np.float64)
     start = np.array([0, len(polygon), 2 * len(polygon)])

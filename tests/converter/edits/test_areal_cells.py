@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msh_gltf.converter.edits.areal_map import replace_polygons
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.areal_map import CELLS
-from msh_gltf.converter.numeric.arrays import cells_under
+from msh_gltf.converter.numeric.surfaces import cells_under
 from msh_gltf.converter.queries.landscape import areal_at
 from tests.support.areal_edits import (
     brute_cells,
@@ -51,7 +51,7 @@ def test_cells_under_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     polygon = own(sample(), 3)[:, :2].astype(np.float64)
     borders = np.linspace(0, 1200, 129)
     whole = cells_under(polygon, borders, borders)
-    monkeypatch.setattr("msh_gltf.converter.numeric.arrays._AT_ONCE", 5)
+    monkeypatch.setattr("msh_gltf.converter.numeric.surfaces._AT_ONCE", 5)
     for a, b in zip(whole, cells_under(polygon, borders, borders), strict=True):
         np.testing.assert_array_equal(a, b)
     assert len(whole[0]) > 9

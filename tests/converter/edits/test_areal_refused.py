@@ -51,7 +51,7 @@ def test_touching_edges_are_no_crossing() -> None:
 
 
 def test_crossing_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("msh_gltf.converter.numeric.arrays._AT_ONCE", 5)
+    monkeypatch.setattr("msh_gltf.converter.numeric.surfaces._AT_ONCE", 5)
     with pytest.raises(ConversionError, match="cross: 1 and 3"):
         replace_polygons(row_of(2), {1: [(0, 0, 0), (9, 0, 0), (1, 4, 0), (8, 4, 0)]})
     assert len(replace_polygons(row_of(2), {1: U}).vertices) == 12

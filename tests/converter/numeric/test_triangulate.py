@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from msh_gltf.converter.numeric.arrays import triangulate, triangulate_flat
+from msh_gltf.converter.numeric.surfaces import triangulate, triangulate_flat
 
 
 def stars(seed: int, count: int) -> tuple[np.ndarray, np.ndarray]:
