@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError, called, few, in_words, plural, printable
 from ..converter.findings import Report, Subject
-from ..converter.numeric.arrays import F64, NONE16
+from ..converter.numeric.arrays import F64, NONE16, normalise
 from ..converter.numeric.pose import (
     gltf_to_game,
     parents_first,
@@ -24,7 +24,6 @@ from ..converter.numeric.pose import (
     rotation_matrix,
     rotation_to_game,
 )
-from ..converter.numeric.quantize import normalise
 from ..converter.scene.companions import add_clips
 from ..converter.scene.extras import NAMESPACE, FileInfo, MaterialExtras, NodeExtras, read_extras, typed_extras
 from ..converter.scene.scene import Channel, Clip, ImportedNode, ImportedScene, StatedFlags, Track
