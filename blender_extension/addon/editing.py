@@ -29,7 +29,7 @@ from .converter.scene.assembly import object_key
 from .converter.scene.scene import ImportedNode
 from .exporters.gltf_file import row_colour
 from .state import about, plain_items
-from .window import SidePanel, guarded, say, shown
+from .window import SidePanel, doing, say, shown
 
 #: The constraint that holds a part of a unit to its socket.
 _SOCKET = "MSH Socket"
@@ -218,22 +218,19 @@ class MSH_OT_edit_placed(bpy.types.Operator):
     def poll(cls, context):
         return is_thing(context.object) and not is_open(context.object)
 
+    @doing
     def execute(self, context):
-
-        def work() -> None:
-            one = context.object
-            for other in open_of(context.scene):
-                if other.instance_collection == one.instance_collection:
-                    close_thing(other)
-            made = open_thing(one)
-            one.select_set(False)
-            meshes = [thing for thing in made if thing.type == "MESH"] or made
-            context.view_layer.update()
-            if meshes:
-                meshes[0].select_set(True)
-                context.view_layer.objects.active = meshes[0]
-
-        return guarded(self, work)
+        one = context.object
+        for other in open_of(context.scene):
+            if other.instance_collection == one.instance_collection:
+                close_thing(other)
+        made = open_thing(one)
+        one.select_set(False)
+        meshes = [thing for thing in made if thing.type == "MESH"] or made
+        context.view_layer.update()
+        if meshes:
+            meshes[0].select_set(True)
+            context.view_layer.objects.active = meshes[0]
 
 
 class MSH_OT_done_placed(bpy.types.Operator):
@@ -247,17 +244,14 @@ class MSH_OT_done_placed(bpy.types.Operator):
     def poll(cls, context):
         return bool(open_of(context.scene))
 
+    @doing
     def execute(self, context):
-
-        def work() -> None:
-            if context.mode != "OBJECT":
-                bpy.ops.object.mode_set(mode="OBJECT")
-            for one in open_of(context.scene):
-                close_thing(one)
-                one.select_set(True)
-                context.view_layer.objects.active = one
-
-        return guarded(self, work)
+        if context.mode != "OBJECT":
+            bpy.ops.object.mode_set(mode="OBJECT")
+        for one in open_of(context.scene):
+            close_thing(one)
+            one.select_set(True)
+            context.view_layer.objects.active = one
 
 
 def _menu(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
@@ -379,10 +373,9 @@ class MSH_OT_set_areal(bpy.types.Operator):
         self.walkable = any(seen.walkable())
         return context.window_manager.invoke_props_dialog(self)
 
+    @doing
     def execute(self, context):
-        return guarded(self, lambda: self._set(context.object.data))
-
-    def _set(self, mesh: bpy.types.Mesh) -> None:
+        mesh = context.object.data
         seen = _Faces(mesh)
         slot = seen.slot(self.class_id)
         if seen.logic is None:

@@ -21,7 +21,7 @@ from .converter.game.undo import Status, status, undo
 from .converter.game.vault import find_root
 from .converter.kinds.registry import find_game
 from .state import clear_report, game_folders, is_sidecar, remember, show_warnings
-from .window import SidePanel, guarded, say, shown
+from .window import SidePanel, doing, guarded, say, shown
 
 _MOST = 12  # lines of the list that are shown
 
@@ -138,14 +138,11 @@ class MSH_OT_status(bpy.types.Operator):
     bl_idname = "wm.msh_game_status"
     bl_label = "Status"
 
+    @doing
     def execute(self, context):
         """Read the history of the game; nothing is written."""
-
-        def work() -> None:
-            found = refresh(context)
-            say(self, "INFO", f"{found.root}: {_summary(found)}")
-
-        return guarded(self, work)
+        found = refresh(context)
+        say(self, "INFO", f"{found.root}: {_summary(found)}")
 
 
 class MSH_OT_undo(bpy.types.Operator):
@@ -168,24 +165,21 @@ class MSH_OT_undo(bpy.types.Operator):
             return {"CANCELLED"}
         return context.window_manager.invoke_confirm(self, event, message=shown(self.message))
 
+    @doing
     def execute(self, context):
         """One transaction, which can be taken back itself."""
-
-        def work() -> None:
-            with GameEdits(_root(context), "Blender: undo", "blender") as door:
-                number = undo(door, self.number or None)
-                command = _command(door.history.record(number))
-                door.commit("undo", undoes=number)
-            done = f"change {number} ({command}) is taken back"
-            state = context.scene.msh_gltf
-            clear_report(state)
-            state.outcome = done
-            show_warnings(state, door.messages)
-            remember(context.scene)
-            refresh(context)
-            say(self, "INFO", done)
-
-        return guarded(self, work)
+        with GameEdits(_root(context), "Blender: undo", "blender") as door:
+            number = undo(door, self.number or None)
+            command = _command(door.history.record(number))
+            door.commit("undo", undoes=number)
+        done = f"change {number} ({command}) is taken back"
+        state = context.scene.msh_gltf
+        clear_report(state)
+        state.outcome = done
+        show_warnings(state, door.messages)
+        remember(context.scene)
+        refresh(context)
+        say(self, "INFO", done)
 
 
 class MSH_OT_find_game(bpy.types.Operator):
@@ -205,19 +199,16 @@ class MSH_OT_find_game(bpy.types.Operator):
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
 
+    @doing
     def execute(self, context):
         """Every scene whose file is there knows its new place."""
-
-        def work() -> None:
-            own = require_file(context, self.directory)
-            for scene in bpy.data.scenes:
-                state = scene.msh_gltf
-                if state.source:
-                    found = find_again(context, self.directory, state.path)
-                    state.path = str(found or state.path)
-            say(self, "INFO", f"{context.scene.msh_gltf.source} is in {own}")
-
-        return guarded(self, work)
+        own = require_file(context, self.directory)
+        for scene in bpy.data.scenes:
+            state = scene.msh_gltf
+            if state.source:
+                found = find_again(context, self.directory, state.path)
+                state.path = str(found or state.path)
+        say(self, "INFO", f"{context.scene.msh_gltf.source} is in {own}")
 
 
 class MSH_PT_game(SidePanel, bpy.types.Panel):
@@ -300,22 +291,17 @@ class MSH_OT_save_without_originals(bpy.types.Operator, ExportHelper):
     filename_ext = ".blend"
     filter_glob: StringProperty(default="*.blend", options={"HIDDEN"})
 
+    @doing
     def execute(self, context):
         """Save the copy; the open file keeps everything."""
-
-        def work() -> None:
-            path = Path(bpy.path.abspath(self.filepath))
-            if bpy.data.filepath and path.resolve() == Path(bpy.data.filepath).resolve():
-                raise ConversionError(
-                    "is the open file, which needs its sidecars",
-                    file=str(path),
-                    hint="choose another name for the copy",
-                )
-            with without_sidecars() as count:
-                bpy.ops.wm.save_as_mainfile(filepath=str(path), copy=True)
-            say(self, "INFO", f"{path.name} is saved without {plural(count, 'sidecar')}")
-
-        return guarded(self, work)
+        path = Path(bpy.path.abspath(self.filepath))
+        if bpy.data.filepath and path.resolve() == Path(bpy.data.filepath).resolve():
+            raise ConversionError(
+                "is the open file, which needs its sidecars", file=str(path), hint="choose another name for the copy"
+            )
+        with without_sidecars() as count:
+            bpy.ops.wm.save_as_mainfile(filepath=str(path), copy=True)
+        say(self, "INFO", f"{path.name} is saved without {plural(count, 'sidecar')}")
 
 
 def _menu(menu, context):

@@ -38,7 +38,7 @@ from .importers.gltf_types import GltfObject
 from .importers.materials import file_picture, read_material, read_surfaces
 from .state import about, plain_items
 from .to_blender import BATCH
-from .window import guarded, shown
+from .window import SidePanel, doing, shown
 
 _CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], np.float32)
 #: What goes into the probe's file; the sampling of its animation is none.
@@ -405,18 +405,16 @@ class MSH_OT_bake(bpy.types.Operator):
     def poll(cls, context):
         return context.mode == "OBJECT" and node_of(_active(context)) is not None
 
+    @doing
     def execute(self, context):
-        return guarded(self, lambda: bake(context, _active(context)) and None)
+        bake(context, _active(context))
 
 
-class MSH_PT_material(bpy.types.Panel):
+class MSH_PT_material(SidePanel, bpy.types.Panel):
     """The active material as the game has it."""
 
     bl_label = "Material"
     bl_idname = "MSH_PT_material"
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "MSH"
 
     @classmethod
     def poll(cls, context):

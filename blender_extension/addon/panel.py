@@ -26,7 +26,7 @@ from .import_msh import MSH_OT_import
 from .seen import MODEL, MSH_OT_check
 from .state import about, cell_of, clear_report, dialect_of, show_warnings
 from .to_blender import new_mesh
-from .window import SidePanel, guarded, in_blender, say, shown
+from .window import SidePanel, doing, in_blender, say, shown
 
 
 def make_levels(context: bpy.types.Context, ratios: tuple[float, ...], limit: float) -> Report:
@@ -123,10 +123,8 @@ class MSH_OT_levels(bpy.types.Operator):
     def poll(cls, context):
         return context.mode == "OBJECT" and context.scene.msh_gltf.kind in ("", "model") and bool(context.scene.objects)
 
+    @doing
     def execute(self, context):
-        return guarded(self, lambda: self._make(context))
-
-    def _make(self, context: bpy.types.Context) -> None:
         state = context.scene.msh_gltf
         report = make_levels(
             context, tuple(self.ratio**level for level in range(1, self.count + 1)), self.distance / 100

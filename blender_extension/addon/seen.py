@@ -30,7 +30,7 @@ from .game_material import ADDED, mark
 from .game_material import read as read_material
 from .state import about
 from .to_blender import FPS
-from .window import guarded, say
+from .window import doing, say
 
 CLAN, CLANS = "msh_clan", "msh_clans"
 #: On an object and a mesh: the import that it came with, which stays its own where the game or the .blend moves.
@@ -329,10 +329,8 @@ class MSH_OT_check(bpy.types.Operator):
         one = context.object
         return one is not None and one.type == "MESH" and context.mode in ("OBJECT", "EDIT_MESH")
 
+    @doing
     def execute(self, context):
-        return guarded(self, lambda: self._check(context))
-
-    def _check(self, context) -> None:
         one = context.object
         if context.mode == "EDIT_MESH":
             bpy.ops.object.mode_set(mode="OBJECT")

@@ -14,7 +14,7 @@ import os
 import traceback
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
+from functools import cache, partial, wraps
 from importlib.resources import files
 from time import monotonic
 from typing import Any, NamedTuple, TypeVar
@@ -140,6 +140,16 @@ def guarded(operator: bpy.types.Operator, work: Callable[[], None]) -> set[str]:
         say(operator, "ERROR", message_of(error))
         return {"CANCELLED"}
     return {"FINISHED"}
+
+
+def doing(work: Callable[[Any, bpy.types.Context], None]) -> Callable[[Any, bpy.types.Context], set[str]]:
+    """Decorate an operator's ``execute`` that only does its work: what goes wrong is said."""
+
+    @wraps(work)
+    def execute(self, context):
+        return guarded(self, lambda: work(self, context))
+
+    return execute
 
 
 def message_of(error: Exception) -> str:
