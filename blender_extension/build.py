@@ -128,8 +128,7 @@ def wheels() -> list[Wheel]:
 def fetch(needed: list[Wheel], cache: Path) -> None:
     """Fetch the wheels that the cache lacks; what is there is not asked for again.
 
-    Raises:
-        BuildError: pip is missing, or cannot fetch one.
+    Raises BuildError: pip is missing, or cannot fetch one.
     """
     cache.mkdir(parents=True, exist_ok=True)
     for wheel in needed:

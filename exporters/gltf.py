@@ -55,8 +55,7 @@ def export_gltf(
         appearance: of the materials; ``None``: a colour per row.
         ranges: of the clip, each to be an animation of its own, too.
 
-    Raises:
-        ConversionError: the model outgrows what glTF can hold.
+    Raises ConversionError: the model outgrows what glTF can hold.
     """
     return _Writer(scene, options, appearance).document(source or SourceExtras(), ranges)
 
@@ -313,8 +312,7 @@ def export_assembly(
         clips: whether there is a clip.
         up: see :class:`~converter.scene.appearance.Appearance`.
 
-    Raises:
-        ConversionError: a model outgrows what glTF can hold.
+    Raises ConversionError: a model outgrows what glTF can hold.
     """
     return _AssemblyWriter(assembly, options, clips, up).document(about or SceneExtras())
 

@@ -274,8 +274,7 @@ class Builder:
 def glb_bytes(document: Document) -> bytes:
     """Return the binary container: header, JSON chunk, BIN chunk (glTF 2.0, GLB).
 
-    Raises:
-        ConversionError: it would be larger than 4 GiB.
+    Raises ConversionError: it would be larger than 4 GiB.
     """
     data = dict(document.json)
     if document.buffer:
@@ -345,8 +344,7 @@ _JSON_AT = 20
 def gltf_objects(glb: bytes) -> GLTF2:
     """Return a ``.glb`` of this project as ``pygltflib.GLTF2``: what its loader makes of it, its blob set.
 
-    Raises:
-        MissingPackage: pygltflib is not installed.
+    Raises MissingPackage: pygltflib is not installed.
     """
     with needed_for("glTF as objects", "pygltflib"):
         import pygltflib

@@ -62,8 +62,7 @@ def export_obj(
         rectangles: what materials show of their textures, by index; in the scene's coordinates already, and
             a comment of the MTL.
 
-    Raises:
-        ConversionError: a vertex that float32 cannot hold once it is posed.
+    Raises ConversionError: a vertex that float32 cannot hold once it is posed.
     """
     names = material_names(scene)
     pairs = "".join(f" {key}={escape(str(value))}" for key, value in (info or {}).items())

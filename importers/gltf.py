@@ -60,8 +60,7 @@ def read_gltf(
         all_scenes: the file is ours, even if an editor dropped its extras.
         rigid_skin: bind each triangle of a skinned mesh to its dominant joint.
 
-    Raises:
-        ConversionError: not glTF, broken, or with features that a model cannot have.
+    Raises ConversionError: not glTF, broken, or with features that a model cannot have.
     """
     file = in_memory if isinstance(in_memory, GltfFile) else open_gltf(path, in_memory)
     try:
@@ -200,8 +199,7 @@ _ATTRIBUTES = {"TRANSLATION": [0.0, 0, 0], "ROTATION": [0.0, 0, 0, 1], "SCALE": 
 def read_node(file: GltfFile, i: int, parent: int) -> ImportedNode:
     """Return a node as an item; ``parent``: the node above, -1 = root.
 
-    Raises:
-        ConversionError: a transform that is not finite.
+    Raises ConversionError: a transform that is not finite.
     """
     node = file.nodes[i]
     mesh = -1
@@ -274,8 +272,7 @@ def add_instances(file: GltfFile, out: ImportedScene, index_of: dict[int, int]) 
         out: its items; changed in place.
         index_of: glTF node -> item.
 
-    Raises:
-        ConversionError: more instances than the size of the file allows.
+    Raises ConversionError: more instances than the size of the file allows.
     """
     for node, i in index_of.items():
         extension = (file.nodes[node].extensions or {}).get(INSTANCING)

@@ -110,8 +110,7 @@ class GltfFile:
     def claim(self, size: int) -> None:
         """Ask for memory before it is taken; ``size``: bytes.
 
-        Raises:
-            ConversionError: the file would unpack to more than ``UNPACKED`` times its size.
+        Raises ConversionError: the file would unpack to more than ``UNPACKED`` times its size.
         """
         self._room -= max(0, size)
         if self._room < 0:
@@ -199,8 +198,7 @@ class GltfFile:
     def draco(self, primitive: Json) -> dict[str, NDArray[Any]] | None:
         """Attributes and ``indices`` of a Draco-packed primitive, ``None`` for a plain one.
 
-        Raises:
-            MissingPackage: packed, and the ``draco`` extra is not installed.
+        Raises MissingPackage: packed, and the ``draco`` extra is not installed.
         """
         packed = (primitive.get("extensions") or {}).get(DRACO)
         if packed is None:
@@ -244,8 +242,7 @@ def _object_count(root: Json) -> int:
 def _draco_counts(data: bytes) -> tuple[int, int]:
     """Return the faces and points that a Draco mesh declares (its header, connectivity).
 
-    Raises:
-        IndexError: it ends before that.
+    Raises IndexError: it ends before that.
     """
     at = 11 + (data[8] == 1)  # edgebreaker has its method first
     numbers = []
@@ -265,8 +262,7 @@ def open_gltf(path: Path, in_memory: GltfInMemory | None = None) -> GltfFile:
     Args:
         path: the file; what messages call a document in memory.
 
-    Raises:
-        ConversionError: no glTF, broken, or with an extension it requires and nobody can read.
+    Raises ConversionError: no glTF, broken, or with an extension it requires and nobody can read.
     """
     label = str(path)
     if in_memory is None:

@@ -36,8 +36,7 @@ def read_meshes(file: GltfFile, used: set[int]) -> tuple[list[Mesh], Streams, We
     Args:
         used: meshes that are drawn; the others get no primitives.
 
-    Raises:
-        ConversionError: a mesh that a model cannot have.
+    Raises ConversionError: a mesh that a model cannot have.
     """
     meshes: list[Mesh] = []
     weights: Weights = {}
@@ -342,8 +341,7 @@ def bind_skins(file: GltfFile, out: ImportedScene, index_of: dict[int, int], wei
         weights: of the vertices of each primitive.
         allowed: ``--rigid-skin``.
 
-    Raises:
-        ConversionError: there is a skin and it is not allowed, or a joint has a mesh of its own.
+    Raises ConversionError: there is a skin and it is not allowed, or a joint has a mesh of its own.
     """
     skinned = [
         (i, node)

@@ -360,8 +360,7 @@ def require_valid(root: Json, label: str) -> None:
     Args:
         root: the document; changed in place.
 
-    Raises:
-        ConversionError: names the place, the value and what is expected.
+    Raises ConversionError: names the place, the value and what is expected.
     """
     if root.get("extensionsUsed") is None:
         root["extensionsUsed"] = []

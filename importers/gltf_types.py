@@ -65,8 +65,7 @@ def join_pieces(out: ImportedScene) -> None:
 def require_finite(read: ImportedScene, label: str) -> None:
     """Refuse a file whose numbers no model can have.
 
-    Raises:
-        ConversionError: a number that is not finite, or that became so as float32; or out of range.
+    Raises ConversionError: a number that is not finite, or that became so as float32; or out of range.
     """
     streams = read.streams
     require_in_range("a position", streams.positions, label)
@@ -164,8 +163,7 @@ def check_extensions(root: Json, label: str) -> list[str]:
         Warnings of the others that are not read. Those of materials that the file can do without are
         reported where materials are compared.
 
-    Raises:
-        ConversionError: the document needs what cannot be read.
+    Raises ConversionError: the document needs what cannot be read.
     """
     required, used = ([n for n in root.get(f"extensions{k}", []) if n not in _READABLE] for k in ("Required", "Used"))
     refused = [name for name in required if not name.startswith(_APPEARANCE)]

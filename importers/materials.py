@@ -51,8 +51,7 @@ def read_material(material: GltfObject) -> Material:
 def read_surfaces(file: GltfFile) -> list[Surface[FilePicture]]:
     """Return what each material shows.
 
-    Raises:
-        LookupError, TypeError, ValueError, AttributeError: the document is malformed.
+    Raises LookupError, TypeError, ValueError, AttributeError: the document is malformed.
     """
     textures: list[Json] = file.root.get("textures", [])
     images: list[Json] = file.root.get("images", [])

@@ -65,9 +65,7 @@ def read_obj(path: Path, *, up: str | None = None) -> ImportedScene:
     Args:
         up: ``y`` or ``z``; default as the file states, else ``y``.
 
-    Raises:
-        ConversionError: not an OBJ, without faces, an index out of range, or a number that is not
-            finite.
+    Raises ConversionError: not an OBJ, without faces, an index out of range, or a number that is not finite.
     """
     label = str(path)
     text = _text(path)
@@ -230,8 +228,7 @@ def _states(lines: _Lines, default: str) -> tuple[list[str], list[str], I64]:
 def _faces(lines: _Lines, state: I64, report: Report) -> list[tuple[_Shape, str]]:
     """Faces by shape, written again with numbers that count from 1.
 
-    Raises:
-        ConversionError: a face that cannot be read, an index out of range.
+    Raises ConversionError: a face that cannot be read, an index out of range.
     """
     line, table, given = _corners(lines)
     count = np.bincount(line, minlength=len(state))
@@ -364,8 +361,7 @@ def _trimesh(lines: _Lines, faces: list[str]) -> list[_Geometry]:
 def _fill(out: ImportedScene, objects: list[str], shapes: list[_Shape], geometry: list[_Geometry], label: str) -> None:
     """Nodes, meshes and streams; axes as in the file.
 
-    Raises:
-        ConversionError: a number that is not finite, or missing.
+    Raises ConversionError: a number that is not finite, or missing.
     """
     for mesh, name in enumerate(map(unescape, objects)):
         rest = np.zeros(3, np.float32), np.array([1.0, 0.0, 0.0, 0.0])

@@ -44,8 +44,7 @@ _OTHERS = (".glb", ".gltf", ".obj", ".png")
 def read_by_trimesh(path: Path) -> bool:
     """Return whether a file's ending is that of a mesh format that trimesh has a loader for.
 
-    Raises:
-        ConversionError: it is a program's own format, or one whose loader needs a package.
+    Raises ConversionError: it is a program's own format, or one whose loader needs a package.
     """
     ending = path.suffix.lower()
     if ending in OF_PROGRAMS:
@@ -101,8 +100,7 @@ def read_scene(scene: trimesh.Scene, label: str, *, up: str | None = None) -> tu
     Args:
         up: ``y`` or ``z``; default as the metadata states, else ``y``.
 
-    Raises:
-        ConversionError: no triangles, or a number that is not finite.
+    Raises ConversionError: no triangles, or a number that is not finite.
     """
     out = ImportedScene(stem(Path(label).name), _info(scene, label))
     materials: dict[str, int] = {}

@@ -269,8 +269,7 @@ def make_library(context: bpy.types.Context, game: Path, target: Path) -> Genera
         game: the folder with ``objects.rlb``.
         target: the .blend.
 
-    Raises:
-        ConversionError: not a game, nothing in it, or the file cannot be written.
+    Raises ConversionError: not a game, nothing in it, or the file cannot be written.
     """
     found, file, given = yield Step(f"reading {game.name}", partial(_read_assets, game))
     beside = target.with_name(CATALOGS)

@@ -66,8 +66,7 @@ def export_model(
         context: Blender's; its scene is exported.
         rebuild: leave the sidecar aside.
 
-    Raises:
-        ConversionError: the sidecar is missing, or an edit that the game cannot hold.
+    Raises ConversionError: the sidecar is missing, or an edit that the game cannot hold.
     """
     scene = context.scene
     if rebuild and scene.msh_gltf.kind in ASSEMBLY_KINDS:

@@ -103,8 +103,7 @@ def read_scene(context: bpy.types.Context, *, lines: bool) -> ImportedScene:
         context: Blender's; everything of its scene is evaluated.
         lines: whether edges without faces count, as those of a mission's routes.
 
-    Raises:
-        ConversionError: custom properties that are not valid, numbers that are not finite.
+    Raises ConversionError: custom properties that are not valid, numbers that are not finite.
     """
     return _Reader(context, lines).read()
 

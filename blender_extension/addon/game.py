@@ -32,8 +32,7 @@ _shown: dict[str, Status] = {}
 def game_of_file(context: bpy.types.Context, path: Path) -> Path:
     """The game that a unit or a mission is resolved in: the one around it, else the preferences'.
 
-    Raises:
-        ConversionError: there is none.
+    Raises ConversionError: there is none.
     """
     found = find_game(path)
     for folder in game_folders(context) if found is None else ():
@@ -50,8 +49,7 @@ def game_of_file(context: bpy.types.Context, path: Path) -> Path:
 def named_game(context: bpy.types.Context, named: str) -> Path:
     """The game's folder: as named, that of the preferences, or the one around the open model.
 
-    Raises:
-        ConversionError: there is none.
+    Raises ConversionError: there is none.
     """
     folders = [bpy.path.abspath(named)] if named else [*game_folders(context)]
     if not folders and context.scene.msh_gltf.path:
@@ -89,8 +87,7 @@ def find_again(context: bpy.types.Context, folder: str = "", known: str | None =
 def require_file(context: bpy.types.Context, folder: str = "") -> Path:
     """The file that the scene's model is in.
 
-    Raises:
-        ConversionError: it is neither where it was nor in the game's folder.
+    Raises ConversionError: it is neither where it was nor in the game's folder.
     """
     found = find_again(context, folder)
     if found is None:
@@ -105,8 +102,7 @@ def require_file(context: bpy.types.Context, folder: str = "") -> Path:
 def refresh(context: bpy.types.Context) -> Status:
     """Read the status of the scene's game again, for the panel.
 
-    Raises:
-        ConversionError: there is no game, or its history is damaged.
+    Raises ConversionError: there is no game, or its history is damaged.
     """
     found = _shown[_place(context)] = status(_root(context))
     return found

@@ -53,8 +53,7 @@ def kind_of_assembly(path: Path) -> Kind | None:
 def choices(path: Path) -> list[int]:
     """The entries among which the user must choose; none where there is one model or an error.
 
-    Raises:
-        ConversionError: no NRes file.
+    Raises ConversionError: no NRes file.
     """
     if kind_of_assembly(path) is not None:
         return []
@@ -112,8 +111,7 @@ def import_model(context: bpy.types.Context, path: Path, entry: str | None, opti
         path: a model, a terrain, an areal map, an archive, a unit, or a mission or its folder.
         entry: entry name or number.
 
-    Raises:
-        ConversionError: unreadable, or several models to choose from.
+    Raises ConversionError: unreadable, or several models to choose from.
     """
     if path.is_dir():
         path = mission_in(path) or path

@@ -324,8 +324,7 @@ def bake(context: bpy.types.Context, material: bpy.types.Material) -> bpy.types.
     Args:
         material: it is made of the game's group.
 
-    Raises:
-        ConversionError: nothing is above the socket.
+    Raises ConversionError: nothing is above the socket.
     """
     node, seen = node_of(material), read(material)
     if node is None or seen is None or not node.inputs[TEXTURE].is_linked:

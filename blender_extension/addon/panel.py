@@ -39,8 +39,7 @@ def make_levels(context: bpy.types.Context, ratios: tuple[float, ...], limit: fl
     Returns:
         What is stated of each.
 
-    Raises:
-        ConversionError: no part is without levels, or the dialect has fewer of them.
+    Raises ConversionError: no part is without levels, or the dialect has fewer of them.
     """
     scene, report = context.scene, Report()
     dialect = dialect_of(scene)

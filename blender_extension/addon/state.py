@@ -219,8 +219,7 @@ TEXTURES = BoolProperty(name="Textures", description="Look for the game's materi
 def game_folders(context: bpy.types.Context) -> tuple[str, ...]:
     """Folders with the game's libraries, as the preferences name them.
 
-    Raises:
-        ConversionError: there is no such folder.
+    Raises ConversionError: there is no such folder.
     """
     addon = context.preferences.addons.get(__package__)
     folder = addon.preferences.game if addon is not None and addon.preferences else ""
@@ -286,8 +285,7 @@ def is_sidecar(text: bpy.types.Text) -> bool:
 def sidecar_bytes(scene: bpy.types.Scene) -> bytes:
     """The sidecar of a scene.
 
-    Raises:
-        ConversionError: the text is gone, was edited, or unpacks to far more than it holds.
+    Raises ConversionError: the text is gone, was edited, or unpacks to far more than it holds.
     """
     text = scene.msh_gltf.sidecar
     if text is None:

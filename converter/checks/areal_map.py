@@ -411,8 +411,7 @@ def areal_cell_id(areals: ArealMap) -> Iterator[Bad]:
 def checked_areals(areals: ArealMap, mode: Mode) -> tuple[ArealMap, list[Finding]]:
     """An areal map that can be shown, and what was found; as ``recover.checked_model``.
 
-    Raises:
-        ConversionError: the first finding that is refused.
+    Raises ConversionError: the first finding that is refused.
     """
     label = areals.archive.label
     if mode != "tolerant":

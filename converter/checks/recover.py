@@ -82,8 +82,7 @@ def leave_out(model: MshModel) -> tuple[MshModel, list[Finding]]:
         The view, which shares all valid tables, and the findings about the model; its
         errors are what the view leaves out.
 
-    Raises:
-        ConversionError: an error finding that concerns more than a part.
+    Raises ConversionError: an error finding that concerns more than a part.
     """
     return without_broken(model, check_model, STEPS, model.archive.label, entry_name(model))
 
@@ -102,8 +101,7 @@ def without_broken(
         The copy, and the findings about the content: all of the first check, and errors that the
         others added.
 
-    Raises:
-        ConversionError: an error that no step takes away.
+    Raises ConversionError: an error that no step takes away.
     """
     findings = check(content)
     reported = list(findings)
@@ -295,8 +293,7 @@ def _without_triangles(model: MshModel, finding: Finding, touched: Bools, bad: B
         touched: (B,) the batches.
         bad: (V + 1,) by vertex, the last one for all past the table; or the first bad vertex.
 
-    Raises:
-        ConversionError: they overlap so much that what is left would be many times the table.
+    Raises ConversionError: they overlap so much that what is left would be many times the table.
     """
     batches, indices = model.batches.copy(), model.indices
     start, count, base = (batches[name].astype(np.int64) for name in ("index_start", "index_count", "base_vertex"))

@@ -404,8 +404,7 @@ def terrain_square_words(terrain: Terrain) -> Iterator[Bad]:
 def checked_terrain(terrain: Terrain, mode: Mode) -> tuple[Terrain, list[Finding]]:
     """A terrain that can be decoded, and what was found; as ``recover.checked_model``.
 
-    Raises:
-        ConversionError: the first finding that is refused; with what is broken nothing is left.
+    Raises ConversionError: the first finding that is refused; with what is broken nothing is left.
     """
     label = terrain.archive.label
     if mode != "tolerant":

@@ -164,8 +164,7 @@ class ArealMap:
 def areal_entry(archive: Archive) -> Entry:
     """The areal map's entry: the first of type 12 (docs/reference/areal_map.md).
 
-    Raises:
-        ConversionError: there is none.
+    Raises ConversionError: there is none.
     """
     entry = archive.first_of_type(AREAL_MAP_TYPE)
     if entry is None:
@@ -203,9 +202,8 @@ def read_areal_map(archive: Archive) -> ArealMap:
     Returns:
         The map, its arrays read-only copies.
 
-    Raises:
-        ConversionError: no entry of type 12, or its size does not fit its counts; with the row
-            and the byte offset in the file.
+    Raises ConversionError: no entry of type 12, or its size does not fit its counts; with the row and the byte offset
+    in the file.
     """
     entry = areal_entry(archive)
     data = _Data(memoryview(entry.payload), archive.label, entry.data_offset)
@@ -381,8 +379,7 @@ def write_areal_map(areals: ArealMap) -> bytes:
 
     ``attr1`` of the entry becomes the number of areals (docs/reference/areal_map.md).
 
-    Raises:
-        ConversionError: as :func:`areal_payload`; or the file has no such entry.
+    Raises ConversionError: as :func:`areal_payload`; or the file has no such entry.
     """
     payload, entry, count = areal_payload(areals), areals.entry, len(areals.records)
     archive = areals.archive

@@ -198,8 +198,7 @@ class Controller:
 def read_controller(data: memoryview | bytes, label: str) -> Controller:
     """Read a controller; the arrays are views of ``data``.
 
-    Raises:
-        ConversionError: it is cut off, a count is more than its bytes hold, or bytes are left over.
+    Raises ConversionError: it is cut off, a count is more than its bytes hold, or bytes are left over.
     """
     try:
         return _read(Cursor(memoryview(data), CONTROLLER_SIZE))

@@ -213,8 +213,7 @@ def surface_of(
         picture_of: makes a picture of the index of an image, also of one that an extension
             brings; -1 = there is none.
 
-    Raises:
-        LookupError, TypeError, ValueError: the document is malformed.
+    Raises LookupError, TypeError, ValueError: the document is malformed.
     """
 
     def repeats(info: Json | None) -> bool:
@@ -267,8 +266,7 @@ def _numbers(values: Any, count: int) -> tuple[float, ...]:
 def read_surface(row: list[Any]) -> Surface[ShownPicture]:
     """Return a surface of the JSON that a sidecar has of it.
 
-    Raises:
-        LookupError, TypeError, ValueError: it is not one.
+    Raises LookupError, TypeError, ValueError: it is not one.
     """
     colour, emission, metallic, roughness, mode, double, picture, light, others, *found = row
     definition, own, *transforms = found  # older sidecars have no transforms

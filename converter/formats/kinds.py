@@ -110,8 +110,7 @@ def kind_by_name(types: Set[int], name: str) -> Kind:
 def content_kind(data: memoryview | bytes, label: str = "") -> Kind:
     """Tell by its content what an NRes file is; ``UNKNOWN`` where it is not one.
 
-    Raises:
-        ConversionError: it is an NRes file with a broken directory.
+    Raises ConversionError: it is an NRes file with a broken directory.
     """
     return archive_kind(read_nres(data, label)) if is_nres(data) else Kind.UNKNOWN
 
@@ -133,8 +132,7 @@ def entry_kind(entry: Entry, label: str) -> Kind:
         ``UNKNOWN`` where it is not a container. A container that is called a model, and is nothing
         else, counts as one: reading it says what is wrong.
 
-    Raises:
-        ConversionError: the container has a broken directory.
+    Raises ConversionError: the container has a broken directory.
     """
     if not is_nres(entry.start(4)):
         return Kind.UNKNOWN
@@ -173,8 +171,7 @@ def kind_at(archive: Archive, index: int | None) -> Kind:
 
     Everything else counts as a model: reading it as one reports what is wrong.
 
-    Raises:
-        ConversionError: the entry has a broken directory.
+    Raises ConversionError: the entry has a broken directory.
     """
     if index is None:
         kind = file_kind(archive)
@@ -190,8 +187,7 @@ def find_model(archive: Archive, wanted: str | None) -> int | None:
         wanted: an entry's name (case does not matter) or directory index; ``None``: the file
             itself, or the only model in it.
 
-    Raises:
-        ConversionError: no such entry, or several models to choose from.
+    Raises ConversionError: no such entry, or several models to choose from.
     """
     if wanted is None:
         if file_kind(archive) is not Kind.ARCHIVE:

@@ -216,8 +216,7 @@ def new_material(
         self_light: red, green, blue, 0..1.
         kind: a :class:`MaterialKind`.
 
-    Raises:
-        ConversionError: a texture's name that does not fit, or a number outside 0..1.
+    Raises ConversionError: a texture's name that does not fit, or a number outside 0..1.
     """
     phases = like.phases.copy()
 
@@ -280,9 +279,7 @@ def find_material(archive: Archive, name: str | bytes) -> FoundMaterial | None:
 def read_material(entry: Entry, label: str) -> Material:
     """Read a material; its records are views of the entry's payload.
 
-    Raises:
-        ConversionError: not a material, a version that is not 6, no phase, or counts that do not
-            fit the bytes.
+    Raises ConversionError: not a material, a version that is not 6, no phase, or counts that do not fit the bytes.
     """
     data = memoryview(entry.payload)
     fail = partial(ConversionError, file=label, entry=printable(entry.name), table="MAT0")

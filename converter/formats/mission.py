@@ -196,8 +196,7 @@ def number_of(type: int, word: int) -> float | int:
 def word_of(type: int, number: float) -> int:
     """Return the word of a number; reverse of :func:`number_of`.
 
-    Raises:
-        struct.error, OverflowError, ValueError: the type does not have this number.
+    Raises struct.error, OverflowError, ValueError: the type does not have this number.
     """
     raw = struct.pack("<f", number) if type == FLOAT else struct.pack("<i", int(number))
     return int.from_bytes(raw, "little")
@@ -335,8 +334,7 @@ _ROUTE, _CLAN, _PROPERTY, _RELATION = 8, 4 + CLAN_DTYPE.itemsize + 20, 20, 8
 def read_mission(data: memoryview | bytes, label: str) -> Mission:
     """A mission of any known version; the file must end where its last record ends.
 
-    Raises:
-        ConversionError: an unknown version, a count or text past the end, bytes left over.
+    Raises ConversionError: an unknown version, a count or text past the end, bytes left over.
     """
     try:
         return _mission(Cursor(memoryview(data), MISSION_END))

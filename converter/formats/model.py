@@ -297,8 +297,7 @@ def model_at(archive: Archive, index: int | None, file_name: str, *, cut: bool =
         file_name: its name, which names the model in the latter case.
         cut: as of :func:`read_model`.
 
-    Raises:
-        ConversionError: not a model, or a table of a wrong size.
+    Raises ConversionError: not a model, or a table of a wrong size.
     """
     if index is None:
         return read_model(archive, file_name, cut=cut)
@@ -318,8 +317,7 @@ def read_model(archive: Archive, name: str, *, cut: bool = False) -> MshModel:
     Args:
         cut: tables that end inside a record are read up to it, and ``MshModel.cut`` says so.
 
-    Raises:
-        ConversionError: a required table is missing, or a size does not fit its records.
+    Raises ConversionError: a required table is missing, or a size does not fit its records.
     """
     tables = read_tables(archive, TABLES, what="core model", rules=_RULES, cut=cut)
     model = MshModel(name, archive, *tables)
@@ -359,8 +357,7 @@ def _graph(entry: Entry) -> PathGraph | None:
 def write_model(model: MshModel) -> bytes:
     """The bytes of a model. Tables that were not changed keep every byte, place and gap.
 
-    Raises:
-        ConversionError: a table that the container does not have.
+    Raises ConversionError: a table that the container does not have.
     """
     archive, payloads, counts = model.archive, table_bytes(model), _counts(model)
     if all(not entry.size and not entry.data_offset for entry in archive.entries):

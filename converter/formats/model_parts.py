@@ -85,8 +85,7 @@ def other_count(records: Records, nodes: int) -> Finding:
 def read_footing(data: memoryview | bytes, label: str) -> Footing:
     """The rings of a ``.bas``; arrays are views of ``data``.
 
-    Raises:
-        ConversionError: a ring is cut off, or bytes are left over.
+    Raises ConversionError: a ring is cut off, or bytes are left over.
     """
     view = memoryview(data)
     first, inner, at = _ring(view, 0, label)
@@ -123,8 +122,7 @@ def _bad(label: str, offset: int, value: object, expected: object) -> Conversion
 def read_node_properties(data: memoryview | bytes, label: str) -> Records:
     """The records of a ``.ndp``, ``NODE_PROPERTIES_DTYPE``, a view of ``data``.
 
-    Raises:
-        ConversionError: its size is not that of its count.
+    Raises ConversionError: its size is not that of its count.
     """
     view = memoryview(data)
     count = int.from_bytes(view[:4], "little")
@@ -252,8 +250,7 @@ def read_points(data: memoryview | bytes, label: str) -> ControlPoints:
     Args:
         data: the file; empty for a model without points.
 
-    Raises:
-        ConversionError: its size is not that of its count.
+    Raises ConversionError: its size is not that of its count.
     """
     view = memoryview(data)
     if not view:

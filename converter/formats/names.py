@@ -116,8 +116,7 @@ def file_stem(entry_name: str) -> str:
 def entry_name(file_stem: str) -> bytes:
     """The name of a new entry for a file that was added to an archive's folder.
 
-    Raises:
-        ConversionError: the game's alphabet, CP1251, does not have all of its letters.
+    Raises ConversionError: the game's alphabet, CP1251, does not have all of its letters.
     """
     name = f"{unescape(file_stem)}.msh"
     raw = encode_name(name)

@@ -275,8 +275,7 @@ def read_nres(data: memoryview | bytes | Later, label: str, *, longer: bool = Fa
             read, and payloads on access: for few entries of many, since memory holds only these.
         longer: bytes after the directory are left out, and ``Archive.trailing`` says so.
 
-    Raises:
-        ConversionError: the header or a directory entry cannot be true.
+    Raises ConversionError: the header or a directory entry cannot be true.
     """
     whole = memoryview(b"" if isinstance(data, Later) else data)
     file = data if isinstance(data, Later) else Later(len(whole), lambda start, count: whole[start : start + count])
@@ -326,8 +325,7 @@ def entry_types(entry: Entry, label: str) -> set[int]:
     Args:
         entry: one whose payload starts like an NRes file.
 
-    Raises:
-        ConversionError: the header or a directory entry cannot be true.
+    Raises ConversionError: the header or a directory entry cannot be true.
     """
     size = entry.size
     _, directory = _header(memoryview(entry.part(0, _HEADER_SIZE)), size, label)

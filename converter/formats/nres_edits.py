@@ -153,8 +153,7 @@ def add_entry(
         name: at most 35 bytes.
         type_id: a FourCC as a number.
 
-    Raises:
-        ConversionError: the name does not fit, or is there already.
+    Raises ConversionError: the name does not fit, or is there already.
     """
     edits = ArchiveEdits(archive)
     edits.add(name, type_id, payload, attributes)

@@ -130,8 +130,7 @@ def offset_of(row: int, name: str = "archive") -> int:
 def tree_parents(counts: I64) -> I64:
     """Return the parent of each component of a tree that is written depth first. (n,) -> (n,).
 
-    Raises:
-        ConversionError: no root, a negative count, components left over or missing.
+    Raises ConversionError: no root, a negative count, components left over or missing.
     """
     parents = np.full(len(counts), -1, np.int64)
     open_rows: list[list[int]] = [[-1, 1]]  # row, and how many children are still to come
@@ -175,8 +174,7 @@ def is_unit(data: memoryview | bytes) -> bool:
 def read_unit(data: memoryview | bytes, label: str) -> Unit:
     """The components of a unit; the records are a view of ``data``.
 
-    Raises:
-        ConversionError: another magic, a cut record, or child counts that make no tree.
+    Raises ConversionError: another magic, a cut record, or child counts that make no tree.
     """
     view, start, size = memoryview(data), UNIT_HEADER_DTYPE.itemsize, COMPONENT_DTYPE.itemsize
     if not is_unit(view):

@@ -263,8 +263,7 @@ _LONGEST_CODE = 8
 def read_rsli(data: memoryview | bytes, label: str) -> RsliLibrary:
     """The table of a library; entries are unpacked by :func:`unpack`.
 
-    Raises:
-        ConversionError: not such a library, or its table is cut off.
+    Raises ConversionError: not such a library, or its table is cut off.
     """
     view = memoryview(data)
     refuse = partial(ConversionError, file=label, code=RSLI_HEADER_RULE.code)
@@ -299,9 +298,8 @@ def decipher(data: memoryview | bytes, seed: int) -> bytes:
 def unpack(library: RsliLibrary, row: int) -> bytes:
     """Return the content of an entry.
 
-    Raises:
-        ConversionError: a method that is unknown or not supported, an entry past the end of the
-            file, larger than ``MOST_UNPACKED`` or of another size than it states.
+    Raises ConversionError: a method that is unknown or not supported, an entry past the end of the file, larger than
+    ``MOST_UNPACKED`` or of another size than it states.
     """
     entry, method = library.rows[row], library.method(row)
     size, packed_size = int(entry["unpacked_size"]), int(entry["packed_size"])
@@ -340,8 +338,7 @@ def with_contents(library: RsliLibrary, contents: Mapping[int, bytes]) -> bytes:
     Args:
         contents: what each row unpacks to.
 
-    Raises:
-        ConversionError: a method that cannot be written, or a content that is too large.
+    Raises ConversionError: a method that cannot be written, or a content that is too large.
     """
     data, rows = bytearray(library.data), library.rows.copy()
     trailer = bytes(data[-6:]) if library.overlay or data[-6:-4] == b"AO" else b""

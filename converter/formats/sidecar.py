@@ -163,8 +163,7 @@ def read_sidecar(data: memoryview | bytes, label: str, *, whole: bool = True) ->
     Args:
         whole: it is a file, which others may be attached to.
 
-    Raises:
-        ConversionError: not a sidecar, a newer version, or damaged.
+    Raises ConversionError: not a sidecar, a newer version, or damaged.
     """
     view = memoryview(data)
 
@@ -269,8 +268,7 @@ def texture_head(data: bytes | memoryview) -> bytes:
 def blank_texture(head: bytes) -> bytes:
     """Return a texture of :func:`texture_head` whose stored pixels are all 0.
 
-    Raises:
-        ConversionError: it is not the head of a texture, or the texture would be too large.
+    Raises ConversionError: it is not the head of a texture, or the texture would be too large.
     """
     start, pixels = _pixel_range(head)
     return head[:start] + bytes(pixels) + head[start:]

@@ -242,8 +242,7 @@ def read_tables(
         The header, the tables by type id in the order of ``specs``, read-only views, and a finding
         for each table that was cut.
 
-    Raises:
-        ConversionError: a required table is missing, or a size does not fit its records.
+    Raises ConversionError: a required table is missing, or a size does not fit its records.
     """
     first = {entry.type_id: entry for entry in reversed(archive.entries)}
     absent = [i for i, s in specs.items() if i not in first and s.presence is Presence.REQUIRED]
@@ -306,8 +305,7 @@ def write_tables(
         counts: ``attr1`` of each (docs/reference/model.md): how many records it has.
         hint: what to do where the container lacks a table.
 
-    Raises:
-        ConversionError: the container has no entry for a table that is not empty.
+    Raises ConversionError: the container has no entry for a table that is not empty.
     """
     archive = content.archive
     edits = ArchiveEdits(archive)

@@ -282,8 +282,7 @@ def read_terrain(archive: Archive, name: str, *, cut: bool = False) -> Terrain:
     Args:
         cut: tables that end inside a record are read up to it, and ``Terrain.cut`` says so.
 
-    Raises:
-        ConversionError: a required table is missing, or a size does not fit its records.
+    Raises ConversionError: a required table is missing, or a size does not fit its records.
     """
     tables = read_tables(archive, TERRAIN_TABLES, what="terrain", rules=_RULES, cut=cut)
     return Terrain(name, archive, *tables)
@@ -292,8 +291,7 @@ def read_terrain(archive: Archive, name: str, *, cut: bool = False) -> Terrain:
 def write_terrain(terrain: Terrain) -> bytes:
     """The bytes of a terrain. Tables that were not changed keep every byte, place and gap.
 
-    Raises:
-        ConversionError: a table that the container does not have.
+    Raises ConversionError: a table that the container does not have.
     """
     counts = {stream: len(table) for stream, table in terrain.streams.items()}
     return write_tables(terrain, record_bytes(terrain), counts)
@@ -475,8 +473,7 @@ def read_build_dat(data: bytes, label: str, *, strict: bool = False) -> tuple[Bu
         The lines, and the findings of :meth:`BuildDat.check`: their ``row`` is the line's
         number, counted from 1.
 
-    Raises:
-        ConversionError: ``strict``, and a finding is an error.
+    Raises ConversionError: ``strict``, and a finding is an error.
     """
     lines = BuildDat(tuple(bytes(data).splitlines(keepends=True)))
     findings = lines.check()

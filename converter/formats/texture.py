@@ -313,9 +313,8 @@ def read_texm(data: memoryview | bytes, label: str) -> Texm:
 
     What follows the levels never fails: a whole ``Page`` chunk is read, anything else kept.
 
-    Raises:
-        ConversionError: not a texture, an unknown format, a size of 0, more levels than the size
-            can be halved, or fewer bytes than the declared levels need.
+    Raises ConversionError: not a texture, an unknown format, a size of 0, more levels than the size can be halved, or
+    fewer bytes than the declared levels need.
     """
     view = memoryview(data)
     header, shapes = _read_header(view, label)
@@ -413,8 +412,7 @@ def repainted(old: Texm, rgba: U8) -> Texm:
     Args:
         rgba: (height, width, 4) uint8, top row first, of the texture's size.
 
-    Raises:
-        ValueError: ``rgba`` is of another size.
+    Raises ValueError: ``rgba`` is of another size.
     """
     before = old.rgba()
     if rgba.shape != before.shape:

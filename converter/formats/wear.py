@@ -90,9 +90,8 @@ def new_wear(materials: Sequence[str], lightmaps: Sequence[str] = (), label: str
         materials: names by row.
         lightmaps: names by row.
 
-    Raises:
-        ConversionError: a name that would not come back: empty, with blanks at its ends, with a
-            line break, or not CP1251.
+    Raises ConversionError: a name that would not come back: empty, with blanks at its ends, with a line break, or not
+    CP1251.
     """
     text = _section(materials, "materials")
     if lightmaps:
@@ -110,8 +109,7 @@ def edited_wear(wear: Wear, names: Mapping[int, str]) -> Wear:
         wear: without error findings.
         names: by row; each one that :func:`is_row_name` accepts.
 
-    Raises:
-        ConversionError: its text is not CP1251, and a name is not ASCII.
+    Raises ConversionError: its text is not CP1251, and a name is not ASCII.
     """
     lines, count = wear.lines, len(wear.materials)
     for row in names.keys() & range(count):

@@ -383,8 +383,7 @@ def blend(tracks: Tracks, nodes: ArrayLike, time_a: float, time_b: float, weight
     Returns:
         (n, 16) float32, row-major.
 
-    Raises:
-        ConversionError: neither sample is available; the original leaves this undefined.
+    Raises ConversionError: neither sample is available; the original leaves this undefined.
     """
     a, b, k = np.float32(time_a), np.float32(time_b), np.float32(weight)
     has_a = bool(k < 1 and a >= 0)

@@ -158,8 +158,7 @@ def passes(flags: U32, required: int = 0, forbidden: int = 0) -> Bools:
     Returns:
         (...) bool.
 
-    Raises:
-        ConversionError: a mask that is not a 32-bit number.
+    Raises ConversionError: a mask that is not a 32-bit number.
     """
     flags = np.asarray(flags, np.uint32)
     need, clear = np.uint32(_checked(required)), np.uint32(_ALL32 & ~_checked(forbidden))
@@ -183,8 +182,7 @@ def edges(selectors: U8) -> U8:
 def describe(flags: int) -> str:
     """Return full flags in words: names of known bits, other bits in hex; ``none`` for 0.
 
-    Raises:
-        ConversionError: not a 32-bit number.
+    Raises ConversionError: not a 32-bit number.
     """
     rest = _checked(flags)
     words = []

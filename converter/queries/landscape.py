@@ -343,8 +343,7 @@ def areal_at(areals: ArealMap, points: ArrayLike) -> I64:
     Returns:
         (P,) int64, -1 = none: outside the extent, or no listed areal is there.
 
-    Raises:
-        ValueError: ``points`` has another shape.
+    Raises ValueError: ``points`` has another shape.
     """
     wanted = np.asarray(points, np.float64)
     if wanted.ndim != 2 or wanted.shape[1] != 2:
@@ -409,8 +408,7 @@ def shortest_path(areals: ArealMap, start: int, goal: int) -> list[int]:
     Returns:
         Indices of areals; empty if no way leads there.
 
-    Raises:
-        ConversionError: there is no such areal.
+    Raises ConversionError: there is no such areal.
     """
     with needed_for("the shortest path", "scipy"):
         from scipy.sparse.csgraph import dijkstra

@@ -79,8 +79,7 @@ def slot_for(model: MshModel, node: int, lod: int = -1, group: int = 0, current_
         lod: level of detail 0..2; -1 stands for ``current_lod``.
         current_lod: the instance's level of detail.
 
-    Raises:
-        IndexError: a node, lod or group that does not exist (the runtime would read other bytes).
+    Raises IndexError: a node, lod or group that does not exist (the runtime would read other bytes).
     """
     use_lod = current_lod if lod == -1 else lod
     if not (0 <= node < len(model.nodes) and 0 <= use_lod < LOD_COUNT and 0 <= group < GROUP_COUNT):
@@ -250,8 +249,7 @@ def posed_matrices(model: MshModel, dialect: Dialect, time: float = 0.0) -> F64:
     Returns:
         (N, 4, 4) float64, for column vectors.
 
-    Raises:
-        ConversionError: a legacy model.
+    Raises ConversionError: a legacy model.
     """
     _require_cells(model)
     matrices = np.tile(np.eye(4), (len(model.nodes), 1, 1))

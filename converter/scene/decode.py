@@ -312,8 +312,7 @@ def poses_at(model: MshModel, scene: Scene, dialect: Dialect, frame: float) -> P
 
     Samples of the runtime, composed down the hierarchy; at 0 that is the rest pose.
 
-    Raises:
-        ConversionError: a frame that is no finite float32.
+    Raises ConversionError: a frame that is no finite float32.
     """
     local = _sampled(model, scene, dialect, frame)
     return rest_pose(scene) if local is None else compose(model.parents, *local)

@@ -226,8 +226,7 @@ def read_extras(kind: type[_E], extras: object) -> _E:
         kind: the class of this module that its keys belong to.
         extras: the object's ``extras``: any JSON.
 
-    Raises:
-        ConversionError: a value is not of its key's type, or out of range.
+    Raises ConversionError: a value is not of its key's type, or out of range.
     """
     values = raw_extras(extras)
     limits, plain, floats, texts = _checks()
