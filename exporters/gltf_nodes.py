@@ -319,15 +319,9 @@ def _point_object(point: ControlPoint) -> Json:
     turned = rotation_to_gltf(rotation_of(point.direction)).tolist()
     if turned != [0, 0, 0, 1]:
         out["rotation"] = turned
-    values = NodeExtras(
-        kind="point",
-        point=point.row,
-        index=point.row,
-        direction=" ".join(f"{value:.9g}" for value in point.direction),
-        length=length_of(point.direction),
-        flags=point.flags,
-        node2=point.node2,
-    )
+    row, direction = point.row, " ".join(f"{value:.9g}" for value in point.direction)
+    values = NodeExtras(kind="point", point=row, index=row, direction=direction, length=length_of(point.direction))
+    values["flags"], values["node2"] = point.flags, point.node2
     return {**out, "extras": to_extras(values)}
 
 
@@ -367,14 +361,8 @@ def material_object(material: Material, pictures: Pictures, lit: bool) -> Json:
     Args:
         lit: whether the model has lightmap coordinates.
     """
-    values = MaterialExtras(
-        row=material.row,
-        lightmap=material.lightmap,
-        batch_flags=material.batch_flags,
-        w2=material.w2,
-        w4=material.w4,
-        w6=material.w6,
-    )
+    values = MaterialExtras(row=material.row, lightmap=material.lightmap, batch_flags=material.batch_flags)
+    values["w2"], values["w4"], values["w6"] = material.w2, material.w4, material.w6
     out: Json = {"name": material.name, "pbrMetallicRoughness": row_colour(material.row), "doubleSided": True}
     shown, picture = pictures.appearance.of(material.row)
     if shown is not None and shown.step != "missing":

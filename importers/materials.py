@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from io import BytesIO
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
 import numpy as np
@@ -36,16 +36,8 @@ from .gltf_types import GltfObject, embedded
 
 def read_material(material: GltfObject) -> Material:
     """Return a material by its extras; numbers are -1 where they are gone."""
-    extras = read_extras(MaterialExtras, material.extras)
-    return Material(
-        material.name or "",
-        extras.get("row", -1),
-        lightmap=extras.get("lightmap", -1),
-        batch_flags=extras.get("batch_flags", -1),
-        w2=extras.get("w2", -1),
-        w4=extras.get("w4", -1),
-        w6=extras.get("w6", -1),
-    )
+    extras = dict[str, Any](read_extras(MaterialExtras, material.extras))
+    return Material(material.name or "", **{key: extras[key] for key in Material._fields[1:] if key in extras})
 
 
 def read_surfaces(file: GltfFile) -> list[Surface[FilePicture]]:

@@ -80,9 +80,7 @@ def read_obj(path: Path, *, up: str | None = None) -> ImportedScene:
     name = stem(readable(path.name))
     out = ImportedScene(name, info)
     objects, materials, state = _states(lines, name)
-    out.materials = [
-        Material(unescape(text), -1, lightmap=-1, batch_flags=-1, w2=-1, w4=-1, w6=-1) for text in materials
-    ]
+    out.materials = [Material(unescape(text)) for text in materials]
     out.material_extras = [{} for _ in materials]
     _add_surfaces(out, path, text)
     _report_unread(out, text)

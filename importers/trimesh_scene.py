@@ -133,7 +133,7 @@ def read_scene(scene: trimesh.Scene, label: str, *, up: str | None = None) -> tu
         out.nodes[0].name = out.name  # a format without names: trimesh makes one up
     if not pieces:
         raise ConversionError("has no triangles", file=label, hint="is it a mesh?")
-    out.materials = [Material(name, -1, lightmap=-1, batch_flags=-1, w2=-1, w4=-1, w6=-1) for name in materials]
+    out.materials = [*map(Material, materials)]
     out.material_extras = [{} for _ in materials]
     points, normals, uvs, corners = zip(*pieces, strict=True)
     with np.errstate(over="ignore"):

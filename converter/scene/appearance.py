@@ -198,20 +198,10 @@ def missing_material(name: str) -> MaterialAppearance:
 
 def appearance_of(name: str, material: Material, step: Literal["name", "DEFAULT", "first"]) -> MaterialAppearance:
     """Return the appearance of a name that led to a material."""
-    red, green, blue = material.diffuse
-    return MaterialAppearance(
-        name=name,
-        material=material.name,
-        step=step,
-        colour=(red, green, blue, material.alpha),
-        self_light=material.self_light,
-        translucent=material.translucent,
-        additive=material.additive,
-        texture=material.texture,
-        phases=len(material.phases),
-        animation=_animation(material) if len(material.phases) > 1 or material.tracks else "",
-        cell=material.cell,
-    )
+    colour, drawn = (*material.diffuse, material.alpha), (material.translucent, material.additive)
+    animation = _animation(material) if len(material.phases) > 1 or material.tracks else ""
+    shown = material.texture, len(material.phases), animation, material.cell
+    return MaterialAppearance(name, material.name, step, colour, material.self_light, *drawn, *shown)
 
 
 def _animation(material: Material) -> str:

@@ -190,20 +190,12 @@ def _nodes(model: MshModel, dialect: Dialect, keys: Readings | None) -> list[Nod
         animated = set(keys.of(dialect).animated.tolist())
     names = unique_names([n or f"node_{i}" for i, n in enumerate(dialects.node_names(model, dialect))])
     labels = dialects.node_labels(model, dialect)
-    flags, parents = model.nodes["flags"].tolist(), model.parents
+    flags: list[int] = model.nodes["flags"].tolist()
+    parents = [-1 if parent == NONE16 else parent for parent in model.parents]
+    rows = zip(names, range(count), parents, rotations, translations, flags, labels, strict=True)
     return [
-        Node(
-            names[i],
-            i,
-            -1 if parents[i] == NONE16 else parents[i],
-            rotations[i],
-            translations[i],
-            flags=flags[i],
-            label=labels[i],
-            cockpit=bool(flags[i] & NODE_COCKPIT),
-            animated=i in animated,
-        )
-        for i in range(count)
+        Node(name, i, parent, turn, at, flag, label, bool(flag & NODE_COCKPIT), i in animated)
+        for name, i, parent, turn, at, flag, label in rows
     ]
 
 
@@ -407,17 +399,9 @@ def decode_terrain(terrain: Terrain, name: str, wear: list[str], micro: list[str
     primitives = [
         [(i, rows[hit]) for i, key in enumerate(pairs) if (hit := pair[rows] == key).any()] for rows in levels
     ]
-    return TerrainScene(
-        name=name,
-        positions=terrain.positions,
-        normals=normalise(decode_normals(terrain.normals), (0, 0, 1)).astype(np.float32),
-        uv0=decode_uv(terrain.uv0),
-        micro_uv=decode_uv(terrain.micro_uv),
-        blend=terrain.blend,
-        material_pairs=material_pairs,
-        primitives=primitives,
-        vertex=faces["vertex"],
-    )
+    normals = normalise(decode_normals(terrain.normals), (0, 0, 1)).astype(np.float32)
+    streams = terrain.positions, normals, decode_uv(terrain.uv0), decode_uv(terrain.micro_uv), terrain.blend
+    return TerrainScene(name, *streams, material_pairs, primitives, faces["vertex"])
 
 
 def material_pair(first: int, second: int, wear: list[str], micro: list[str]) -> MaterialPair:

@@ -105,16 +105,8 @@ def tracks(model: MshModel, dialect: Dialect) -> Tracks | None:
     """Return what the sampler reads; ``None`` for models without keys and for legacy nodes."""
     if model.keys is None or not len(model.keys) or model.legacy:
         return None
-    keys = decode_keys(model.keys, _KEY_ORDER[dialect])
-    return Tracks(
-        map_start=model.nodes["map_start"].astype(np.int64),
-        fallback=model.nodes["fallback_key"].astype(np.int64),
-        map_words=model.frame_map,
-        frame_count=model.frame_count,
-        position=keys.position,
-        time=keys.time,
-        quaternion=keys.quaternion,
-    )
+    starts, fallback = (model.nodes[name].astype(np.int64) for name in ("map_start", "fallback_key"))
+    return Tracks(starts, fallback, model.frame_map, model.frame_count, *decode_keys(model.keys, _KEY_ORDER[dialect]))
 
 
 def read_keys(model: MshModel) -> Readings | None:

@@ -38,16 +38,16 @@ class Material(NamedTuple):
         row: WEAR row.
         lightmap: lightmap row, 255 = none.
         batch_flags: flags, u32.
-        w2, w4, w6: the raw words of the batch at +2, +4 and +6.
+        w2, w4, w6: the raw words of the batch at +2, +4 and +6; they and the others: -1 = a file does not say.
     """
 
     name: str
-    row: int
-    lightmap: int
-    batch_flags: int
-    w2: int
-    w4: int
-    w6: int
+    row: int = -1
+    lightmap: int = -1
+    batch_flags: int = -1
+    w2: int = -1
+    w4: int = -1
+    w6: int = -1
 
     @property
     def key(self) -> tuple[int, ...]:
@@ -262,14 +262,9 @@ class Streams:
 
     def taken(self, rows: I64, indices: U16 | U32) -> Streams:
         """Return some of the vertices, (n,) rows, and other indices; without what only maps have."""
-        return Streams(
-            self.positions[rows],
-            indices,
-            None if self.normals is None else self.normals[rows],
-            None if self.uv0 is None else self.uv0[rows],
-            None if self.uv1 is None else self.uv1[rows],
-            None if self.colours is None else self.colours[rows],
-        )
+        normals, uv0, uv1 = (None if one is None else one[rows] for one in (self.normals, self.uv0, self.uv1))
+        colours = None if self.colours is None else self.colours[rows]
+        return Streams(self.positions[rows], indices, normals, uv0, uv1, colours)
 
 
 #: The largest coordinate of a vertex: a box of such a size still has a volume in binary32.
