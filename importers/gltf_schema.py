@@ -187,17 +187,38 @@ _TEXTURE_INFO: dict[str, Check] = {
     "scale": _number,
     "strength": _number,
 }
-_TRANSFORM: dict[str, Check] = {
-    "offset": _numbers(2),
-    "scale": _numbers(2),
-    "rotation": _number,
-    "texCoord": _Integer(),
-}
-_texture_info = _fields(_TEXTURE_INFO, "index", extensions={"KHR_texture_transform": _fields(_TRANSFORM)})
+_transform = _fields({"offset": _numbers(2), "scale": _numbers(2), "rotation": _number, "texCoord": _Integer()})
+_texture_info = _fields(_TEXTURE_INFO, "index", extensions={"KHR_texture_transform": _transform})
 _SOURCE = _fields({"source": _Index("images")})
 _VIEW: dict[str, Check] = {"bufferView": _Index("bufferViews"), "byteOffset": _offset}
 _attributes = _map(_Index("accessors"))
 _PACKED: dict[str, Check] = {"bufferView": _Index("bufferViews"), "attributes": _map(_Integer())}
+_indices = _fields({**_VIEW, "componentType": _choice((5121, 5123, 5125))}, "bufferView componentType")
+_values = _fields(_VIEW, "bufferView")
+_sparse = _fields({"count": _Integer(1), "indices": _indices, "values": _values}, "count indices values")
+_target = _fields(
+    {"node": _Index("nodes"), "path": _choice(("translation", "rotation", "scale", "weights", "pointer"))},
+    "path",
+    extensions={"KHR_animation_pointer": _fields({"pointer": _text}, "pointer")},
+)
+_channel = _fields({"sampler": _Integer(), "target": _target}, "sampler target")
+_ways = _choice(("LINEAR", "STEP", "CUBICSPLINE"))
+_sampler = _fields(
+    {"input": _Index("accessors"), "output": _Index("accessors"), "interpolation": _ways}, "input output"
+)
+_factors: dict[str, Check] = {"baseColorFactor": _numbers(4), "metallicFactor": _number, "roughnessFactor": _number}
+_surface = _fields(_factors | dict.fromkeys(("baseColorTexture", "metallicRoughnessTexture"), _texture_info))
+_primitive = _fields(
+    {
+        "attributes": _attributes,
+        "indices": _Index("accessors"),
+        "material": _Index("materials"),
+        "mode": _choice(Mode),
+        "targets": _items(_attributes),
+    },
+    "attributes",
+    extensions={"KHR_draco_mesh_compression": _fields(_PACKED, "bufferView attributes")},
+)
 
 #: The arrays of a document, and what is in each of them.
 _OBJECTS: dict[str, Check] = {
@@ -210,50 +231,11 @@ _OBJECTS: dict[str, Check] = {
             "type": _choice(WIDTHS),
             "min": _items(_number),
             "max": _items(_number),
-            "sparse": _fields(
-                {
-                    "count": _Integer(1),
-                    "indices": _fields(
-                        {**_VIEW, "componentType": _choice((5121, 5123, 5125))}, "bufferView componentType"
-                    ),
-                    "values": _fields(_VIEW, "bufferView"),
-                },
-                "count indices values",
-            ),
+            "sparse": _sparse,
         },
         "componentType count type",
     ),
-    "animations": _fields(
-        {
-            "channels": _items(
-                _fields(
-                    {
-                        "sampler": _Integer(),
-                        "target": _fields(
-                            {
-                                "node": _Index("nodes"),
-                                "path": _choice(("translation", "rotation", "scale", "weights", "pointer")),
-                            },
-                            "path",
-                            extensions={"KHR_animation_pointer": _fields({"pointer": _text}, "pointer")},
-                        ),
-                    },
-                    "sampler target",
-                )
-            ),
-            "samplers": _items(
-                _fields(
-                    {
-                        "input": _Index("accessors"),
-                        "output": _Index("accessors"),
-                        "interpolation": _choice(("LINEAR", "STEP", "CUBICSPLINE")),
-                    },
-                    "input output",
-                )
-            ),
-        },
-        "channels samplers",
-    ),
+    "animations": _fields({"channels": _items(_channel), "samplers": _items(_sampler)}, "channels samplers"),
     "buffers": _fields({"uri": _text, "byteLength": _Integer(1)}, "byteLength"),
     "bufferViews": _fields(
         {
@@ -269,43 +251,15 @@ _OBJECTS: dict[str, Check] = {
     "images": _fields({"uri": _text, "mimeType": _text, "bufferView": _Index("bufferViews")}),
     "materials": _fields(
         {
-            "pbrMetallicRoughness": _fields(
-                {
-                    "baseColorFactor": _numbers(4),
-                    "metallicFactor": _number,
-                    "roughnessFactor": _number,
-                    "baseColorTexture": _texture_info,
-                    "metallicRoughnessTexture": _texture_info,
-                }
-            ),
-            "normalTexture": _texture_info,
-            "occlusionTexture": _texture_info,
-            "emissiveTexture": _texture_info,
+            "pbrMetallicRoughness": _surface,
+            **dict.fromkeys(("normalTexture", "occlusionTexture", "emissiveTexture"), _texture_info),
             "emissiveFactor": _numbers(3),
             "alphaMode": _choice(("OPAQUE", "MASK", "BLEND")),
             "alphaCutoff": _number,
             "doubleSided": _boolean,
         }
     ),
-    "meshes": _fields(
-        {
-            "primitives": _items(
-                _fields(
-                    {
-                        "attributes": _attributes,
-                        "indices": _Index("accessors"),
-                        "material": _Index("materials"),
-                        "mode": _choice(Mode),
-                        "targets": _items(_attributes),
-                    },
-                    "attributes",
-                    extensions={"KHR_draco_mesh_compression": _fields(_PACKED, "bufferView attributes")},
-                )
-            ),
-            "weights": _items(_number),
-        },
-        "primitives",
-    ),
+    "meshes": _fields({"primitives": _items(_primitive), "weights": _items(_number)}, "primitives"),
     "nodes": _fields(
         {
             "camera": _Index("cameras"),
@@ -402,15 +356,8 @@ def _require_consistent(root: Json) -> None:
     for i, mesh in enumerate(root.get("meshes", [])):
         for k, primitive in enumerate(mesh["primitives"]):
             if "indices" in primitive and root["accessors"][primitive["indices"]].get("normalized"):
-                raise _at(
-                    primitive["indices"],
-                    "integers as they are, not normalised",
-                    "meshes",
-                    i,
-                    "primitives",
-                    k,
-                    "indices",
-                )
+                where = "meshes", i, "primitives", k, "indices"
+                raise _at(primitive["indices"], "integers as they are, not normalised", *where)
     for i, animation in enumerate(root.get("animations", [])):
         for k, channel in enumerate(animation["channels"]):
             place = ("animations", i, "channels", k)
