@@ -7,6 +7,7 @@ them are nodes, parts or foreign is decided by ``converter.edits.nodes``, which 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +27,30 @@ from ..converter.numeric.pose import (
 )
 from ..converter.scene.companions import add_clips
 from ..converter.scene.extras import NAMESPACE, FileInfo, MaterialExtras, NodeExtras, read_extras, typed_extras
-from ..converter.scene.scene import Channel, Clip, ImportedNode, ImportedScene, StatedFlags, Track
+from ..converter.scene.scene import (
+    Channel,
+    Clip,
+    ImportedNode,
+    ImportedScene,
+    StatedFlags,
+    Track,
+    join_pieces,
+    require_in_range,
+)
 from .gltf_file import (
     BROKEN_HINT,
     OBJECT_SIZE,
     GltfFile,
     GltfInMemory,
     broken_gltf,
+    hidden_nodes,
     open_gltf,
     report_flat,
     report_idle,
     typed,
 )
 from .gltf_mesh import Weights, bind_skins, read_meshes
-from .gltf_types import INSTANCING, GltfObject, hidden_nodes, join_pieces, pointer_of, require_finite, vector
+from .gltf_schema import INSTANCING, GltfObject, pointer_of, vector
 from .materials import read_material, read_surfaces
 
 
@@ -202,10 +213,6 @@ def read_node(file: GltfFile, i: int, parent: int) -> ImportedNode:
     Raises ConversionError: a transform that is not finite.
     """
     node = file.nodes[i]
-    mesh = -1
-    if node.mesh is not None:
-        mesh = int(node.mesh)
-        _ = file.meshes[mesh]  # raises where there is none
     out = _placed(file, node.name or "", parent, node.translation, node.rotation, node.scale)
     if node.matrix is not None:
         matrix = vector(node.matrix, 16).reshape(4, 4).T
@@ -215,27 +222,18 @@ def read_node(file: GltfFile, i: int, parent: int) -> ImportedNode:
         turn = rotation_in(linear)
         out.rotation, rigid = quaternion_of(turn), np.abs(linear - turn).max() <= _SCALE_NOISE
         out.linear = None if rigid else linear
-    out.mesh, out.extras = mesh, read_extras(NodeExtras, node.extras)
+    out.mesh, out.extras = -1 if node.mesh is None else node.mesh, read_extras(NodeExtras, node.extras)
     out.typed = typed_extras(node.extras)
     if out.extras.get("kind") != "point" and not 0 <= out.extras.get("flags", 0) <= NONE16:
-        raise ConversionError(
-            f"{file.node_title(i)} has flags beyond 16 bits", file=file.label, value=out.extras["flags"]
-        )
+        problem = f"{file.node_title(i)} has flags beyond 16 bits"
+        raise ConversionError(problem, file=file.label, value=out.extras["flags"])
     return out
 
 
-def _placed(
-    file: GltfFile,
-    name: str,
-    parent: int,
-    translation: Sequence[float] | NDArray[Any] | None = None,
-    rotation: Sequence[float] | NDArray[Any] | None = None,
-    scale: Sequence[float] | NDArray[Any] | None = None,
-) -> ImportedNode:
-    """An item at a place in glTF axes; what is ``None`` is the identity."""
-    moved = vector([0, 0, 0] if translation is None else translation, 3)
-    turned = vector([0, 0, 0, 1] if rotation is None else rotation, 4)
-    scaled = vector([1, 1, 1] if scale is None else scale, 3)
+def _placed(file: GltfFile, name: str, parent: int, *given: Sequence[float] | NDArray[Any] | None) -> ImportedNode:
+    """An item at a place in glTF axes: translation, rotation, scale; what is missing or ``None`` is the identity."""
+    places = zip_longest(_ATTRIBUTES.values(), given)
+    moved, turned, scaled = (vector(usual if one is None else one, len(usual)) for usual, one in places)
     spun = _rotation(turned, file.report, name)
     linear = None
     if not np.abs(scaled - 1).max() <= _SCALE_NOISE:
@@ -467,3 +465,27 @@ def _keys(file: GltfFile, sampler: GltfObject, kind: str, title: str) -> tuple[F
     if (np.diff(seconds) <= 0).any() or not np.isfinite(values).all():
         raise ConversionError(f"{where}: key times are not increasing, or values not finite", file=file.label)
     return seconds, values
+
+
+def require_finite(read: ImportedScene, label: str) -> None:
+    """Refuse a file whose numbers no model can have.
+
+    Raises ConversionError: a number that is not finite, or that became so as float32; or out of range.
+    """
+    streams = read.streams
+    require_in_range("a position", streams.positions, label)
+    for item in read.nodes:
+        for part in (item.translation, item.rotation, item.linear):
+            if part is not None:
+                require_in_range(f"the transform of node {called(item.name)}", part, label)
+    for track in [track for clip in read.clips for track in clip.tracks]:
+        node = f"the animation of node {called(read.nodes[track.node].name)}"
+        for channel in (track.translation, track.rotation):
+            if channel is not None:
+                require_in_range(f"a time of {node}", channel.frames, label)
+                require_in_range(f"a value of {node}", channel.values, label)
+    names = "a normal", "a texture coordinate", "a lightmap coordinate", "a blend", "a number of an areal"
+    arrays = streams.normals, streams.uv0, streams.uv1, streams.blend, streams.areal, streams.logic
+    for what, values in zip((*names, "a logic flag"), arrays, strict=True):
+        if values is not None and not np.isfinite(values).all():
+            raise ConversionError(f"{what} is not finite", file=label, expected="a float32")

@@ -1,6 +1,6 @@
 """glTF files to documents and arrays: ``.glb``, ``.gltf``, buffers, accessors (glTF 2.0, 3.6).
 
-The document's objects are those of ``importers.gltf_types``; bulk data stays NumPy. What they mean
+The document's objects are those of ``importers.gltf_schema``; bulk data stays NumPy. What they mean
 is ``importers.gltf``.
 
 ``pygltflib.GLTF2`` to a document as :mod:`importers.gltf_file` reads it, without writing JSON.
@@ -29,8 +29,7 @@ from ..converter.formats.names import is_device
 from ..converter.numeric.arrays import NONE16
 from ..converter.scene.extras import raw_extras
 from ..converter.storage import real_path
-from .gltf_schema import require_valid
-from .gltf_types import DRACO, UNPACK_HINTS, GltfObject, check_extensions, embedded
+from .gltf_schema import DRACO, UNPACK_HINTS, VISIBILITY, GltfObject, check_extensions, embedded, require_valid
 
 if TYPE_CHECKING:
     from pygltflib import GLTF2
@@ -462,3 +461,17 @@ def report_flat(file: GltfFile, report: Report) -> None:
         names = few([*map(called, flat)])
         report.warnings.append(f"no normals in {names}, though others have them: the faces are flat")
         report.concerns(flat, "normals")
+
+
+def hidden_nodes(nodes: Sequence[GltfObject]) -> set[int]:
+    """Return the nodes that are hidden, by themselves or with one above (KHR_node_visibility)."""
+    hidden: set[int] = set()
+    waiting = [
+        i for i, node in enumerate(nodes) if (node.extensions or {}).get(VISIBILITY, {}).get("visible", True) is False
+    ]
+    while waiting:
+        node = waiting.pop()
+        if node not in hidden:
+            hidden.add(node)
+            waiting += nodes[node].children or []
+    return hidden

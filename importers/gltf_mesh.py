@@ -19,8 +19,7 @@ from ..converter.numeric.pose import gltf_to_game
 from ..converter.scene.extras import MeshExtras, raw_extras, read_extras
 from ..converter.scene.scene import ImportedNode, ImportedScene, Mesh, Primitive, Streams
 from .gltf_file import GltfFile
-from .gltf_schema import NOISE
-from .gltf_types import GltfObject
+from .gltf_schema import NOISE, GltfObject
 
 #: Meshes of lines that the exporters make, view-only.
 _OWN_LINES = ("paths", "borders")

@@ -1,4 +1,4 @@
-"""The rules of glTF 2.0 for a document: properties, their types and ranges, and what they name.
+"""The rules of glTF 2.0 for a document: properties, their types and ranges, what they name; its extensions.
 
 A document that keeps them can be read without a surprise; one that breaks them is refused with the
 place, the value and what is expected (docs/reference/gltf.md, What glTF demands; glTF 2.0, 5).
@@ -6,12 +6,16 @@ place, the value and what is expected (docs/reference/gltf.md, What glTF demands
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..converter.errors import ConversionError, in_words, plural, printable
 from ..converter.formats.gltf import WIDTHS, ComponentType, Json, Mode
+from ..converter.numeric.arrays import F64
 
 #: Checks a value of a document. Raises ``_Invalid``.
 Check = Callable[[Any, Json], None]
@@ -375,3 +379,108 @@ def _at(value: Any, expected: str, *path: str | int) -> _Invalid:
     error = _Invalid(value, expected)
     error.path = list(path)
     return error
+
+
+class GltfObject:
+    """An object of a document (``gltf_schema`` has checked it): its properties are attributes, else ``None``."""
+
+    def __init__(self, data: Json) -> None:
+        vars(self).update(data)
+
+    def __getattr__(self, name: str) -> Any:
+        return None
+
+
+def vector(values: Any, width: int) -> F64:
+    """Numbers of a JSON list, (width,) float64. Raises ValueError, TypeError: not so many, or none."""
+    numbers = np.array(values, np.float64)
+    if numbers.shape != (width,):
+        raise ValueError(f"{values} are not {width} numbers")
+    return numbers
+
+
+DRACO = "KHR_draco_mesh_compression"
+
+
+INSTANCING = "EXT_mesh_gpu_instancing"
+
+
+VISIBILITY = "KHR_node_visibility"
+
+
+def embedded(uri: str) -> bytes:
+    """Return what a data URI holds. Raises binascii.Error: it is not base64, or is cut."""
+    about, _, text = uri.partition(",")
+    return base64.b64decode(text if about.endswith(";base64") else "-", validate=True)
+
+
+def pointer_of(target: Json) -> str:
+    """What a channel without a node animates, as KHR_animation_pointer names it; empty where nothing says it."""
+    extensions = target.get("extensions")
+    pointer = extensions.get("KHR_animation_pointer") if isinstance(extensions, dict) else None
+    return str(pointer["pointer"]) if isinstance(pointer, dict) else ""
+
+
+#: Extensions that are read, or that say nothing about a model.
+_READABLE = {
+    "KHR_mesh_quantization",
+    "KHR_texture_transform",
+    "KHR_lights_punctual",
+    "KHR_texture_basisu",
+    "EXT_texture_webp",
+    DRACO,
+    INSTANCING,
+    VISIBILITY,
+    "KHR_animation_pointer",
+}
+
+
+#: How the names of those begin that change the appearance of a surface, not its shape.
+_APPEARANCE = (
+    "KHR_materials_",
+    "KHR_texture_",
+    "KHR_lights_",
+    "KHR_xmp",
+    "EXT_materials_",
+    "EXT_texture_",
+    "EXT_lights_",
+    "ADOBE_materials_",
+    "MSFT_texture_",
+    "MSFT_packing_",
+)
+
+
+#: Begins like one of the appearance; its materials are named by meshes.
+_VARIANTS = "KHR_materials_variants"
+
+
+_UNPACK = "clear Compression in Blender's glTF exporter, or unpack it: npx @gltf-transform/cli copy in.glb out.glb"
+
+
+#: What to do about an extension that cannot be read.
+UNPACK_HINTS = {"EXT_meshopt_compression": _UNPACK, "KHR_meshopt_compression": _UNPACK}
+
+
+def check_extensions(root: Json, label: str) -> list[str]:
+    """Refuse required extensions that change a shape and are not read; ``label``: the file.
+
+    Returns:
+        Warnings of the others that are not read. Those of materials that the file can do without are
+        reported where materials are compared.
+
+    Raises ConversionError: the document needs what cannot be read.
+    """
+    required, used = ([n for n in root.get(f"extensions{k}", []) if n not in _READABLE] for k in ("Required", "Used"))
+    refused = [name for name in required if not name.startswith(_APPEARANCE)]
+    if refused:
+        problem, hint = "needs extensions that cannot be read", UNPACK_HINTS.get(refused[0], "export it without them")
+        raise ConversionError(problem, file=label, value=printable(", ".join(refused)), hint=hint)
+    ignored = [name for name in used if not name.startswith(_APPEARANCE) or name == _VARIANTS]
+    return [
+        f"{what}: {printable(', '.join(names))}"
+        for names, what in (
+            (required, "extensions of the appearance are needed and not read, the shape is"),
+            (ignored, "extensions are not read, and what they say is ignored"),
+        )
+        if names
+    ]

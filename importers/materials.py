@@ -31,7 +31,7 @@ from ..converter.numeric.arrays import U8, to_linear
 from ..converter.scene.extras import MaterialExtras, read_extras
 from ..converter.scene.scene import Material
 from .gltf_file import GltfFile, file_of_uri
-from .gltf_types import GltfObject, embedded
+from .gltf_schema import GltfObject, embedded
 
 
 def read_material(material: GltfObject) -> Material:

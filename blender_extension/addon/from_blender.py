@@ -21,9 +21,8 @@ from .converter.numeric.arrays import NONE16
 from .converter.scene.extras import FileInfo, MeshExtras, NodeExtras, read_extras, typed_extras
 from .converter.scene.scene import Channel, Clip, ImportedNode, ImportedScene, Mesh, Track
 from .editing import free_constraints, socket_of
-from .importers.gltf import read_flags
+from .importers.gltf import read_flags, require_finite
 from .importers.gltf_mesh import StreamBuilder
-from .importers.gltf_types import require_finite
 from .materials import fill_in, looks
 from .state import plain_items
 from .to_blender import BATCH, FPS, NEAR, NORMAL, SHOWN_NORMAL, ids

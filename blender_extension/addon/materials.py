@@ -34,7 +34,7 @@ from .exporters.gltf_file import png_bytes
 from .game_material import BLEND, HOLES, LIGHT_TEXTURE, SECOND, SECOND_COLOUR, TEXTURE, UV_NAMES, node_of, read
 from .importers.gltf import read_flags
 from .importers.gltf_file import GltfFile, GltfInMemory, open_gltf
-from .importers.gltf_types import GltfObject
+from .importers.gltf_schema import GltfObject
 from .importers.materials import file_picture, read_material, read_surfaces
 from .state import about, plain_items
 from .to_blender import BATCH
