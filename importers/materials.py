@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from io import BytesIO
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import quote, unquote
 
 import numpy as np
@@ -36,8 +36,10 @@ from .gltf_schema import GltfObject, embedded
 
 def read_material(material: GltfObject) -> Material:
     """Return a material by its extras; numbers are -1 where they are gone."""
-    extras = dict[str, Any](read_extras(MaterialExtras, material.extras))
-    return Material(material.name or "", **{key: extras[key] for key in Material._fields[1:] if key in extras})
+    extras = read_extras(MaterialExtras, material.extras)
+    words = extras.get("w2", -1), extras.get("w4", -1), extras.get("w6", -1)
+    row, lightmap, flags = extras.get("row", -1), extras.get("lightmap", -1), extras.get("batch_flags", -1)
+    return Material(material.name or "", row, lightmap, flags, *words)
 
 
 def read_surfaces(file: GltfFile) -> list[Surface[FilePicture]]:
