@@ -230,7 +230,7 @@ def _run_of(given: ToMsh, options: ImportOptions, saved: set[str] | None = None)
     """Put a directory back, or what was saved there; the run, and the line that ends it."""
     from collections import Counter
 
-    from ..formats.library import MATERIALS
+    from ..formats.material import MATERIALS
     from ..game.import_run import import_run
     from ..game.write_game import Places
 

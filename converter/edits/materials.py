@@ -13,14 +13,20 @@ import numpy as np
 from ..errors import ConversionError, in_words, needed_for, plural, printable
 from ..findings import NotApplied, Report, Subject
 from ..formats.gltf import WHOLE, FilePicture, ShownPicture, Surface, TextureTransform, pixel_digest, same_picture
-from ..formats.material import TEXTURE_NAME_ROOM, TEXTURES, LibraryEntry, NewPicture, entry_key
-from ..formats.sidecar import blank_texture
-from ..formats.material import DEFAULT_MATERIAL, MaterialKind
+from ..formats.material import (
+    DEFAULT_MATERIAL,
+    TEXTURE_NAME_ROOM,
+    TEXTURES,
+    LibraryEntry,
+    MaterialKind,
+    NewPicture,
+    entry_key,
+)
 from ..formats.names import encode_name, known_name, unescape, without_number
+from ..formats.sidecar import blank_texture
 from ..formats.texture import read_texm
 from ..formats.wear import is_material_name
-from ..numeric.arrays import I64, Bools
-from ..numeric.arrays import to_bytes
+from ..numeric.arrays import I64, Bools, to_bytes
 from ..scene.appearance import rectangle_transform
 from ..scene.scene import ImportedScene, Material, Scene
 from .nodes import Identified
@@ -249,7 +255,7 @@ class NewMaterial:
         what: how it differs from ``like``, in words.
         like: the material that it is a copy of; empty: one that the user names, else ``DEFAULT``.
         base: that as it was exported, as far as it is known.
-        values: as of :class:`~converter.formats.library.LibraryEdit`; of a copy those that differ.
+        values: as of :class:`~converter.formats.material.LibraryEdit`; of a copy those that differ.
         picture: what it shows and no texture that was exported shows.
         not_applied: what no material holds.
         certain: the file shows it as a material of its own: it is made without a game at hand, too.

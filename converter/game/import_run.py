@@ -21,7 +21,7 @@ from ..edits.materials import NewMaterial, contradiction
 from ..errors import ConversionError, called, in_words, plural, printable, quoted
 from ..files import no_run, read_file
 from ..findings import Change, NotApplied
-from ..formats.library import MATERIALS, TEXTURES, LibraryEdit
+from ..formats.material import MATERIALS, TEXTURES, LibraryEdit
 from ..formats.names import decode_text, encode_name, readable, unescape
 from ..formats.nres import NAME_SIZE
 from ..formats.sidecar import SUFFIX, read_sidecar

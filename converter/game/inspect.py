@@ -21,13 +21,13 @@ import numpy as np
 from ..errors import ConversionError, plural
 from ..files import UNREADABLE, read_file, stamp
 from ..findings import Finding, Mode
-from ..formats.terrain import read_build_dat
 from ..formats.kinds import MISSION_FILE, Kind
 from ..formats.material import MATERIAL_TYPE, read_material
 from ..formats.mission import read_mission
 from ..formats.names import decode_text, readable
 from ..formats.nres import Archive, is_nres, read_nres
 from ..formats.objects import is_registry, is_unit, read_registry, read_unit
+from ..formats.terrain import read_build_dat
 from ..formats.wear import WEAR_TYPE, read_wear
 from ..kinds.check import Checked, check_file
 from ..kinds.dispatch import import_gltf, load

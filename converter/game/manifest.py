@@ -25,7 +25,7 @@ from .walk import Folder, Skipped
 if TYPE_CHECKING:
     from ..edits.materials import NewMaterial
     from ..findings import NotApplied
-    from ..formats.library import LibraryEdit
+    from ..formats.material import LibraryEdit
     from ..kinds.import_result import PlacedImport
 
 #: Statuses that mean that something is not as the user asked.

@@ -13,7 +13,7 @@ from ..files import read_file
 from ..findings import NotApplied
 from ..formats.controller import CONTROLLER_ENDING
 from ..formats.kinds import MODEL_TYPE, Kind, content_kind, models_in
-from ..formats.library import MATERIALS, TEXTURES, LibraryEdit
+from ..formats.material import MATERIALS, TEXTURES, LibraryEdit
 from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING, POINTS_ENDING
 from ..formats.names import decode_text, encode_name, readable, stem
 from ..formats.nres import Archive, is_nres, read_nres, write_nres

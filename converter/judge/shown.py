@@ -17,12 +17,10 @@ from numpy.typing import NDArray
 from ..edits.materials import NewMaterial, cell_of
 from ..findings import Kind
 from ..formats.gltf import WHOLE, FilePicture, ShownPicture, Surface, TextureTransform, is_image, same_picture
-from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, entry_key, first_phase, with_values
-from ..formats.material import MaterialKind
+from ..formats.material import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, MaterialKind, first_phase, with_values
 from ..formats.names import decode_text, without_number
-from ..numeric.arrays import F32, F64, I64, U8, Bools
+from ..numeric.arrays import F32, F64, I64, U8, Bools, to_bytes
 from ..numeric.pose import parents_first
-from ..numeric.quantize import to_bytes
 from ..scene.dialect import Dialect
 from ..scene.scene import ImportedNode, ImportedScene, Material, Mesh, Node, Streams
 
@@ -190,13 +188,13 @@ class WrittenLooks:
     def _edited(self, surface: Surface[ShownPicture]) -> Look:
         edits = {edit.entry.key: edit for edit in self.edits}
         look = before = _look(surface)
-        if (edit := edits.get(entry_key(MATERIALS, surface.definition))) is not None:
+        if (edit := edits.get((MATERIALS, surface.definition.lower()))) is not None:
             data = with_values(edit.entry.data, edit.values)
             look = self._with(look, edit.values, lambda name: first_phase(data, name))
             if edit.picture is not None:
                 look = replace(look, picture=edit.picture.digest)
         picture = look.picture
-        if isinstance(picture, ShownPicture) and (edit := edits.get(entry_key(TEXTURES, picture.name))) is not None:
+        if isinstance(picture, ShownPicture) and (edit := edits.get((TEXTURES, picture.name.lower()))) is not None:
             look = replace(look, picture=edit.values["pixels"].decode())
         return look.shone(before)
 

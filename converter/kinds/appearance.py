@@ -17,14 +17,12 @@ from ..files import Stamp, read_file, stamp_of
 from ..findings import Finding
 from ..formats.controller import CONTROLLER_ENDING, CONTROLLER_SIZE, Controller, read_controller
 from ..formats.kinds import Kind, archive_kind
-from ..formats.material import LIGHTMAPS, MATERIALS, TEXTURES, LibraryEntry, entry_key
-from ..formats.sidecar import texture_head
-from ..formats.material import find_material, read_material
+from ..formats.material import LIGHTMAPS, MATERIALS, TEXTURES, LibraryEntry, entry_key, find_material, read_material
 from ..formats.model import MshModel, read_model
 from ..formats.model_parts import POINTS_ENDING, POINTS_TYPE, read_points
 from ..formats.nres import Archive, Entry, is_nres, read_nres
 from ..formats.objects import Member
-from ..formats.sidecar import sha256
+from ..formats.sidecar import sha256, texture_head
 from ..formats.texture import Texm, read_texm
 from ..formats.wear import read_lightmap_names, read_wear_names
 from ..options import ExportOptions

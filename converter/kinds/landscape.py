@@ -30,7 +30,7 @@ from ..findings import Subject
 from ..formats.areal_map import ArealMap, read_areal_map, write_areal_map
 from ..formats.gltf import FilePicture, Surface
 from ..formats.kinds import Kind
-from ..formats.library import MATERIALS, LibraryEntry, entry_key
+from ..formats.material import MATERIALS, LibraryEntry, entry_key
 from ..formats.names import known_name, readable, stem
 from ..formats.nres import read_nres
 from ..formats.sidecar import Description, Sidecar

@@ -16,13 +16,23 @@ from ..errors import ConversionError, plural, printable
 from ..files import read_file
 from ..findings import NotApplied
 from ..formats.kinds import Kind, archive_kind, find_model, is_rsli, no_such_entry
-from ..formats.material import MATERIALS, TEXTURE_NAME_ROOM, TEXTURES, LibraryEdit, LibraryEntry, with_values
-from ..formats.sidecar import blank_texture
-from ..formats.texture import repainted
-from ..formats.material import MATERIAL_TYPE, MATERIAL_VERSION, MaterialKind, find_material, read_material
+from ..formats.material import (
+    MATERIAL_TYPE,
+    MATERIAL_VERSION,
+    MATERIALS,
+    TEXTURE_NAME_ROOM,
+    TEXTURES,
+    LibraryEdit,
+    LibraryEntry,
+    MaterialKind,
+    find_material,
+    read_material,
+    with_values,
+)
 from ..formats.names import decode_text, encode_name, escape, readable, unescape
 from ..formats.nres import Archive, Entry, is_nres, read_nres, write_nres
 from ..formats.nres_edits import add_entry, replace_entry
+from ..formats.sidecar import blank_texture
 from ..formats.texture import (
     TEXM_MAGIC,
     TEXM_TYPE,
@@ -32,6 +42,7 @@ from ..formats.texture import (
     lost_alpha,
     new_texm,
     read_texm,
+    repainted,
     texture_name,
     with_alpha_of,
     with_pages_of,
