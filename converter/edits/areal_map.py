@@ -28,8 +28,8 @@ from ..formats.areal_map import (
     require_areal,
     signed_areas,
 )
-from ..numeric.arrays import F32, F64, I64, Bools, Records, cells_under, near_pairs, triangulate
-from ..numeric.surfaces import crossing_edges, shared_area
+from ..numeric.arrays import F32, F64, I64, Bools, Records, near_pairs
+from ..numeric.surfaces import cells_under, crossing_edges, shared_area, triangulate
 
 _Kind = TypeVar("_Kind", bound=np.generic)
 
