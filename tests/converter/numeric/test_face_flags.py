@@ -1,4 +1,4 @@
-"""Face flags: filters, edges, words."""
+"""Face flags: filters, words."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.numeric.surfaces import FaceFlag, describe, edges, passes
+from msh_gltf.converter.numeric.surfaces import FaceFlag, describe, passes
 
 flags32 = st.integers(0, 0xFFFFFFFF)
 
@@ -37,15 +37,6 @@ def test_masks_have_32_bits(mask: int) -> None:
         passes(np.zeros(1, np.uint32), 0, mask)
     with pytest.raises(ConversionError, match="32-bit"):
         describe(mask)
-
-
-def test_edges_of_every_byte() -> None:
-    got = edges(np.arange(256, dtype=np.uint8))
-    assert got.shape == (256, 3)
-    assert got.dtype == np.uint8
-    for value, row in enumerate(got.tolist()):
-        digits = [value % 4, value // 4 % 4, value // 16 % 4]
-        assert row == digits
 
 
 def test_named_bits() -> None:
