@@ -1,8 +1,14 @@
-"""Models and terrain that are edited inside of a mission: carried into their own files, or reported."""
+"""Models and terrain that are edited inside of a mission: carried into their own files, or reported.
+
+What comes of most edits stands in ``inside.txt``; ``python -m tests.converter.kinds.test_inside`` writes it again, for
+you to read what became different.
+"""
 
 import copy
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -15,18 +21,25 @@ from msh_gltf.converter.storage import write_outputs
 from tests.support.assembled_game import ROBOT, SOCKET, GameParts
 from tests.support.gltf_edit import HARMLESS
 from tests.support.inside_edits import EDITS, ROOM, animated, rock, shift
-from tests.support.inside_game import Inside, convert, make, robot_of
+from tests.support.inside_game import Inside, Node, convert, make, robot_of
+from tests.support.recorded import Recorded, outcome
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def make_all(folder: Path) -> Path:
     """The mission and a unit as glTF, with clips."""
-    folder = tmp_path_factory.mktemp("inside")
     mission = make(folder / "GAME")
     convert(mission, folder / "mission.glb", clips=True)
     convert(mission, folder / "still.glb")
     convert(robot_of(mission), folder / "robot.glb")
     return folder
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_all(tmp_path_factory.mktemp("inside"))
+
+
+FOUND = Recorded(__file__, "inside.txt")
 
 
 def opened(made: Path, folder: Path, name: str = "mission") -> Inside:
@@ -116,71 +129,6 @@ def test_what_is_carried_is_what_the_same_edit_of_the_model_alone_gives(made: Pa
     assert placed.result.companions == out.companions
 
 
-def test_places_that_were_edited_alike_agree(made: Path, tmp_path: Path) -> None:
-    file = opened(made, tmp_path)
-    for place in range(2):
-        rock(file, 7, place).update(translation=[9, 9, 9])
-    out = file.back()
-    assert out.not_applied == []
-    (placed,) = out.placed
-    assert [str(change) for change in placed.result.changes] == ["node 'CP_7': translation changed"]
-
-
-def test_a_mesh_of_all_places_and_a_node_of_one_are_one_edit(made: Path, tmp_path: Path) -> None:
-    file = opened(made, tmp_path)
-    shift(file, rock(file), "POSITION", 1)
-    rock(file, 7).update(translation=[9, 9, 9])
-    out = file.back()
-    assert out.not_applied == []
-    (placed,) = out.placed
-    assert len(placed.result.changes) == 2
-
-
-def test_what_all_places_show_is_of_the_one_with_a_further_edit(made: Path, tmp_path: Path) -> None:
-    """New nodes are told apart by their names; one that is gone there may be anywhere else."""
-    file = opened(made, tmp_path)
-    for place in range(2):
-        for name, x in (("left", 1.0), ("right", 2.0)):
-            file.add({"name": name, "mesh": rock(file)["mesh"], "translation": [x, 0, 0]}, rock(file, 0, place))
-    file.remove(rock(file, 7))
-    out = file.back()
-    assert out.not_applied == []
-    (placed,) = out.placed
-    told = [str(change) for change in placed.result.changes]
-    assert [any(name in text for text in told) for name in ("'left'", "'right'", "is missing")] == [True] * 3
-
-
-def test_places_that_were_edited_otherwise_are_named_and_none_is_applied(made: Path, tmp_path: Path) -> None:
-    file = opened(made, tmp_path)
-    for place in range(2):
-        rock(file, 7, place).update(translation=[9, 9, 9 + place])
-    out = file.back()
-    assert out.placed == []
-    assert out.changes == []
-    places = ("S_ROCK", "S_ROCK#2")
-    assert {one.where for one in out.not_applied} == {f"model 'rock.msh' in node {place!r}" for place in places}
-    assert {one.why for one in out.not_applied} == {
-        f"all places show one model, and in node {place!r} it was edited in another way" for place in places
-    }
-
-
-def test_nodes_that_a_copy_lacks_are_not_deleted(made: Path, tmp_path: Path) -> None:
-    file = opened(made, tmp_path)
-    top = copy.deepcopy(file.places("S_ROCK")[1])
-    top |= {"name": "S_ROCK.001", "translation": [150.0, 7.0, -150.0]}
-    waiting = [top]
-    while waiting:
-        node = waiting.pop()
-        below = [copy.deepcopy(file.nodes[child]) for child in node.pop("children", [])]
-        waiting += [file.add(one, node) for one in below if file.extras(one).get("node") != 7]
-    file.file.json["scenes"][0]["nodes"].append(len(file.nodes))
-    file.nodes.append(top)
-    out = file.back()
-    assert out.placed == []
-    (one,) = out.not_applied
-    assert (one.where, one.what) == ("model 'rock.msh' in node 'S_ROCK.001'", "lacks 1 node of its model, as 'CP_7'")
-
-
 @pytest.mark.parametrize("name", ["mission", "still", "robot"])
 @pytest.mark.parametrize("layout", [name for name in HARMLESS if name != "no extras"])
 def test_another_layout_is_no_edit(made: Path, tmp_path: Path, name: str, layout: str) -> None:
@@ -220,147 +168,131 @@ def test_another_unit_in_the_place_of_one(tmp_path: Path) -> None:
     assert len(out.changes) == 1
 
 
-def test_an_edit_of_a_shared_mesh_is_one_edit(made: Path, tmp_path: Path) -> None:
-    """The rock is placed twice as scenery, and it is the gun of two robots."""
-    file = opened(made, tmp_path)
-    shift(file, rock(file), "POSITION", 1)
-    out = file.back()
-    (one,) = out.changes
-    assert one.where == "model 'rock.msh', part 'Base_m1o2' stage 0 level 0"
-    assert [placed.path for placed in out.placed] == [None]
-    assert out.warnings == []
-    rock(file, 7, place=1)["translation"] = [1.0, 2.0, 3.0]  # and in one place more
-    out = file.back()
-    assert [one.what for one in out.changes] == [one.what, "translation changed"]
-    assert out.warnings == ["rock.msh was edited in node 'S_ROCK#2', and changes in 3 other places of this file too"]
+def each_rock(f: Inside, *places: tuple[float, ...]) -> None:
+    """Move a node in places that show the same model."""
+    for place, there in enumerate(places):
+        rock(f, 7, place).update(translation=there)
 
 
-def test_a_node_that_is_deleted_in_one_object_is_gone_in_all(made: Path, tmp_path: Path) -> None:
-    file = opened(made, tmp_path)
-    file.remove(rock(file, 7, place=1))
-    out = file.back()
-    assert [str(one) for one in out.changes] == ["model 'rock.msh', node 'CP_7': is missing"]
-    assert out.warnings == [
-        "rock.msh: 1 portal to deleted nodes: nothing is behind now",
-        "rock.msh was edited in node 'S_ROCK#2', and changes in 3 other places of this file too",
-    ]
+def mesh_and_node(f: Inside, place: int = 0) -> None:
+    """A mesh of all places, and a node of one."""
+    shift(f, rock(f), "POSITION", 1)
+    rock(f, 7, place).update(translation=[9, 9, 9])
 
 
-def test_a_copy_is_compared_too(made: Path, tmp_path: Path) -> None:
-    """A new object is the model of its file, whatever was done to the copy."""
-    file = opened(made, tmp_path)
-    stored = file.places("S_ROCK")[1]
-    made_copy = copy.deepcopy({k: v for k, v in stored.items() if k != "children"})
-    made_copy |= {"name": "S_ROCK.001", "translation": [150.0, 7.0, -150.0]}
-    file.file.json["scenes"][0]["nodes"].append(len(file.nodes))
-    file.nodes.append(made_copy)
-    below = copy.deepcopy(file.node("S_ROCK", 0, place=1))
-    below.pop("children")
-    file.add(below, made_copy)
-    out = file.back()
-    assert [str(change) for change in out.changes] == ["object 'S_ROCK.001': is new, S_ROCK"]
-    (one,) = out.not_applied
-    assert one.where == "model 'rock.msh' in node 'S_ROCK.001'"
-    assert "of its model" in one.what
+def new_in_both_gone_in_one(f: Inside) -> None:
+    """New nodes are told apart by their names; one that is gone there may be anywhere else."""
+    for place in range(2):
+        for name, x in (("left", 1.0), ("right", 2.0)):
+            f.add({"name": name, "mesh": rock(f)["mesh"], "translation": [x, 0, 0]}, rock(f, 0, place))
+    f.remove(rock(f, 7))
 
 
-@pytest.mark.parametrize("edited", [False, True])
-@pytest.mark.parametrize(("name", "key"), [("still", "s_spare"), ("mission", "S_ROCK")])
-def test_an_asset_that_was_added_is_compared(made: Path, tmp_path: Path, name: str, key: str, edited: bool) -> None:
-    """Of the one model the sidecar knows nothing; an asset has neither clips nor points."""
-    shutil.copytree(made / "GAME", tmp_path / "GAME")
-    file = opened(made, tmp_path / "GAME", name)
-    top = copy.deepcopy(file.places("S_ROCK")[1])
-    top |= {"name": "asset", "translation": [150.0, 7.0, -150.0]}
-    top["extras"] = {"msh": {"kind": "object", "object_kind": 2, "path": key}}
+def copied(f: Inside, kept: Callable[[Node], bool], **changed: Any) -> Node:
+    """A copy of a rock, its nodes copies, too, where they are kept."""
+    top = copy.deepcopy(f.places("S_ROCK")[1]) | {"name": "S_ROCK.001", "translation": [150.0, 7.0, -150.0]} | changed
     waiting = [top]
-    while waiting:  # its nodes are copies, too
+    while waiting:
         node = waiting.pop()
-        below = [copy.deepcopy(file.nodes[child]) for child in node.pop("children", [])]
-        below = [one for one in below if "point" not in file.extras(one)]
-        waiting += [file.add(one, node) for one in below]
-    file.file.json["scenes"][0]["nodes"].append(len(file.nodes))
-    file.nodes.append(top)
+        below = [copy.deepcopy(f.nodes[child]) for child in node.pop("children", [])]
+        waiting += [f.add(one, node) for one in below if kept(f.extras(one))]
+    f.file.json["scenes"][0]["nodes"].append(len(f.nodes))
+    f.nodes.append(top)
+    return top
+
+
+def asset(f: Inside, key: str, edited: bool) -> None:
+    """Of the one model the sidecar knows nothing; an asset has neither clips nor points."""
+    extras = {"msh": {"kind": "object", "object_kind": 2, "path": key}}
+    copied(f, lambda extras: "point" not in extras, name="asset", extras=extras)
     if edited:
-        file.node(key, 7, -1)["translation"] = [9.0, 9.0, 9.0]
-    out = file.back()
-    assert out.not_applied == []
-    carried = ["model 'rock.msh', node 'CP_7'"] if edited else []
-    assert [change.where for change in out.changes] == ["object 'asset'", *carried]
-    assert [placed.path for placed in out.placed] == ([tmp_path / "GAME/static.rlb"] if edited else [])
+        f.node(key, 7, -1)["translation"] = [9.0, 9.0, 9.0]
 
 
-def test_of_a_foreign_model_the_top_is_reported(made: Path, tmp_path: Path) -> None:
+def foreign(f: Inside) -> None:
     """Its nodes are no objects by themselves; an empty around objects is not new."""
-    file = opened(made, tmp_path, "still")
-    scene = file.file.json["scenes"][0]["nodes"]
-    house = {"name": "house", "children": [len(file.nodes) + 1, len(file.nodes) + 2]}
-    file.nodes += [house, {"name": "wall", "mesh": 0}, {"name": "roof", "mesh": 0}]
-    scene.append(len(file.nodes) - 3)
-    rock = file.nodes.index(file.places("S_ROCK")[0])
-    scene[scene.index(rock)] = len(file.nodes)
-    file.nodes.append({"name": "group", "children": [rock, len(file.nodes) + 1]})
-    file.nodes.append({"name": "cube", "mesh": 0})
-    out = file.back()
-    assert [one.where for one in out.not_applied] == ["node 'house'", "node 'cube'"]
-    assert out.kept_all
+    scene = f.file.json["scenes"][0]["nodes"]
+    house = {"name": "house", "children": [len(f.nodes) + 1, len(f.nodes) + 2]}
+    f.nodes += [house, {"name": "wall", "mesh": 0}, {"name": "roof", "mesh": 0}]
+    scene.append(len(f.nodes) - 3)
+    stands = f.nodes.index(f.places("S_ROCK")[0])
+    scene[scene.index(stands)] = len(f.nodes)
+    f.nodes.append({"name": "group", "children": [stands, len(f.nodes) + 1]})
+    f.nodes.append({"name": "cube", "mesh": 0})
 
 
-@pytest.mark.parametrize("key", [0, 3])
-def test_without_animation_a_warning_says_that_clips_are_not_compared(made: Path, tmp_path: Path, key: int) -> None:
+def no_animation(f: Inside, key: int) -> None:
     """Also where the file shows another frame: Blender's *Use Current Frame*."""
-    for name in ("mission", "robot"):
-        file = opened(made, tmp_path, name)
-        for clip in file.file.json.pop("animations"):
-            for channel in clip["channels"] if key else ():
-                values = file.file.arrays[clip["samplers"][channel["sampler"]]["output"]]
-                target = channel["target"]
-                file.nodes[target["node"]][target["path"]] = values[min(key, len(values) - 1)].tolist()
-        out = file.back()
-        assert (out.changes, out.not_applied) == ([], [])
-        assert "clips of its models are not compared" in str(out.warnings)
+    for clip in f.file.json.pop("animations"):
+        for channel in clip["channels"] if key else ():
+            values = f.file.arrays[clip["samplers"][channel["sampler"]]["output"]]
+            target = channel["target"]
+            f.nodes[target["node"]][target["path"]] = values[min(key, len(values) - 1)].tolist()
 
 
-@pytest.mark.parametrize("name", ["mission", "robot"])
-def test_a_clip_that_is_held_to_the_end_of_another_is_no_edit(made: Path, tmp_path: Path, name: str) -> None:
-    """As Blender exports the clips of several models, which are one animation."""
-    file = opened(made, tmp_path, name)
-    for sampler in file.file.json["animations"][0]["samplers"]:
-        times, values = (file.file.arrays[sampler[key]] for key in ("input", "output"))
+def held(f: Inside) -> None:
+    """As Blender exports the clips of several models, which are one animation: held to the end of another."""
+    for sampler in f.file.json["animations"][0]["samplers"]:
+        times, values = (f.file.arrays[sampler[key]] for key in ("input", "output"))
         kept = [0] if (values == values[0]).all() else slice(None)  # of constant ones it keeps two
-        sampler["input"] = file.file.add(np.append(times[kept], np.float32([[3.0]]), axis=0))
-        sampler["output"] = file.file.add(np.append(values[kept], values[-1:], axis=0))
-    out = file.back()
-    assert [str(one) for one in out.not_applied] == []
+        sampler["input"] = f.file.add(np.append(times[kept], np.float32([[3.0]]), axis=0))
+        sampler["output"] = f.file.add(np.append(values[kept], values[-1:], axis=0))
 
 
-@pytest.mark.parametrize("name", ["mission", "robot"])
-def test_what_moves_otherwise_between_frames_is_named(made: Path, tmp_path: Path, name: str) -> None:
-    file = opened(made, tmp_path, name)
-    for sampler in file.file.json["animations"][0]["samplers"]:
+def stepped(f: Inside) -> None:
+    for sampler in f.file.json["animations"][0]["samplers"]:
         sampler["interpolation"] = "STEP"
-    assert any("away between frames" in one.what and one.where.startswith("model ") for one in file.back().not_applied)
 
 
-def test_a_clip_in_a_mission_without_clips_keeps_the_other_nodes_moving(made: Path, tmp_path: Path) -> None:
-    file = opened(made, tmp_path, "still")
-    animated(file, rock(file, 2))
+def unit_edited(f: Inside) -> None:
+    shift(f, f.node("e_gun_1", 1), "POSITION", 1)
+    f.remove(f.node(ROOM, 11))
+
+
+BOTH: dict[str, Callable[[Inside], object]] = {
+    "no animation": lambda f: no_animation(f, 0),
+    "no animation, another frame": lambda f: no_animation(f, 3),
+    "clips held": held,
+    "clips of steps": stepped,
+}
+#: A file, and an edit of it; the rock is placed twice as scenery, and it is the gun of two robots.
+CASES: dict[str, tuple[str, Callable[[Inside], object]]] = {
+    "places edited alike": ("mission", lambda f: each_rock(f, (9, 9, 9), (9, 9, 9))),
+    "places edited otherwise": ("mission", lambda f: each_rock(f, (9, 9, 9), (9, 9, 10))),
+    "a shared mesh": ("mission", lambda f: shift(f, rock(f), "POSITION", 1)),
+    "a shared mesh and a node": ("mission", mesh_and_node),
+    "a shared mesh and a node elsewhere": ("mission", lambda f: mesh_and_node(f, 1)),
+    "new in both places, gone in one": ("mission", new_in_both_gone_in_one),
+    "gone in one place": ("mission", lambda f: f.remove(rock(f, 7, place=1))),
+    "a copy lacks a node": ("mission", lambda f: copied(f, lambda extras: extras.get("node") != 7)),
+    "a copy lacks nodes": ("mission", lambda f: copied(f, lambda extras: extras.get("node") == 0)),
+    **{
+        f"an asset {key}{', edited' * edited}": (name, lambda f, k=key, e=edited: asset(f, k, e))
+        for name, key in {"still": "s_spare", "mission": "S_ROCK"}.items()
+        for edited in (False, True)
+    },
+    "a foreign model": ("still", foreign),
+    "a clip where none is": ("still", lambda f: animated(f, rock(f, 2))),
+    "a unit": ("robot", unit_edited),
+    **{f"{name}, {file}": (file, edit) for name, edit in BOTH.items() for file in ("mission", "robot")},
+}
+
+
+def found(name: str, made: Path, folder: Path) -> str:
+    """What comes of an edit, and the files that models are put into."""
+    stem, edit = CASES[name]
+    shutil.copytree(made / "GAME", folder / "GAME")
+    file = opened(made, folder / "GAME", stem)
+    edit(file)
     out = file.back()
-    assert out.not_applied == []
-    assert {change.where for change in out.changes} == {"model 'rock.msh', animation of node 'foot_m2o3'"}
+    return "; ".join([outcome(lambda: out, folder), *(f"into {one.path}" for one in out.placed)]).replace(
+        f"{folder}/", ""
+    )
 
 
-def test_an_edit_inside_a_unit_is_carried(made: Path, tmp_path: Path) -> None:
-    file = opened(made, tmp_path, "robot")
-    shift(file, file.node("e_gun_1", 1), "POSITION", 1)
-    file.remove(file.node(ROOM, 11))
-    out = file.back()
-    results = {placed.result.name: placed.result for placed in out.placed}
-    assert results.keys() == {"rock.msh", "room.msh"}
-    assert out.not_applied == []
-    assert out.kept_all
-    moved = [text for text in results["room.msh"].warnings if "path point" in text]
-    assert moved == ["1 path point stood on deleted nodes: the first node has them"]
+@pytest.mark.parametrize("name", CASES)
+def test_what_comes_of_it(name: str, made: Path, tmp_path: Path) -> None:
+    FOUND.require(name, found(name, made, tmp_path))
 
 
 @pytest.mark.parametrize("name", ["still", "robot"])
@@ -381,3 +313,9 @@ def test_a_file_that_is_turned_is_refused(made: Path, tmp_path: Path, name: str)
     with pytest.raises(ConversionError, match="turned by 90 degrees") as caught:
         file.back()
     assert "+Y Up" in str(caught.value.hint)
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as whole:
+        made_once = make_all(Path(whole))
+        FOUND.write_each(CASES, lambda name, folder: found(name, made_once, folder))
