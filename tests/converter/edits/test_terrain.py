@@ -106,11 +106,6 @@ def assign(e: Edit, *names: str) -> None:
         materials.append({"name": name})
 
 
-def first_row(e: Edit, row: int) -> None:
-    """State another first ground of a material."""
-    e.document.json["materials"][2]["extras"]["msh"]["first"] = row
-
-
 def in_all_pairs(e: Edit) -> None:
     names = [material["name"] for material in e.document.json["materials"]]
     rename(e, {name: name.replace(SHARED, "lava") for name in names})
