@@ -410,7 +410,7 @@ def _checked(shapes: Shapes, shape: Shape, areals: ArealMap, first: I64) -> F32:
         )
     polygon = polygon_of(shapes, shape, first)
     try:
-        require_polygon(areals, max(shape.number, 0), polygon)
+        require_polygon(areals, 0, polygon)  # the row is named below
     except ConversionError as error:
         xy = polygon[:, :2].astype(np.float64)
         place = polygon[(crossing_edges(xy - xy[0]) or (0,))[0]]

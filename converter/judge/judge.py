@@ -424,11 +424,10 @@ def differences_of_obj(
     names: list[Names] = [(item.name, "" if item.mesh < 0 else seen.meshes[item.mesh].name) for item in seen.nodes]
     file = shown_at_once(seen, world_matrices(seen.nodes), [cell] * len(seen.nodes), names)
     result = shown_by_scene(written)
-    node_of = [k if k < len(written.nodes) else thing.above for k, thing in enumerate(result.things)]
-    for node, thing in zip(node_of, result.things, strict=True):
-        thing.world, thing.move, thing.turn = poses[node][None], loose, 0.0  # an OBJ has no poses to round
+    for thing in result.things:  # parts, which have all triangles, stand with the node above them
+        thing.world, thing.move, thing.turn = poses[thing.above][None], loose, 0.0  # an OBJ has no poses to round
     if (found := result.cells.get(cell)) is not None:  # what a cockpit shows is in a scene of its own
-        cockpit = np.array([written.nodes[node].cockpit for node in node_of], np.bool_)
+        cockpit = np.array([written.nodes[thing.above].cockpit for thing in result.things], np.bool_)
         result.cells = {cell: found.select(~cockpit[found.owner])}
     if looks is not None:
         file.looks, result.looks = looks_of_file(seen.surfaces, of_obj=True), looks.of(written.materials)

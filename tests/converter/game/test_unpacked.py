@@ -59,6 +59,20 @@ def test_the_same_models_and_pictures(packed: Path, unpacked: Path, tmp_path: Pa
         assert first["materials"] == second["materials"]
 
 
+def test_a_unit_of_models_in_folders(tmp_path: Path) -> None:
+    """The registry is an archive; the models that it names are files in folders."""
+    shown = []
+    for name, made in (("packed", lambda game: game), ("unpacked", unpack_archives)):
+        game = made(Path(shutil.copytree(example_game(), tmp_path / name)))
+        if (game / "objects.rlb").is_dir():
+            shutil.rmtree(game / "objects.rlb")
+            shutil.copy(example_game() / "objects.rlb", game)
+        done = run("msh2gltf", game / "UNITS/ROBOTS/walker.dat", "-o", tmp_path / f"{name}.glb")
+        assert (done.returncode, done.stderr) == (0, "")
+        shown.append(Editable(tmp_path / f"{name}.glb").json["nodes"])
+    assert shown[0] == shown[1]
+
+
 def test_nothing_changed(unpacked: Path, tmp_path: Path) -> None:
     out = export(unpacked, tmp_path / "out")
     done = run("gltf2msh", out, "--game", unpacked, "-o", tmp_path / "new", "-q")

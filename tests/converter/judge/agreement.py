@@ -76,8 +76,8 @@ _IGNORED = {
     "mission": ("mission_objects._Objects._set_place", ("move object", "scale rock")),
     "unit": ("unit._Parts._set_key", ("exchange part",)),
 }
-#: Edits after which a file still shows what was there: what is placed is not what is drawn.
-_STALE = ("exchange object", "exchange part")
+#: Edits after which a file still shows what was there: what is placed is not what is drawn, a class has two names.
+_STALE = ("exchange object", "exchange part", "drop material")
 
 
 def of_world(name: str) -> Callable[[np.random.Generator], Verdict | None]:

@@ -72,6 +72,11 @@ class Areals(World):
         material = self.file.json["materials"][int(chance.integers(len(self.file.json["materials"])))]
         material["name"] = f"class_{int(chance.integers(1, 20))}"
 
+    def drop_material(self, chance: Chance) -> None:
+        """The class is in the name of the node, too."""
+        some = self.faces()
+        some[int(chance.integers(len(some)))][0].pop("material", None)
+
     def split(self, chance: Chance) -> None:
         for _ in range(50):
             at, rows = self.areal(chance)
@@ -98,6 +103,7 @@ class Areals(World):
         "change class": change_class,
         "add areal": split,
         "delete areal": delete_areal,
+        "drop material": drop_material,
     }
 
     def shown(self) -> Facts:

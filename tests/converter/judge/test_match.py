@@ -100,9 +100,10 @@ def corners_have(what: str, dice: np.random.Generator, count: int) -> tuple[np.n
 
 @pytest.mark.parametrize("what", ["uv0", "uv1", "normals", "colours"])
 @pytest.mark.parametrize("other", [0, 7])
-def test_a_crowd_is_compared_by_what_its_corners_have(other: int, what: str) -> None:
+@pytest.mark.parametrize("count", [20, 1000])  # of 20 in one place, all are compared with all
+def test_a_crowd_is_compared_by_what_its_corners_have(count: int, other: int, what: str) -> None:
     """In another order, turned, and with what editors round: only those that differ are found."""
-    a = crowd(1000)
+    a = crowd(count)
     dice = np.random.default_rng(5)
     order, by = dice.permutation(len(a)), dice.integers(0, 3, len(a))
     mine, near, unlike = corners_have(what, dice, len(a))

@@ -56,7 +56,8 @@ def same_words(*_: object) -> list[str]:
 #: What comes of each edit.
 REPORTS = Recorded(__file__, "reports.txt")
 #: Edits that change nothing of the game, or not at each place.
-HARMLESS = ("write as pieces", "reorder", "drop scenes", "drop animations", "scale inner", "type property")
+HARMLESS = ("write as pieces", "reorder", "scale inner", "type property")
+HARMLESS += ("drop scenes", "drop animations", "drop material")
 #: What shows materials of models, or of the level.
 _PLACED = ("terrain", "mission", "unit")
 #: A world, what is replaced by what, and the edits that are ignored then.
