@@ -1,4 +1,4 @@
-"""The nodes, primitives and materials of models and terrains in a glTF document, alone and assembled."""
+"""Nodes, primitives and materials (colours, textures, how they are drawn) in a glTF document, alone and assembled."""
 
 from __future__ import annotations
 

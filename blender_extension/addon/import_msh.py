@@ -1,4 +1,4 @@
-"""File > Import > Parkan MSH: files, archives with an entry picker, drag and drop."""
+"""File > Import > Parkan MSH: files, archives with an entry picker, drag and drop; the scene's frames and markers."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -202,16 +202,16 @@ def _remember(scene: bpy.types.Scene, document: _Document, path: Path) -> None:
         remember_model(scene)
         state.dialect = loaded.decision.dialect.value
         scene.frame_end = max(loaded.scene.frame_count - 1, 1)
-        _mark(scene, loaded.ranges)
+        _mark_ranges(scene, loaded.ranges)
     elif loaded.kind is Kind.UNIT:
         counts = [model.scene.frame_count for model in loaded.assembly.models]
         scene.frame_end = max(max(counts, default=0) - 1, 1)
-        _mark(scene, next((model.ranges for model in loaded.models if model.ranges), []))
+        _mark_ranges(scene, next((model.ranges for model in loaded.models if model.ranges), []))
     keep_sidecar(scene, document.sidecar)
     show_warnings(state, messages(loaded.findings))
 
 
-def _mark(scene: bpy.types.Scene, ranges: list[PlayedRange]) -> None:
+def _mark_ranges(scene: bpy.types.Scene, ranges: list[PlayedRange]) -> None:
     """Name the ranges that a controller plays on the timeline, where each begins; of a unit those of its chassis."""
     starts: dict[int, list[str]] = {}
     for played in ranges:

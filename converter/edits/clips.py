@@ -1,4 +1,4 @@
-"""Choose the clip of an edited file, decide its frame rate, and put it on the nodes.
+"""Choose the clip of an edited file, ask ``frame_rate`` for its rate, and put it on the nodes.
 
 A model has one clip. Clips for nodes that the chosen one does not move are read too, since Blender
 makes a clip of its own for every object that gets its first key; without a sidecar only whole ones.

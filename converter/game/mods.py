@@ -1,4 +1,4 @@
-"""Mods: what differs from a game's originals, in a file that holds nothing of the game itself.
+"""Mods made, installed and removed, and their conflicts named; a mod holds nothing of the game itself.
 
 A mod is a zip of ``mod.json`` and differences (``differences``), one for each entry that changes.
 It comes from anybody: names in it are looked up in the game, never used as paths, and what it

@@ -1,4 +1,4 @@
-"""Units and missions: parts on their sockets, objects where they stand; checked in the game that they are in."""
+"""Units and missions, exported, described, and checked in the game that they are in."""
 
 from __future__ import annotations
 

@@ -233,7 +233,7 @@ def first_appearance(values: I64) -> tuple[I64, I64]:
 
 
 def _batch_bounds(material: I64) -> I64:
-    """Where batches begin, and the end: one per material, split where indices would not fit."""
+    """Where batches begin, and the end: one per material, split where indices would not fit; so vertices fit, too."""
     most = _MOST_INDICES // 3
     bounds = [0, *(np.flatnonzero(np.diff(material)) + 1).tolist(), len(material)]
     starts = [at for first, last in pairwise(bounds) for at in range(first, last, most)]
