@@ -20,7 +20,8 @@ from msh_gltf.converter.formats.nres import Entry, write_nres
 from msh_gltf.converter.formats.nres_edits import name_field, new_archive
 from msh_gltf.converter.formats.tables import HEADER_DTYPE, NODE_DTYPE, SLOT_DTYPE
 from msh_gltf.converter.formats.terrain import FACE_DTYPE, TerrainStream
-from msh_gltf.converter.numeric.arrays import NONE16, encode_normals, encode_unit, encode_uv
+from msh_gltf.converter.numeric.arrays import NONE16
+from msh_gltf.converter.numeric.quantize import encode_normals, encode_unit, encode_uv
 from msh_gltf.converter.numeric.surfaces import hull, neighbour_links, sphere_radius
 from msh_gltf.converter.rebuild.terrain_tables import draw_group
 

@@ -37,7 +37,8 @@ from ..converter.formats.gltf import (
     short_digest,
     surface_of,
 )
-from ..converter.numeric.arrays import F32, U8, colour_of_row
+from ..converter.numeric.arrays import F32, U8
+from ..converter.numeric.quantize import colour_of_row
 from ..converter.scene.extras import BufferExtras, to_extras
 
 if TYPE_CHECKING:

@@ -22,8 +22,9 @@ from ..converter.formats.gltf import (
 )
 from ..converter.formats.model_parts import ControlPoint
 from ..converter.formats.terrain import NO_MATERIAL
-from ..converter.numeric.arrays import F32, F64, I64, Bools, ranges, to_linear
+from ..converter.numeric.arrays import F32, F64, I64, Bools, ranges
 from ..converter.numeric.pose import game_to_gltf, rotation_to_gltf
+from ..converter.numeric.quantize import to_linear
 from ..converter.scene.appearance import Appearance, MaterialAppearance, Picture
 from ..converter.scene.companions import length_of, rotation_of
 from ..converter.scene.decode import MaterialPair, TerrainScene

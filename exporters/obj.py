@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError, called, needed_for, printable
 from ..converter.formats.gltf import Json, TextureTransform
-from ..converter.numeric.arrays import F32, F64, I64, normalise
+from ..converter.numeric.arrays import F32, F64, I64
 from ..converter.numeric.pose import game_to_gltf, rotation_matrix
+from ..converter.numeric.quantize import normalise
 from ..converter.scene.appearance import MaterialAppearance
 from ..converter.scene.decode import unique_names
 from ..converter.scene.dialect import part_name

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError, called, few, in_words, plural, printable
 from ..converter.findings import Report, Subject
-from ..converter.numeric.arrays import F64, NONE16, normalise
+from ..converter.numeric.arrays import F64, NONE16
 from ..converter.numeric.pose import (
     gltf_to_game,
     parents_first,
@@ -25,6 +25,7 @@ from ..converter.numeric.pose import (
     rotation_matrix,
     rotation_to_game,
 )
+from ..converter.numeric.quantize import normalise
 from ..converter.scene.companions import add_clips
 from ..converter.scene.extras import NAMESPACE, FileInfo, MaterialExtras, NodeExtras, read_extras, typed_extras
 from ..converter.scene.scene import (

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError, called, plural, printable
 from ..converter.formats.gltf import TEXTURE_TRANSFORM, Json, Mode
-from ..converter.numeric.arrays import F32, F64, I64, U8, cross_products, normalise
+from ..converter.numeric.arrays import F32, F64, I64, U8, cross_products
 from ..converter.numeric.pose import gltf_to_game
+from ..converter.numeric.quantize import normalise
 from ..converter.scene.extras import MeshExtras, raw_extras, read_extras
 from ..converter.scene.scene import ImportedNode, ImportedScene, Mesh, Primitive, Streams
 from .gltf_file import GltfFile

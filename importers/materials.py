@@ -27,7 +27,8 @@ from ..converter.formats.gltf import (
     surface_of,
 )
 from ..converter.formats.names import decode_text
-from ..converter.numeric.arrays import U8, to_linear
+from ..converter.numeric.arrays import U8
+from ..converter.numeric.quantize import to_linear
 from ..converter.scene.extras import MaterialExtras, read_extras
 from ..converter.scene.scene import Material
 from .gltf_file import GltfFile, file_of_uri

@@ -24,8 +24,9 @@ from ..converter.findings import Report
 from ..converter.formats.gltf import FilePicture, Surface
 from ..converter.formats.names import decode_text, readable, stem
 from ..converter.formats.tables import GROUP_COUNT, LOD_COUNT
-from ..converter.numeric.arrays import F64, I64, Bools, cross_products, normalise
+from ..converter.numeric.arrays import F64, I64, Bools, cross_products
 from ..converter.numeric.pose import gltf_to_game
+from ..converter.numeric.quantize import normalise
 from ..converter.numeric.surfaces import position_ids, triangulate_flat
 from ..converter.scene.extras import FileInfo
 from ..converter.scene.scene import ImportedNode, ImportedScene, Material, Mesh, Primitive, Streams, require_in_range

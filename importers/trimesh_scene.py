@@ -27,8 +27,9 @@ from ..converter.files import read_file
 from ..converter.findings import Subject
 from ..converter.formats.gltf import FilePicture, Json, Surface, pixel_digest, surface_of
 from ..converter.formats.names import stem
-from ..converter.numeric.arrays import F32, F64, I64, U8, cross_products, normalise
+from ..converter.numeric.arrays import F32, F64, I64, U8, cross_products
 from ..converter.numeric.pose import gltf_to_game
+from ..converter.numeric.quantize import normalise
 from ..converter.scene.extras import FileInfo, read_extras
 from ..converter.scene.scene import ImportedNode, ImportedScene, Material, Mesh, Primitive, Streams, require_in_range
 

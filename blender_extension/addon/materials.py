@@ -26,7 +26,7 @@ from .converter.errors import ConversionError, called
 from .converter.findings import Report, Subject
 from .converter.formats.gltf import TEXTURE_TRANSFORM, FilePicture, Surface, pixel_digest, surface_of
 from .converter.formats.names import without_number
-from .converter.numeric.arrays import to_linear
+from .converter.numeric.quantize import to_linear
 from .converter.scene.appearance import Appearance
 from .converter.scene.extras import MaterialExtras, read_extras
 from .converter.scene.scene import ImportedScene

@@ -26,7 +26,7 @@ from ..formats.material import (
 )
 from ..formats.names import decode_text, encode_name
 from ..formats.nres import NAME_SIZE
-from ..numeric.arrays import to_bytes, to_linear
+from ..numeric.quantize import to_bytes, to_linear
 from .material_rows import Created, WearEdit
 from .materials import (
     LIGHT_FOLLOWS,

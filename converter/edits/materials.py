@@ -26,7 +26,8 @@ from ..formats.names import encode_name, known_name, unescape, without_number
 from ..formats.sidecar import blank_texture
 from ..formats.texture import read_texm
 from ..formats.wear import is_material_name
-from ..numeric.arrays import I64, Bools, to_bytes
+from ..numeric.arrays import I64, Bools
+from ..numeric.quantize import to_bytes
 from ..scene.appearance import rectangle_transform
 from ..scene.scene import ImportedScene, Material, Scene
 from .nodes import Identified

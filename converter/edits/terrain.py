@@ -16,7 +16,8 @@ from ..errors import ConversionError, called, plural, printable
 from ..findings import Report
 from ..formats.names import known_name
 from ..formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Grid, Terrain
-from ..numeric.arrays import F32, I64, Bools, decode_normals, encode_uv, join, row_ids
+from ..numeric.arrays import F32, I64, Bools, join, row_ids
+from ..numeric.quantize import decode_normals, encode_uv
 from ..scene.decode import MaterialPair, TerrainScene
 from ..scene.extras import MaterialExtras, NodeExtras
 from ..scene.scene import ImportedScene, Part, Scene

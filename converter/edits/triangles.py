@@ -15,19 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
-from ..numeric.arrays import (
-    F32,
-    I64,
-    U8,
-    Bools,
-    encode_lightmap_uv,
-    encode_normals,
-    encode_shown,
-    encode_uv,
-    join,
-    normalise,
-    row_ids,
-)
+from ..numeric.arrays import F32, I64, U8, Bools, join, row_ids
+from ..numeric.quantize import encode_lightmap_uv, encode_normals, encode_shown, encode_uv, normalise
 from ..scene.scene import Part, Primitive, Scene, Streams, require_in_range
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)

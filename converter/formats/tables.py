@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural
 from ..findings import Finding, Rule
-from ..numeric.arrays import F32, UNIT_SCALE, Records, decode_unit
+from ..numeric.arrays import F32, Records
+from ..numeric.quantize import UNIT_SCALE, decode_unit
 from .kinds import archive_kind
 from .nres import Archive, write_nres
 from .nres_edits import ArchiveEdits
@@ -360,7 +361,7 @@ def encode_keys(position: F32, time: NDArray[np.integer], words: NDArray[np.int1
     Args:
         position: (K, 3).
         time: (K,) frames.
-        words: (K, 4) ``[w, x, y, z]`` as of ``numeric.arrays.encode_unit``.
+        words: (K, 4) ``[w, x, y, z]`` as of ``numeric.quantize.encode_unit``.
         order: the columns of ``[w, x, y, z]`` in a stored rotation.
 
     Returns:

@@ -19,8 +19,9 @@ from ..findings import Kind
 from ..formats.gltf import WHOLE, FilePicture, ShownPicture, Surface, TextureTransform, is_image, same_picture
 from ..formats.material import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, MaterialKind, first_phase, with_values
 from ..formats.names import decode_text, without_number
-from ..numeric.arrays import F32, F64, I64, U8, Bools, to_bytes
+from ..numeric.arrays import F32, F64, I64, U8, Bools
 from ..numeric.pose import parents_first
+from ..numeric.quantize import to_bytes
 from ..scene.dialect import Dialect
 from ..scene.scene import ImportedNode, ImportedScene, Material, Mesh, Node, Streams
 

@@ -37,7 +37,7 @@ from ..formats.sidecar import SUFFIX, Description, Sidecar
 from ..formats.tables import LOD_COUNT
 from ..formats.wear import WEAR_ENDING, read_wear_names
 from ..judge.judge import WrittenModel, judge_model
-from ..numeric.arrays import colour_of_row
+from ..numeric.quantize import colour_of_row
 from ..options import ImportOptions
 from ..scene.decode import decode
 from ..scene.dialect import Dialect

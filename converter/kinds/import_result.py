@@ -24,8 +24,9 @@ from ..formats.objects import Member
 from ..formats.sidecar import Description
 from ..formats.wear import WEAR_ENDING, WEAR_TYPE, agrees, new_wear, read_wear_names, write_wear
 from ..judge.shown import WrittenLooks
-from ..numeric.arrays import F32, F64, I64, encode_uv, row_ids
+from ..numeric.arrays import F32, F64, I64, row_ids
 from ..numeric.pose import game_to_gltf
+from ..numeric.quantize import encode_uv
 from ..scene.scene import GeneratedLevel, ImportedScene, Material, Scene
 from .open_files import named_like
 from .registry import Game, KnownObject, inside

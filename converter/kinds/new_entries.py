@@ -45,7 +45,8 @@ from ..formats.texture import (
     texture_name,
     write_texm,
 )
-from ..numeric.arrays import U8, colour_of_row, to_bytes
+from ..numeric.arrays import U8
+from ..numeric.quantize import colour_of_row, to_bytes
 from ..options import ImportOptions
 from ..storage import cannot_read
 from .import_result import ImportResult

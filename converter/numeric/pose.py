@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ConversionError
-from .arrays import F32, F64, I64, NONE16, U16, U32, Bools, normalise
+from .arrays import F32, F64, I64, NONE16, U16, U32, Bools
+from .quantize import normalise
 
 _Float = TypeVar("_Float", np.float32, np.float64)
 

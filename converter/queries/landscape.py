@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 from ..errors import needed_for
 from ..formats.areal_map import ArealMap, game_xy, link_targets, points_inside, require_areal
 from ..formats.terrain import FINE, Grid, Terrain
-from ..numeric.arrays import F32, F64, I64, NONE16, U32, Records, decode_unit, ranges
+from ..numeric.arrays import F32, F64, I64, NONE16, U32, Records, ranges
+from ..numeric.quantize import decode_unit
 from ..numeric.surfaces import FaceFlag, passes
 
 if TYPE_CHECKING:

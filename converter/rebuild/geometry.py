@@ -15,21 +15,9 @@ from numpy.typing import NDArray
 from ..errors import ConversionError
 from ..formats.model import BATCH_DTYPE, TRIANGLE_DTYPE, MshModel
 from ..formats.tables import HEADER_DTYPE, SLOT_DTYPE
-from ..numeric.arrays import (
-    F32,
-    F64,
-    I64,
-    NONE16,
-    U16,
-    Records,
-    concatenate_records,
-    cross_products,
-    decode_normals,
-    encode_unit,
-    normalise,
-    row_ids,
-)
+from ..numeric.arrays import F32, F64, I64, NONE16, U16, Records, concatenate_records, cross_products, row_ids
 from ..numeric.pose import compose, rotate, rotation, sample
+from ..numeric.quantize import decode_normals, encode_unit, normalise
 from ..numeric.surfaces import hull, neighbour_links, round_down, round_up, slot_bounds, sphere_radius
 from ..scene import dialect as dialects
 from ..scene.dialect import Dialect

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from ..errors import called, few, plural, printable
 from ..findings import Report
-from ..numeric.arrays import F64, I64, Bools, cross_products, normalise, surface_distance
+from ..numeric.arrays import F64, I64, Bools, cross_products, surface_distance
+from ..numeric.quantize import normalise
 from ..scene.dialect import VIEW, Dialect, part_name
 from ..scene.scene import GeneratedLevel, Mesh, Part, Scene, Streams
 

@@ -16,20 +16,9 @@ from ..edits.poses import poses_at, same_rotations
 from ..errors import ConversionError
 from ..formats.model import MshModel
 from ..formats.tables import GROUP_COUNT, KEY_DTYPE, LOD_COUNT, NODE_DTYPE, encode_keys
-from ..numeric.arrays import (
-    F32,
-    F64,
-    I64,
-    NONE16,
-    U16,
-    Bools,
-    Records,
-    decode_unit,
-    encode_shown,
-    encode_unit,
-    normalise,
-)
+from ..numeric.arrays import F32, F64, I64, NONE16, U16, Bools, Records
 from ..numeric.pose import Samples, Tracks, interpolate, rotation, sample
+from ..numeric.quantize import decode_unit, encode_shown, encode_unit, normalise
 from ..scene import dialect as dialects
 from ..scene.decode import rest_pose
 from ..scene.scene import Track

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from ..edits.model import PartPlan
 from ..edits.triangles import Match, TriangleList, best_turns, colours_apart, normals_apart
-from ..numeric.arrays import F64, I64, NONE16, U8, U16, Bools, Records, decode_normals, encode_uv, row_ids
+from ..numeric.arrays import F64, I64, NONE16, U8, U16, Bools, Records, row_ids
+from ..numeric.quantize import decode_normals, encode_uv
 from ..numeric.surfaces import neighbour_links
 from ..scene.scene import Scene
 from .geometry import BATCH_WORDS, VERTEX_DTYPE, Corners, SlotGeometry, build_slots, slot_record, triangle_normals

@@ -12,21 +12,9 @@ from numpy.typing import NDArray
 from ..errors import ConversionError
 from ..formats.model import NODE_COCKPIT, MshModel, largest_indices
 from ..formats.terrain import COARSE, FINE, NO_MATERIAL, Terrain
-from ..numeric.arrays import (
-    F32,
-    F64,
-    I64,
-    NONE16,
-    U16,
-    F,
-    cross_products,
-    decode_lightmap_uv,
-    decode_normals,
-    decode_uv,
-    fill_non_finite,
-    normalise,
-)
+from ..numeric.arrays import F32, F64, I64, NONE16, U16, F, cross_products, fill_non_finite
 from ..numeric.pose import Tracks, compose, rotate, rotation, sample
+from ..numeric.quantize import decode_lightmap_uv, decode_normals, decode_uv, normalise
 from . import dialect as dialects
 from .dialect import Dialect, Readings, part_name
 from .scene import MAX_COORDINATE, Channel, Material, Mesh, Node, Part, Primitive, Scene, Streams, Track, in_range

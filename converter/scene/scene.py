@@ -22,7 +22,8 @@ from ..errors import ConversionError
 from ..findings import Report
 from ..formats.gltf import FilePicture, Surface
 from ..formats.model_parts import ControlPoint
-from ..numeric.arrays import F32, F64, I64, U8, U16, U32, Bools, normalise
+from ..numeric.arrays import F32, F64, I64, U8, U16, U32, Bools
+from ..numeric.quantize import normalise
 from .dialect import Dialect
 from .extras import FileInfo, MaterialExtras, NodeExtras
 

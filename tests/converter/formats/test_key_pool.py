@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.formats.tables import count_identities, decode_keys, encode_keys
-from msh_gltf.converter.numeric.arrays import encode_unit
+from msh_gltf.converter.numeric.quantize import encode_unit
 from msh_gltf.converter.scene.dialect import Dialect, key_order
 
 POSITIONS = np.array([[1, 2, 3], [-4, 5.5, 0], [0, 0, 0]], np.float32)

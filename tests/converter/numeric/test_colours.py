@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from msh_gltf.converter.numeric.arrays import colour_of_row, to_bytes, to_linear
+from msh_gltf.converter.numeric.quantize import colour_of_row, to_bytes, to_linear
 
 
 def test_every_byte_comes_back_also_as_blender_rounds_it() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from msh_gltf.converter.numeric import arrays as q
+from msh_gltf.converter.numeric import quantize as q
 
 
 def test_every_normal_byte() -> None:

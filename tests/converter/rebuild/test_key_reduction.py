@@ -5,8 +5,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from msh_gltf.converter.numeric.arrays import NONE16, decode_unit, encode_unit, normalise
+from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.numeric.pose import Tracks, interpolate, sample
+from msh_gltf.converter.numeric.quantize import decode_unit, encode_unit, normalise
 from msh_gltf.converter.rebuild.nodes import Run, frame_map, make_run
 
 TOLERANCE = 1e-4
