@@ -226,10 +226,9 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
 def _rebuild(out: ImportResult, plan: TerrainPlan, terrain: Terrain, options: ImportOptions) -> None:
     from ..rebuild.terrain import edited_terrain
 
-    built = edited_terrain(plan, terrain)
-    out.data, out.kept_all = write_terrain(built.terrain), False
-    out.report = built.statuses
-    _report_covered_holes(plan, terrain, built.terrain)
+    built, out.report = edited_terrain(plan, terrain)
+    out.data, out.kept_all = write_terrain(built), False
+    _report_covered_holes(plan, terrain, built)
     if options.verify:
         _verify(out, terrain)
 

@@ -28,11 +28,10 @@ from ..formats.nres import Archive, Entry
 from ..formats.nres_edits import name_field
 from ..formats.tables import GROUP_COUNT, HEADER_DTYPE, LOD_COUNT, NAME_DTYPE, NODE_DTYPE, SLOT_DTYPE
 from ..numeric.arrays import F32, NONE16
-from ..scene import dialect as dialects
 from ..scene.dialect import Dialect
 from ..scene.scene import Scene
 from .geometry import SlotGeometry, build_slots, posed_header, too_many
-from .nodes import NodeEdit, build_nodes, node_edits, node_order
+from .nodes import NodeEdit, build_nodes, node_edits, node_order, set_frame_count
 from .slots import Edit, change_in_place, fit_uv, new_corners, rebuild_slot
 from .workspace import Cell, Rebuild, Rebuilt, Workspace, report_rows, stored_choices, words_table
 
@@ -74,7 +73,10 @@ class _Parts:
         zero_area = sum(self._change(slot, parts, staying) for slot, parts in changed.items())
         dropped = self._build([part for part in plan.parts if part.slot is None])
         zero_area += sum(geometry.zero_area for geometry in self.geometries)
-        _require_room(self.space, self.geometries)
+        # before they are laid out in 16-bit fields
+        made: list[Workspace | SlotGeometry] = [self.space, *self.geometries]
+        triangles, batches = sum(len(g.indices) // 3 for g in made), sum(len(g.batches) for g in made)
+        _require_limits({"triangles": triangles, "batches": batches, "slots": sum(len(g.slots) for g in made)})
         rows = self.space.append(self.geometries)
         self.cells.update({cell: rows[number] for cell, number in self.owners})
         self._drop_unused(users)
@@ -177,15 +179,11 @@ def _triangles(part: PartPlan) -> TriangleList:
     return part.triangles
 
 
-def _require_room(space: Workspace, geometries: list[SlotGeometry]) -> None:
-    """Refuse new slots that would not fit, before they are laid out in 16-bit fields."""
-    for title, have, more in (
-        ("triangles", len(space.indices) // 3, sum(len(g.indices) // 3 for g in geometries)),
-        ("batches", len(space.batches), sum(len(g.batches) for g in geometries)),
-        ("slots", len(space.slots), sum(len(g.slots) for g in geometries)),
-    ):
-        if have + more > NONE16:
-            raise too_many(title, have + more)
+def _require_limits(counts: dict[str, int]) -> None:
+    """Refuse tables that would outgrow their 16-bit row numbers."""
+    for title, value in counts.items():
+        if value > NONE16:
+            raise too_many(title, value)
 
 
 def new_model(identified: Identified, name: str, dialect: Dialect, *, reduce: bool = True) -> Rebuilt:
@@ -198,7 +196,7 @@ def new_model(identified: Identified, name: str, dialect: Dialect, *, reduce: bo
         PartPlan(part, None, triangle_list(scene, part, lightmap=lightmap))
         for part in sorted(scene.parts, key=lambda p: (p.node, p.lod, p.group))
     ]
-    job = Rebuild(plan, None, dialect, reduce, Rebuilt(_blank_model(name, extra=extra)))
+    job = Rebuild(plan, None, dialect, reduce, _blank_model(name, extra=extra))
     return _rebuild(job, Workspace.empty(extra=extra))
 
 
@@ -237,21 +235,20 @@ def edited_model(plan: Plan, model: MshModel, *, stored: Scene, dialect: Dialect
         )
     edited = replace(model, streams=dict(model.streams))
     edited.archive = replace(model.archive, entries=list(model.archive.entries))
-    return _rebuild(Rebuild(plan, stored, dialect, reduce, Rebuilt(edited)), Workspace.of(model))
+    return _rebuild(Rebuild(plan, stored, dialect, reduce, edited), Workspace.of(model))
 
 
 def _rebuild(job: Rebuild, space: Workspace) -> Rebuilt:
-    plan, model, out = job.plan, job.model, job.out
+    plan, model = job.plan, job.model
     cells = _Parts(job, space).run()
     space.into(model)
     edits = node_edits(job, cells)
     order = node_order(edits)
-    out.rows = {i: row for row, i in enumerate(order)}
     posed = bool(plan.poses or plan.parents or plan.deleted_nodes)
     posed |= len(order) != len(model.nodes)
     retimed = job.stored is not None and clip_length_changed(job.scene, job.stored)
     if posed or retimed or any(edit.old is None for edit in edits):
-        _write_nodes(job, edits, order)
+        build_nodes(job, edits, order)
     else:
         model.nodes = model.nodes.copy()
         for row, i in enumerate(order):
@@ -262,9 +259,9 @@ def _rebuild(job: Rebuild, space: Workspace) -> Rebuilt:
     drawn |= bool(plan.deleted_parts)
     if drawn or posed or job.stored is None:
         model.header = posed_header(model, job.dialect)
-    _require_limits(model)
-    out.statuses = report_rows(plan, job.stored)
-    return out
+    counts = {"triangles": len(model.indices) // 3, "batches": len(model.batches), "slots": len(model.slots)}
+    _require_limits(counts | {"nodes": len(model.nodes)})
+    return Rebuilt(model, report_rows(plan, job.stored), {i: row for row, i in enumerate(order)})
 
 
 def _moves_shown(part: PartPlan) -> bool:
@@ -273,29 +270,6 @@ def _moves_shown(part: PartPlan) -> bool:
         return False
     left = None if part.copied else part.source[1:]
     return (0, 0) in ((part.part.lod, part.part.group), left)
-
-
-def _write_nodes(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
-    model = job.model
-    stored = model if job.stored is not None else None
-    length = job.scene.frame_count if job.scene.tracks else None
-    tables = build_nodes(edits, order, stored, key_order=dialects.key_order(job.dialect), length=length)
-    model.nodes = tables.nodes
-    model.streams[StreamType.KEYS] = tables.keys
-    model.streams[StreamType.FRAME_MAP] = tables.frame_map
-    _set_attr2(model, StreamType.FRAME_MAP, tables.frame_count)
-
-
-def _require_limits(model: MshModel) -> None:
-    """Refuse tables that outgrow their 16-bit row numbers."""
-    for title, value in (
-        ("triangles", len(model.indices) // 3),
-        ("batches", len(model.batches)),
-        ("slots", len(model.slots)),
-        ("nodes", len(model.nodes)),
-    ):
-        if value > NONE16:
-            raise too_many(title, value)
 
 
 def _blank_model(name: str, *, extra: bool) -> MshModel:
@@ -323,16 +297,8 @@ def _blank_model(name: str, *, extra: bool) -> MshModel:
         graph=PathGraph(np.zeros(0, GRAPH_POINT_DTYPE), np.zeros(0, GRAPH_LINK_DTYPE)),
         table20=b"" if extra else None,
     )
-    _set_attr2(model, StreamType.FRAME_MAP, 1)
+    set_frame_count(model, 1)
     return model
-
-
-def _set_attr2(model: MshModel, stream: StreamType, value: int) -> None:
-    entries = model.archive.entries
-    for i, entry in enumerate(entries):
-        if entry.type_id == stream:
-            entries[i] = replace(entry, attr2=value)
-            return
 
 
 def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:

@@ -6,7 +6,7 @@ How poses become few keys: docs/reference/animation.md, What the writer does.
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..edits.nodes import POSE_NOISE
 from ..edits.poses import poses_at, same_rotations
 from ..errors import ConversionError
-from ..formats.model import MshModel
+from ..formats.model import MshModel, StreamType
 from ..formats.tables import GROUP_COUNT, KEY_DTYPE, LOD_COUNT, NODE_DTYPE, encode_keys
 from ..numeric.arrays import F32, F64, I64, NONE16, U16, Bools, Records
 from ..numeric.pose import Samples, Tracks, interpolate, rotation, sample
@@ -283,28 +283,14 @@ def node_order(edits: list[NodeEdit]) -> list[int]:
     return order
 
 
-@dataclass
-class NodeTables:
-    """Res1, Res8, Res19 and the timeline."""
+def build_nodes(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
+    """Build the node tables of a changed hierarchy: Res1, Res8, Res19 and the timeline.
 
-    nodes: Records
-    keys: Records
-    frame_map: U16
-    frame_count: int
-
-
-def build_nodes(
-    edits: list[NodeEdit], order: list[int], model: MshModel | None, *, key_order: list[int], length: int | None
-) -> NodeTables:
-    """Build the node tables of a changed hierarchy. Raises ConversionError: more keys or map words than the format can
-    address.
-
-    Args:
-        model: the stored model, whose key runs and maps are kept where no run is given.
-        key_order: columns of a stored key quaternion in ``[w, x, y, z]`` order.
-        length: frames of the clip, ``None`` without one.
+    Where no run is given, those of the stored model are kept. Raises ConversionError: more keys or map words than the
+    format can address.
     """
-    stored = _StoredRuns(model)
+    model, key_order = job.model, dialects.key_order(job.dialect)
+    stored = _StoredRuns(model if job.stored is not None else None)
     row_of = {edit: row for row, edit in enumerate(order)}
     nodes = np.zeros(len(edits), NODE_DTYPE)
     for row, i in enumerate(order):
@@ -323,7 +309,8 @@ def build_nodes(
         for row, edit in enumerate(ordered)
         if (edit.run.animated if edit.run is not None else stored.animated(edit.old))
     ]
-    frame_count = max(1, length or 0) if animated else stored.timeline()
+    length = job.scene.frame_count if job.scene.tracks else 0
+    frame_count = max(1, length) if animated else stored.timeline()
     _require_at_most("too many animated frames", len(animated) * frame_count, " map words")
     nodes["map_start"] = NONE16
     nodes["map_start"][animated] = np.arange(len(animated)) * frame_count
@@ -336,7 +323,18 @@ def build_nodes(
         else:
             assert edit.old is not None
             maps.append(stored.map_words(edit.old, first, end, frame_count))
-    return NodeTables(nodes, pool, np.concatenate(maps).astype("<u2"), frame_count)
+    model.nodes, model.streams[StreamType.KEYS] = nodes, pool
+    model.streams[StreamType.FRAME_MAP] = np.concatenate(maps).astype("<u2")
+    set_frame_count(model, frame_count)
+
+
+def set_frame_count(model: MshModel, count: int) -> None:
+    """State the frames of a model in its directory, where it has a frame map."""
+    entries = model.archive.entries
+    for i, entry in enumerate(entries):
+        if entry.type_id == StreamType.FRAME_MAP:
+            entries[i] = replace(entry, attr2=count)
+            return
 
 
 def _require_at_most(problem: str, value: int, unit: str = "") -> None:
@@ -359,7 +357,6 @@ class _StoredRuns:
     """Key runs and maps of the stored model, by old node."""
 
     def __init__(self, model: MshModel | None) -> None:
-        self.model = model
         if model is None or model.keys is None:
             self.pool: Records = np.zeros(0, KEY_DTYPE)
             self.fallback = self.start = np.zeros(0, np.int64)

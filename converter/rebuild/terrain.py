@@ -7,7 +7,7 @@ square by square, the fine level first. Everything that no edit touches keeps it
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -52,17 +52,12 @@ _NEW_FLAGS = 0x600
 _NEW_SURFACE = 0x10
 
 
-@dataclass
-class Rebuilt:
-    """An edited terrain. ``statuses``: what was rebuilt: ``{"what", "name", "status", "reason"}`` each."""
-
-    terrain: Terrain
-    statuses: list[dict[str, str]]
-
-
-def edited_terrain(plan: TerrainPlan, terrain: Terrain) -> Rebuilt:
+def edited_terrain(plan: TerrainPlan, terrain: Terrain) -> tuple[Terrain, list[dict[str, str]]]:
     """Rebuild the terrain with a plan's edits. Raises ConversionError: a face crosses its square's border, a material
     that Land1.wea does not have, a coarse face over a vertex that the fine level lacks, or a limit of the format.
+
+    Returns:
+        It, and what was rebuilt: ``{"what", "name", "status", "reason"}`` each.
     """
     return _Work(plan, terrain).run()
 
@@ -92,7 +87,7 @@ class _Work:
         self.moved = np.zeros(count, np.bool_)
         self.owner = np.full(len(self.faces), -1)  # item of the file, of new faces
 
-    def run(self) -> Rebuilt:
+    def run(self) -> tuple[Terrain, list[dict[str, str]]]:
         fine = self.plan.levels[FINE]
         if not fine.unchanged:
             self._move_vertices(fine)
@@ -327,7 +322,7 @@ class _Work:
         owner = int(self.owner[row])
         return f"face {row}" if owner < 0 else f"a face of {in_words(self.plan.names[owner])}"
 
-    def _finished(self, touched: Bools) -> Rebuilt:
+    def _finished(self, touched: Bools) -> tuple[Terrain, list[dict[str, str]]]:
         old = self.old
         same_faces = bool(self.alive.all()) and len(self.faces) == len(old.faces)
         same_faces &= bool((self.square[: len(old.faces)] == old.square_of_face).all())
@@ -364,7 +359,7 @@ class _Work:
             {"what": "square", "name": str(number), "status": "rebuilt", "reason": "edited"}
             for number in changed.tolist()
         ]
-        return Rebuilt(out, statuses)
+        return out, statuses
 
     def _layout(self) -> I64:
         """Rows of the new face table: by level and square, stored faces in their order first."""

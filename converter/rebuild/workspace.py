@@ -42,8 +42,8 @@ class Rebuilt:
     """
 
     model: MshModel
-    statuses: list[dict[str, str]] = field(default_factory=list)
-    rows: dict[int, int] = field(default_factory=dict)
+    statuses: list[dict[str, str]]
+    rows: dict[int, int]
 
 
 @dataclass(frozen=True)
@@ -54,18 +54,14 @@ class Rebuild:
         plan: what changed.
         dialect: of the model that is made.
         reduce: whether keys are left out that the runtime interpolates anyway.
+        model: what is made.
     """
 
     plan: Plan
     stored: Scene | None
     dialect: Dialect
     reduce: bool
-    out: Rebuilt
-
-    @property
-    def model(self) -> MshModel:
-        """The model that is made."""
-        return self.out.model
+    model: MshModel
 
     @property
     def report(self) -> Report:
