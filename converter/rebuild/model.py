@@ -81,9 +81,9 @@ class _Parts:
         self.cells.update({cell: rows[number] for cell, number in self.owners})
         self._drop_unused(users)
         if dropped:
-            self.job.report.warnings.append(f"{plural(dropped, 'degenerate triangle')} dropped")
+            self.job.plan.report.warnings.append(f"{plural(dropped, 'degenerate triangle')} dropped")
         if zero_area:
-            self.job.report.warnings.append(f"{plural(zero_area, 'triangle')} without area; the normal is made up")
+            self.job.plan.report.warnings.append(f"{plural(zero_area, 'triangle')} without area; the normal is made up")
         return self.cells
 
     def _keep_cells(self) -> set[int]:
@@ -331,7 +331,7 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
             records.append(text + b"\0" if text else b"")
     if fitted and (res9 is not None or (model.strings is not None and dialect is Dialect.SPEC)):
         names, written = [scene.nodes[i].name for i in fitted], [in_words(decode_text(raw)) for raw in fitted.values()]
-        job.report.skipped(
+        job.plan.report.skipped(
             Subject.of([Subject("node", name) for name in names]),
             f"is called {written[0]} in the game" if len(names) == 1 else f"are called {few(written)} in the game",
             f"names of nodes have at most {NAME_ROOM} bytes of CP1251",
@@ -349,7 +349,7 @@ def renumber(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
 
     These are word +6 of a portal's batch in ``retail``, and Res17 (docs/reference/model.md).
     """
-    model, report = job.model, job.report
+    model, report = job.model, job.plan.report
     before = [edits[i].old if job.stored is not None else _stated_row(job, i) for i in order]
     # of a node and its copies, the first
     new_of = {old: row for row, old in reversed([*enumerate(before)]) if old is not None}
@@ -386,7 +386,7 @@ def _warn_of_portals(job: Rebuild, names: list[str]) -> None:
     rows = batches["word6"][portal].tolist() if job.dialect is Dialect.RETAIL else []
     if rows:
         behind = [called(names[row]) if row < len(names) else "no node" for row in dict.fromkeys(rows)]
-        job.report.warnings.append(
+        job.plan.report.warnings.append(
             f"{plural(len(rows), 'portal')} by the numbers of their nodes (w6): {few(behind)}; the file does not "
             "say which node had which number (extras.msh.node): check them, or keep the sidecar beside it"
         )

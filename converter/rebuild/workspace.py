@@ -64,11 +64,6 @@ class Rebuild:
     model: MshModel
 
     @property
-    def report(self) -> Report:
-        """What the import says."""
-        return self.plan.report
-
-    @property
     def scene(self) -> Scene:
         """The scene of the file."""
         return self.plan.identified.scene
