@@ -20,9 +20,10 @@ from .converter.formats.kinds import Kind, find_model
 from .converter.formats.model import MshModel, read_model
 from .converter.formats.names import file_stem, readable
 from .converter.formats.nres import bytes_as_read, read_nres
+from .converter.formats.sidecar import named_sidecar, sidecar_path
 from .converter.formats.terrain import Terrain
 from .converter.kinds import dispatch, open_files
-from .converter.kinds.base import Files, Loaded, Source, named_sidecar, sidecar_path
+from .converter.kinds.base import Files, Loaded, Source
 from .converter.kinds.import_result import ImportResult
 from .converter.kinds.model import LoadedModel
 from .converter.options import ExportOptions, ImportOptions

@@ -21,9 +21,10 @@ from ..findings import without_errors
 from ..formats.kinds import ASSEMBLY_KINDS, SCENE_KINDS, Kind, assembly_kind, find_model, is_rsli, kind_at
 from ..formats.nres import is_nres, read_nres, trailing_bytes
 from ..formats.objects import UNIT_ENDING
+from ..formats.sidecar import find_sidecar, open_sidecar, sidecar_path
 from ..options import ExportOptions, ImportOptions
 from ..storage import cannot_read
-from .base import EditedFile, Loaded, LoadedScene, Source, find_sidecar, open_sidecar, sidecar_path
+from .base import EditedFile, Loaded, LoadedScene, Source
 from .open_files import mission_in
 
 if TYPE_CHECKING:

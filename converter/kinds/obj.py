@@ -24,7 +24,7 @@ from ..edits.triangles import TriangleList, match, triangle_list
 from ..errors import ConversionError, called, needed_for, plural
 from ..formats.gltf import WHOLE, FilePicture, ShownPicture, Surface, is_image, pixel_digest, same_picture, surface_of
 from ..formats.names import escape, known_name, readable
-from ..formats.sidecar import Sidecar, sha256, write_sidecar
+from ..formats.sidecar import Sidecar, find_sidecar, open_sidecar, sha256, sidecar_path, write_sidecar
 from ..judge.difference import tell
 from ..judge.judge import differences_of_obj
 from ..judge.models import snapshot
@@ -35,7 +35,7 @@ from ..scene.appearance import Appearance, Change, as_shown, rectangles_of, with
 from ..scene.decode import Poses, poses_at
 from ..scene.dialect import Dialect
 from ..scene.scene import ImportedNode, ImportedScene, Mesh, Part, Primitive, Scene, Streams
-from .base import Files, find_sidecar, open_sidecar, sidecar_path
+from .base import Files
 from .import_model import StoredModel, import_edited, import_new, judge_new, stored_model, written_model
 from .import_result import ImportResult, written_looks
 from .model import LoadedModel, description, require_scene_in_range

@@ -9,8 +9,7 @@ import pytest
 from msh_gltf import ImportResult, import_gltf
 from msh_gltf.converter.formats.model import StreamType, read_model
 from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
-from msh_gltf.converter.kinds.base import sidecar_path
+from msh_gltf.converter.formats.sidecar import read_sidecar, sidecar_path, write_sidecar
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.runs import to_gltf

@@ -14,8 +14,7 @@ from PIL import Image
 
 from msh_gltf import import_gltf
 from msh_gltf.converter.formats.material import MATERIALS, TEXTURES
-from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
-from msh_gltf.converter.kinds.base import sidecar_path
+from msh_gltf.converter.formats.sidecar import read_sidecar, sidecar_path, write_sidecar
 from msh_gltf.converter.options import ImportOptions
 from tests.support.corpus import LIBS, sample_called
 from tests.support.gltf_edit import Editable

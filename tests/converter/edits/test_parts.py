@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.formats.sidecar import Sidecar as StoredSidecar
-from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
-from msh_gltf.converter.kinds.base import sidecar_path
+from msh_gltf.converter.formats.sidecar import read_sidecar, sidecar_path, write_sidecar
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.obj import import_obj
 from msh_gltf.converter.numeric.arrays import NONE16
