@@ -22,10 +22,10 @@ from ..formats.model import MshModel, StreamType, drawn_triangles, read_model
 from ..formats.nres import read_nres
 from ..formats.terrain import COARSE, FINE, Terrain, TerrainStream, read_terrain
 from ..numeric.arrays import F32, I64, U32, Records, ranges
+from ..numeric.quantize import triangle_normals
 from ..numeric.surfaces import hull, slot_bounds
-from ..rebuild.geometry import posed_header, triangle_normals
 from ..rebuild.terrain_tables import Layout, boxes
-from ..scene.dialect import Dialect, decide, header_vertices
+from ..scene.dialect import Dialect, decide, header_vertices, posed_header
 from .changes import BytesChange, LineChange, RowChange, TableChanges, line_check, row_checks, row_hashes
 from .packing import decode_delta
 from .split import Split, Table, header_key, label_of, own_digest, short_digest, split, table_key

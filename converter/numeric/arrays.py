@@ -295,3 +295,16 @@ def _nearest(points: F64, triangles: F64, count: I64, candidates: I64) -> F64:
         part = np.clip(np.einsum("ij,ij->i", away, along) / np.maximum((along**2).sum(1), 1e-300), 0, 1)
         squared = np.minimum(squared, ((away - part[:, None] * along) ** 2).sum(1))
     return np.asarray(np.sqrt(np.minimum.reduceat(squared, np.cumsum(count) - count)))
+
+
+def first_appearance(values: I64) -> tuple[I64, I64]:
+    """Number values in order of first appearance.
+
+    Returns:
+        (n,) the number of each value, and (k,) where each number appears first.
+    """
+    _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(first), np.int64)
+    rank[order] = np.arange(len(first))
+    return rank[inverse.reshape(-1)], first[order]

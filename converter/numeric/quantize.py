@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arrays import F32, F64, U16
+from .arrays import F32, F64, U16, cross_products
 
 NORMAL_SCALE = 127
 UV_SCALE = 1024
@@ -139,3 +139,25 @@ def colour_of_row(row: int) -> tuple[float, float, float]:
     """Return the stable, distinct colour that a material row has without a game's libraries."""
     red, green, blue = colorsys.hsv_to_rgb((0.08 + row * 0.6180339887) % 1.0, 0.7, 0.6)
     return round(red, 4), round(green, 4), round(blue, 4)
+
+
+def triangle_normals(positions: F32, normals: NDArray[np.int8]) -> tuple[NDArray[np.int16], int]:
+    """Return stored triangle normals, (T, 3), and how many triangles have no area.
+
+    ``normalize(cross(p1-p0, p2-p0))`` in float64. Zero area (|cross| <= 1e-12 x longest edge
+    squared): the mean of the vertex normals, else (0, 0, 32767).
+
+    Args:
+        positions: (T, 3, 3) float32.
+        normals: (T, 3, 4) int8 vertex normals.
+    """
+    p = positions.astype(np.float64)
+    cross = cross_products(p)
+    edges = p[:, [1, 2, 0]] - p
+    longest = np.einsum("tei,tei->te", edges, edges).max(axis=1, initial=0)
+    flat = np.sqrt(np.einsum("ti,ti->t", cross, cross)) <= 1e-12 * longest
+    unit = normalise(cross, (0, 0, 1))
+    if flat.any():
+        mean = decode_normals(normals[flat]).astype(np.float64).mean(axis=1)
+        unit[flat] = normalise(mean, (0, 0, 1))
+    return encode_unit(unit), int(flat.sum())

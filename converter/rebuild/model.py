@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..edits.model import PartPlan, Plan
 from ..edits.nodes import NAME_ROOM, Identified
 from ..edits.poses import clip_length_changed
 from ..edits.triangles import TriangleList, triangle_list
-from ..errors import ConversionError, called, few, in_words, plural
+from ..errors import ConversionError, called, few, in_words, plural, printable
 from ..findings import Subject
 from ..formats.model import (
     BATCH_PORTAL,
@@ -27,13 +28,13 @@ from ..formats.names import decode_text, encode_name
 from ..formats.nres import Archive, Entry
 from ..formats.nres_edits import name_field
 from ..formats.tables import GROUP_COUNT, HEADER_DTYPE, LOD_COUNT, NAME_DTYPE, NODE_DTYPE, SLOT_DTYPE
-from ..numeric.arrays import F32, NONE16
-from ..scene.dialect import Dialect
+from ..numeric.arrays import F32, F64, NONE16, Bools
+from ..numeric.quantize import encode_uv
+from ..scene.dialect import Dialect, cell_title, part_name, posed_header
 from ..scene.scene import Scene
-from .geometry import SlotGeometry, build_slots, posed_header, too_many
 from .nodes import NodeEdit, build_nodes, node_edits, node_order, set_frame_count
-from .slots import Edit, change_in_place, fit_uv, new_corners, rebuild_slot
-from .workspace import Cell, Rebuild, Rebuilt, Workspace, report_rows, stored_choices, words_table
+from .slots import Edit, build_slots, change_in_place, new_corners, rebuild_slot
+from .workspace import Cell, Rebuild, Rebuilt, SlotGeometry, Workspace, stored_choices, too_many, words_table
 
 _PLAIN = (1, 2, 3, 4, 5, 15, 13, 6, 7, 8, 19, 9, 10, 17)
 _WITH_EXTRA = (1, 2, 3, 4, 5, 18, 15, 13, 6, 7, 8, 19, 9, 10, 17, 20)
@@ -396,3 +397,92 @@ def _stated_row(job: Rebuild, node: int) -> int | None:
     """The row that the file states for a node, by which portals of a model without its sidecar name it."""
     file = job.plan.identified
     return file.imported.nodes[file.item_of[node]].extras.get("node") if node in file.item_of else None
+
+
+def report_rows(plan: Plan, stored: Scene | None) -> list[dict[str, str]]:
+    """Return what was kept, rebuilt, new and deleted: what, name, status and reason of each."""
+    scene = plan.identified.scene
+    out: list[dict[str, str]] = []
+
+    def say(what: str, name: str, status: str, reason: str) -> None:
+        out.append({"what": what, "name": name, "status": status, "reason": reason})
+
+    reasons: dict[str, list[str]] = {}
+    for change in plan.report.changes:
+        reasons.setdefault(change.where, []).append(change.what)
+    for i, node in enumerate(scene.nodes):
+        k = plan.identified.stored_of.get(i)
+        name = printable(node.name)
+        if stored is None or k is None:
+            say("node", name, "new", "not in the sidecar" if stored else "no sidecar")
+            continue
+        where = f"node {called(stored.nodes[k].name)}"
+        why = reasons.get(where, []) + reasons.get(f"animation of {where}", [])
+        say("node", name, "rebuilt" if why else "kept", "; ".join(why) or "unchanged")
+    for part in plan.parts:
+        node = scene.nodes[part.part.node]
+        name = part_name(printable(node.name), part.part.lod, part.part.group, scene.dialect)
+        where = f"part {called(node.name)} {cell_title(part.part.lod, part.part.group, scene.dialect)}"
+        if part.source is not None and not part.copied:
+            say("part", name, "moved", "; ".join(reasons[where]))
+        elif part.unchanged:
+            say("part", name, "kept", "; ".join(reasons.get(where, [part.placed or "unchanged"])))
+        elif part.slot is None:
+            say("part", name, "new", "not in the sidecar" if stored else "no sidecar")
+        else:
+            say("part", name, "rebuilt", "; ".join(reasons.get(where, ["changed"])))
+    if stored is not None:
+        for cells, status, reason in (
+            (plan.kept_parts, "kept", "not in the file"),
+            (plan.deleted_parts, "deleted", "missing from the file"),
+            (plan.replaced_parts, "deleted", "its cell shows another part"),
+        ):
+            for k, lod, group in cells:
+                name = part_name(printable(stored.nodes[k].name), lod, group, scene.dialect)
+                say("part", name, status, reason)
+        for k in plan.deleted_nodes:
+            say("node", printable(stored.nodes[k].name), "deleted", "missing from the file")
+    return out
+
+
+def fit_uv(part: PartPlan, scene: Scene) -> NDArray[np.int16] | None:
+    """Shift the new triangles of a part by whole turns into -32..32; the judge names what is clamped.
+
+    All by one shift where that is enough, else those that do not fit by one of their own; u and v separately. Triangles
+    that match stored ones are not touched. ``part``: a part that changed; its triangles are changed in place.
+
+    Returns:
+        The part's texture coordinates where they were shifted, (T, 3, 2).
+    """
+    triangles = part.triangles
+    if triangles is None or part.unchanged:
+        return None
+    fresh = np.ones(len(triangles), np.bool_) if part.match is None else part.match.old_of < 0
+    if triangles.clamped and triangles.uv0 is not None and scene.streams.uv0 is not None:
+        uv = scene.streams.uv0[triangles.vertex[fresh]].astype(np.float64)
+        _shift(uv, (0, 1))
+        for axis in (0, 1):
+            far = ~_fits(uv[..., axis]).all(axis=1)
+            turned = uv[far, :, axis]
+            uv[far, :, axis] = turned - _turns(turned, 1)
+        triangles.uv0[fresh], triangles.clamped = encode_uv(uv)
+        return triangles.uv0
+    return None
+
+
+def _shift(uv: F64, axes: tuple[int, ...]) -> None:
+    """Shift all triangles, (T, 3, 2), along u and v where one does not fit."""
+    for axis in (0, 1):
+        values = uv[..., axis]
+        if not _fits(values).all():
+            uv[..., axis] = values - _turns(values, axes)
+
+
+def _turns(values: F64, axes: int | tuple[int, ...]) -> F64:
+    """Whole turns from 0 to the middle of some values."""
+    low, high = values.min(axis=axes, keepdims=True), values.max(axis=axes, keepdims=True)
+    return np.asarray(np.rint((low + high) / 2))
+
+
+def _fits(values: F64) -> Bools:
+    return np.asarray((values * 1024 >= -32768.5) & (values * 1024 < 32767.5))

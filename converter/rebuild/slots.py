@@ -1,4 +1,4 @@
-"""Rebuild the slot of an edited part: in place where the topology is the same, else completely.
+"""Build the slots of new parts, and rebuild that of an edited one: in place where the topology is the same.
 
 In place (docs/reference/model.md, What the writer does): moved vertices touch
 Res3 (Res4, Res7 normals, bounds), texture edits Res5, another material the batch's words. Only
@@ -7,19 +7,117 @@ another topology makes new indices and batches.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.model import PartPlan
 from ..edits.triangles import Match, TriangleList, best_turns, colours_apart, normals_apart
-from ..numeric.arrays import F64, I64, NONE16, U8, U16, Bools, Records, row_ids
-from ..numeric.quantize import decode_normals, encode_uv
-from ..numeric.surfaces import neighbour_links
-from ..scene.scene import Scene
-from .geometry import BATCH_WORDS, VERTEX_DTYPE, Corners, SlotGeometry, build_slots, slot_record, triangle_normals
-from .workspace import Workspace
+from ..formats.model import BATCH_DTYPE, TRIANGLE_DTYPE
+from ..formats.tables import SLOT_DTYPE
+from ..numeric.arrays import F32, I64, NONE16, U8, U16, Bools, Records, concatenate_records, first_appearance, row_ids
+from ..numeric.quantize import decode_normals, triangle_normals
+from ..numeric.surfaces import neighbour_links, slot_bounds
+from .workspace import VERTEX_DTYPE, Corners, SlotGeometry, Workspace, too_many
+
+#: The words of a batch that make its material; two batches of one material may differ in none.
+BATCH_WORDS = ("word0", "word2", "word4", "word6")
+_MOST_INDICES = 65535
+
+
+def build_slots(parts: Sequence[Corners]) -> SlotGeometry:
+    """Build a slot of each part by the canonical rules.
+
+    Triangles are grouped by material in order of first appearance; vertices are welded when all their stored bytes are
+    equal and laid down per batch in order of first use. Raises ConversionError: more triangles than a model can have.
+    """
+    sizes = [len(part.material) for part in parts]
+    if max(sizes) > NONE16:
+        raise too_many("triangles", max(sizes))
+    # a material of one part is none of another's
+    before = np.cumsum([0, *(len(part.words) for part in parts)])
+    material = np.concatenate([p.material + n for p, n in zip(parts, before[:-1], strict=True)])
+    order = np.argsort(first_appearance(material)[0], kind="stable")
+    vertices = concatenate_records([part.vertices for part in parts])[order]
+    material, owner = material[order], np.repeat(np.arange(len(parts)), sizes)
+    raw = np.ascontiguousarray(vertices).view(np.uint8).reshape(-1, VERTEX_DTYPE.itemsize)
+    ids = row_ids(raw.view("<u8")).reshape(-1, 3)
+
+    bounds = _batch_bounds(material)
+    counts = np.diff(bounds)
+    corners_of = 3 * counts
+    batch = np.repeat(np.arange(len(counts)), corners_of)
+    # every batch has vertices of its own, in order of first use
+    used, place = first_appearance(batch * (3 * len(ids)) + ids.reshape(-1))
+    window = np.bincount(batch[place])
+    base = np.cumsum(window) - window
+
+    batches = np.zeros(len(counts), BATCH_DTYPE)
+    words = np.concatenate([part.words for part in parts])[material[bounds[:-1]]]
+    for name, column in zip(BATCH_WORDS, words.T, strict=True):
+        batches[name] = column
+    batches["index_count"], batches["index_start"] = corners_of, 3 * bounds[:-1]
+    batches["window"], batches["base_vertex"] = window, base
+
+    flags = np.concatenate([part.flags for part in parts])[order]
+    triangles, zero_area = describe(vertices, flags, owner)
+    return SlotGeometry(
+        vertices.reshape(-1)[place],
+        (used - base[batch]).astype(np.uint16),
+        batches,
+        triangles,
+        _slot_records(vertices["position"], sizes, np.bincount(owner[bounds[:-1]], minlength=len(parts))),
+        zero_area,
+    )
+
+
+def _slot_records(positions: F32, sizes: list[int], batch_counts: I64) -> Records:
+    """The slots of triangles that lie one slot after the other."""
+    ends = np.cumsum(sizes)
+    pieces = zip(np.split(positions, ends[:-1]), batch_counts.tolist(), strict=True)
+    slots = concatenate_records([slot_record(piece, batches) for piece, batches in pieces])
+    slots["tri_start"] = ends - sizes
+    slots["batch_start"] = np.cumsum(batch_counts) - batch_counts
+    return slots
+
+
+def slot_record(positions: F32, batch_count: int) -> Records:
+    """Return the slot of some triangles, its ranges starting at 0. (T, 3, 3) -> one record."""
+    slot = np.zeros(1, SLOT_DTYPE)
+    slot["tri_count"], slot["batch_count"] = len(positions), batch_count
+    for name, value in slot_bounds(positions).items():
+        slot[name] = value
+    return slot
+
+
+def describe(vertices: Records, flags: U16, slot: I64) -> tuple[Records, int]:
+    """Return the descriptors of triangles, and how many have no area.
+
+    Args:
+        vertices: (T, 3) ``VERTEX_DTYPE``.
+        flags: (T,) uint16.
+        slot: (T,) which slot they are in.
+
+    Returns:
+        (T,) ``TRIANGLE_DTYPE``.
+    """
+    out = np.zeros(len(vertices), TRIANGLE_DTYPE)
+    positions = np.ascontiguousarray(vertices["position"])
+    out["tri_flags"] = flags
+    out["link"], out["selectors"] = neighbour_links(positions, slot)
+    normals, zero_area = triangle_normals(positions, vertices["normal"])
+    out["normal"] = normals
+    return out, zero_area
+
+
+def _batch_bounds(material: I64) -> I64:
+    """Where batches begin, and the end: one per material, split where indices would not fit; so vertices fit, too."""
+    most = _MOST_INDICES // 3
+    bounds = [0, *(np.flatnonzero(np.diff(material)) + 1).tolist(), len(material)]
+    starts = [at for first, last in pairwise(bounds) for at in range(first, last, most)]
+    return np.array([*starts, len(material)], np.int64)
 
 
 @dataclass
@@ -384,46 +482,3 @@ def _adopt_words(vertices: Records, fresh: I64, stored: StoredSlot) -> None:
 
 def _raw(values: NDArray[np.generic]) -> U8:
     return np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)
-
-
-def fit_uv(part: PartPlan, scene: Scene) -> NDArray[np.int16] | None:
-    """Shift the new triangles of a part by whole turns into -32..32; the judge names what is clamped.
-
-    All by one shift where that is enough, else those that do not fit by one of their own; u and v separately. Triangles
-    that match stored ones are not touched. ``part``: a part that changed; its triangles are changed in place.
-
-    Returns:
-        The part's texture coordinates where they were shifted, (T, 3, 2).
-    """
-    triangles = part.triangles
-    if triangles is None or part.unchanged:
-        return None
-    fresh = np.ones(len(triangles), np.bool_) if part.match is None else part.match.old_of < 0
-    if triangles.clamped and triangles.uv0 is not None and scene.streams.uv0 is not None:
-        uv = scene.streams.uv0[triangles.vertex[fresh]].astype(np.float64)
-        _shift(uv, (0, 1))
-        for axis in (0, 1):
-            far = ~_fits(uv[..., axis]).all(axis=1)
-            turned = uv[far, :, axis]
-            uv[far, :, axis] = turned - _turns(turned, 1)
-        triangles.uv0[fresh], triangles.clamped = encode_uv(uv)
-        return triangles.uv0
-    return None
-
-
-def _shift(uv: F64, axes: tuple[int, ...]) -> None:
-    """Shift all triangles, (T, 3, 2), along u and v where one does not fit."""
-    for axis in (0, 1):
-        values = uv[..., axis]
-        if not _fits(values).all():
-            uv[..., axis] = values - _turns(values, axes)
-
-
-def _turns(values: F64, axes: int | tuple[int, ...]) -> F64:
-    """Whole turns from 0 to the middle of some values."""
-    low, high = values.min(axis=axes, keepdims=True), values.max(axis=axes, keepdims=True)
-    return np.asarray(np.rint((low + high) / 2))
-
-
-def _fits(values: F64) -> Bools:
-    return np.asarray((values * 1024 >= -32768.5) & (values * 1024 < 32767.5))

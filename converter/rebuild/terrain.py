@@ -26,10 +26,9 @@ from ..formats.terrain import (
     TerrainStream,
     too_many,
 )
-from ..numeric.arrays import F64, I64, NONE16, U16, U32, Bools, Records, row_ids
-from ..numeric.quantize import decode_normals, encode_normals, normalise
+from ..numeric.arrays import F64, I64, NONE16, U16, U32, Bools, Records, first_appearance, row_ids
+from ..numeric.quantize import decode_normals, encode_normals, normalise, triangle_normals
 from ..numeric.surfaces import FaceFlag
-from .geometry import first_appearance, triangle_normals
 from .terrain_tables import (
     STREAMS,
     VERTEX_DTYPE,

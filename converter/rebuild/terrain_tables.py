@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from ..edits.terrain import TERRAIN_NORMAL_DEGREES
 from ..edits.triangles import TriangleList, normals_apart
 from ..formats.terrain import COARSE, DRAW_DTYPE, FINE, Terrain, TerrainStream
-from ..numeric.arrays import F32, I64, NONE16, U8, Bools, Records, row_ids
+from ..numeric.arrays import F32, I64, NONE16, U8, Bools, Records, first_appearance, row_ids
 from ..numeric.quantize import decode_normals, encode_normals, normalise
 from ..numeric.surfaces import hull, neighbour_links, sphere_radius
-from .geometry import first_appearance
 
 _DRAW_FLAGS, _DRAW_FIRST = 0x48, 0x10
 

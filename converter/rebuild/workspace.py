@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..edits.material_rows import NO_NAME
 from ..edits.materials import materials_in_use, stated_row
 from ..edits.model import Plan
-from ..errors import ConversionError, called, printable
+from ..errors import ConversionError
 from ..findings import Report, Subject
 from ..formats.material import DEFAULT_MATERIAL
 from ..formats.model import BATCH_DTYPE, BATCH_LIGHTMAP, NO_LIGHTMAP, TRIANGLE_DTYPE, MshModel, StreamType
@@ -24,12 +24,84 @@ from ..formats.names import without_number
 from ..formats.tables import SLOT_DTYPE
 from ..formats.wear import is_material_name
 from ..numeric.arrays import I64, NONE16, U16, Bools, Records, concatenate_records, covered
-from ..scene.dialect import Dialect, cell_title, last_row, part_name
+from ..scene.dialect import Dialect, last_row
 from ..scene.scene import Material, Scene
-from .geometry import VERTEX_DTYPE, SlotGeometry
 
 #: Node of the file, LOD, group.
 Cell = tuple[int, int, int]
+
+
+#: One vertex as stored, all streams side by side; streams that the model lacks stay zero.
+VERTEX_DTYPE = np.dtype(
+    [
+        ("position", "<f4", (3,)),
+        ("normal", "i1", (4,)),
+        ("uv0", "<i2", (2,)),
+        ("extra", "u1", (4,)),
+        ("stream15", "u1", (8,)),
+        ("tangents", "u1", (8,)),
+    ]
+)
+assert VERTEX_DTYPE.itemsize == 40
+
+
+@dataclass
+class SlotGeometry:
+    """The tables of one or more slots, all ranges counted from their own first row.
+
+    Attributes:
+        vertices: (V,) ``VERTEX_DTYPE``.
+        indices: (3T,) uint16, relative to each batch's ``base_vertex``.
+        batches: (B,) ``BATCH_DTYPE``.
+        triangles: (T,) ``TRIANGLE_DTYPE``, links inside each slot.
+        zero_area: triangles whose normal had to be made up.
+    """
+
+    vertices: Records
+    indices: U16
+    batches: Records
+    triangles: Records
+    slots: Records
+    zero_area: int = 0
+
+    @classmethod
+    def empty(cls) -> SlotGeometry:
+        """Return the geometry of a slot that draws nothing."""
+        return cls(
+            np.zeros(0, VERTEX_DTYPE),
+            np.zeros(0, np.uint16),
+            np.zeros(0, BATCH_DTYPE),
+            np.zeros(0, TRIANGLE_DTYPE),
+            np.zeros(1, SLOT_DTYPE),
+        )
+
+
+@dataclass
+class Corners:
+    """T triangles with stored words per corner.
+
+    Attributes:
+        vertices: (T, 3) ``VERTEX_DTYPE``.
+        material: (T,) row of ``words``.
+        words: (M, 4) uint16, batch words +0, +2, +4, +6 per material.
+        flags: (T,) uint16 triFlags.
+    """
+
+    vertices: Records
+    material: I64
+    words: U16
+    flags: U16
+
+
+def too_many(title: str, value: int) -> ConversionError:
+    """Return the error for a table that outgrows its 16-bit row numbers."""
+    hints = {"triangles": "remove detail, or split the model in two", "batches": "use fewer materials"}
+    return ConversionError(
+        f"too many {title} for a model",
+        value=f"{value:,}",
+        expected=f"at most {NONE16:,}",
+        hint=hints.get(title, "split the model in two"),
+    )
 
 
 @dataclass
@@ -424,49 +496,3 @@ def wear_rows(scene: Scene, report: Report) -> list[str]:
     if any(0 <= materials[i].lightmap < NO_LIGHTMAP for i in used if i >= 0):
         report.warnings.append("the names of its lightmaps are not in the file: the .wea has no LIGHTMAPS")
     return [names.get(row, DEFAULT_MATERIAL) for row in range(max(rows) + 1)]
-
-
-def report_rows(plan: Plan, stored: Scene | None) -> list[dict[str, str]]:
-    """Return what was kept, rebuilt, new and deleted: what, name, status and reason of each."""
-    scene = plan.identified.scene
-    out: list[dict[str, str]] = []
-
-    def say(what: str, name: str, status: str, reason: str) -> None:
-        out.append({"what": what, "name": name, "status": status, "reason": reason})
-
-    reasons: dict[str, list[str]] = {}
-    for change in plan.report.changes:
-        reasons.setdefault(change.where, []).append(change.what)
-    for i, node in enumerate(scene.nodes):
-        k = plan.identified.stored_of.get(i)
-        name = printable(node.name)
-        if stored is None or k is None:
-            say("node", name, "new", "not in the sidecar" if stored else "no sidecar")
-            continue
-        where = f"node {called(stored.nodes[k].name)}"
-        why = reasons.get(where, []) + reasons.get(f"animation of {where}", [])
-        say("node", name, "rebuilt" if why else "kept", "; ".join(why) or "unchanged")
-    for part in plan.parts:
-        node = scene.nodes[part.part.node]
-        name = part_name(printable(node.name), part.part.lod, part.part.group, scene.dialect)
-        where = f"part {called(node.name)} {cell_title(part.part.lod, part.part.group, scene.dialect)}"
-        if part.source is not None and not part.copied:
-            say("part", name, "moved", "; ".join(reasons[where]))
-        elif part.unchanged:
-            say("part", name, "kept", "; ".join(reasons.get(where, [part.placed or "unchanged"])))
-        elif part.slot is None:
-            say("part", name, "new", "not in the sidecar" if stored else "no sidecar")
-        else:
-            say("part", name, "rebuilt", "; ".join(reasons.get(where, ["changed"])))
-    if stored is not None:
-        for cells, status, reason in (
-            (plan.kept_parts, "kept", "not in the file"),
-            (plan.deleted_parts, "deleted", "missing from the file"),
-            (plan.replaced_parts, "deleted", "its cell shows another part"),
-        ):
-            for k, lod, group in cells:
-                name = part_name(printable(stored.nodes[k].name), lod, group, scene.dialect)
-                say("part", name, status, reason)
-        for k in plan.deleted_nodes:
-            say("node", printable(stored.nodes[k].name), "deleted", "missing from the file")
-    return out

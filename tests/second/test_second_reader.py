@@ -187,14 +187,14 @@ def test_imports_of_every_kind_pass_through_it(tmp_path: Path, monkeypatch: pyte
 def test_an_import_passes_through_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The writers are wrapped where the product finds them."""
     import msh_gltf
-    from msh_gltf.converter.rebuild import geometry
+    from msh_gltf.converter.rebuild import slots
 
-    right = geometry.slot_bounds
+    right = slots.slot_bounds
 
     def wrong(positions: Any) -> Any:
         return {**right(positions), "aabb_min": 0.0}
 
-    monkeypatch.setattr(geometry, "slot_bounds", wrong)
+    monkeypatch.setattr(slots, "slot_bounds", wrong)
     box = trimesh.creation.box()
     msh_gltf.import_gltf(box.export(file_type="glb"))
     assert any("slot-box" in line for line in plugin.found)

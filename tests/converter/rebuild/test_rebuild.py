@@ -17,9 +17,8 @@ from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.options import ExportOptions
-from msh_gltf.converter.rebuild.geometry import bounding_header
 from msh_gltf.converter.rebuild.model import new_model
-from msh_gltf.converter.scene.dialect import Dialect
+from msh_gltf.converter.scene.dialect import Dialect, bounding_header
 from msh_gltf.converter.scene.scene import ImportedScene, Material, Mesh, Node, Part, Primitive, Scene, Streams
 from tests.support.corpus import Sample, every_sample, sample_called
 from tests.support.foreign import QUAD, Builder
@@ -99,7 +98,7 @@ def test_header_of_canonical_models(sample: Sample) -> None:
     """The header box of the recorded truth, from the posed vertices."""
     if sample.truth["legacy"] or not sample.truth.get("header_box"):
         return
-    from msh_gltf.converter.rebuild.geometry import posed_header
+    from msh_gltf.converter.scene.dialect import posed_header
 
     model = parse(sample.source)
     got = posed_header(model, Dialect(sample.dialect))["hull"][0]
