@@ -164,10 +164,7 @@ def export_run(
         if not dry_run:
             manifest.failed = [Skipped(o.id, o.detail) for o in run.everything if o.status == FAILED]
             if manifest != before or not is_written(out):
-                try:
-                    write_manifest(out, manifest)
-                except ConversionError as error:  # what was converted is there all the same
-                    run.unreadable = [*run.unreadable, Skipped(MANIFEST, str(error))]
+                _write_manifest(out, manifest, run)
     here = {item.target for item in [*found.items, *items]}
     if gone := len(manifest.records.keys() - here):
         run.notes.append(f"{plural(gone, 'model')} of earlier runs: not in the input, outputs kept")
@@ -195,6 +192,13 @@ def _export_all(
 
     ids, sizes = [task.item.id for task in tasks], [task.item.size for task in tasks]
     return engine.gather(export_item, tasks, progress, ids=ids, sizes=sizes, each=note, known=unchanged_item)
+
+
+def _write_manifest(out: Path, manifest: Manifest, run: Run) -> None:
+    try:
+        write_manifest(out, manifest)
+    except ConversionError as error:  # what was converted is there all the same
+        run.unreadable = [*run.unreadable, Skipped(MANIFEST, str(error))]
 
 
 def _transactions(items: Sequence[Item]) -> int:

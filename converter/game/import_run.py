@@ -74,10 +74,7 @@ def import_run(
     started = perf_counter()
     places.check()
     with no_run(places.out):
-        manifest = _manifest_of(places.out)
-        beside = tree(places.out)
-        for broken in beside.unreadable:  # nobody knows what is new there
-            raise ConversionError(broken.reason, file=f"{places.out}/{broken.id}")
+        manifest, beside = _converted(places.out)
         below = tree(places.game)
         _require_sources(places, manifest, below)
         door, prefix = _door(places, manifest, dry_run)
@@ -94,10 +91,6 @@ def import_run(
             names = ((f"{source}::{name}", unescape(name)) for _, source, name in added)
             options = replace(options, new_keys=keys.names(names))
             tasks = _tasks(places, manifest, added, below, brought, options=options, force=force)
-            if not tasks:
-                raise ConversionError(
-                    "holds nothing to put back", file=str(places.out), hint="name the directory that msh2gltf wrote"
-                )
             run.total = sum(not task.is_texture for task in tasks)
             skipped = set() if saved is None else _not_concerned(tasks, saved, brought)
             _import_all(run, tasks, engine, progress, skipped)
@@ -110,23 +103,23 @@ def import_run(
             if engine.fail_fast and run.failures and not (run.interrupted or refused):
                 run.notes.append("stopped at the first failure (--fail-fast): nothing was written")
             elif not (run.interrupted or refused):
-                writer = GameWriter(places, below, run, door, brought, force, keys)
-                writer.plan()
-                if not dry_run:
-                    with progress("writing", len(writer.jobs)) as tick:
-                        writer.write(tick)
+                _write(GameWriter(places, below, run, door, brought, force, keys), None if dry_run else progress)
             run.notes = [*door.messages, *run.notes]
         run.seconds = perf_counter() - started
         return run
 
 
-def _manifest_of(out: Path) -> Manifest:
+def _converted(out: Path) -> tuple[Manifest, Tree]:
+    """What a directory was made from, and what is in it."""
     if (manifest := read_manifest(out)) is None:
         above = next((one for one in out.parents if (one / MANIFEST).is_file()), None)
         hint = "give the directory that msh2gltf GAME -o DIR wrote"
         hint = hint if above is None else f"give {quoted(above)}, which has it"
         raise ConversionError(f"has no {MANIFEST}", file=str(out), hint=hint)
-    return manifest
+    beside = tree(out)
+    for broken in beside.unreadable:  # nobody knows what is new there
+        raise ConversionError(broken.reason, file=f"{out}/{broken.id}")
+    return manifest, beside
 
 
 def _door(places: Places, manifest: Manifest, dry_run: bool) -> tuple[GameEdits, str]:
@@ -158,6 +151,14 @@ def _added(run: Run, out: Path, manifest: Manifest, beside: Tree, brought: Broug
     return added
 
 
+def _write(writer: GameWriter, progress: Display | None) -> None:
+    """Plan what to write, and write it; ``progress``: ``None`` in a dry run."""
+    writer.plan()
+    if progress is not None:
+        with progress("writing", len(writer.jobs)) as tick:
+            writer.write(tick)
+
+
 def _refuse_unapplied(run: Run) -> bool:
     """Whether a difference was not applied; each model that has one fails."""
     partial = [outcome for outcome in run.everything if outcome.not_applied]
@@ -184,6 +185,9 @@ def _tasks(
     files = {text_of(path): str((places.game / path).absolute()) for path in paths}
     rows = [(r.id, r.target, r.source, r) for r in manifest.in_order()]
     new = [(f"{source}::{name}", target, source or "", None) for target, source, name in added]
+    if not (rows or new):
+        hint = "name the directory that msh2gltf wrote"
+        raise ConversionError("holds nothing to put back", file=str(places.out), hint=hint)
     return [
         ImportTask(
             id,
