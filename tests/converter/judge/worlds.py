@@ -242,6 +242,12 @@ class Points(World):
     def rename_point(self, chance: Chance) -> None:
         self.of(chance, "point")["name"] = f"Lamp{int(chance.integers(99))}.point"
 
+    def change_flags(self, chance: Chance) -> None:
+        self.of(chance, "point")["extras"]["msh"]["flags"] = int(chance.integers(1, 99))
+
+    def change_second_node(self, chance: Chance) -> None:
+        self.of(chance, "point")["extras"]["msh"]["node2"] = int(chance.integers(1, 4))
+
     def add_point(self, chance: Chance) -> None:
         node = self.of(chance, "point")
         number = self.nodes.index(node)
@@ -260,6 +266,8 @@ class Points(World):
         "move point": move_point,
         "turn point": turn_point,
         "rename point": rename_point,
+        "change flags of point": change_flags,
+        "change second node of point": change_second_node,
         "add point": add_point,
         "delete point": delete_point,
     }
@@ -284,7 +292,10 @@ class Ranges(World):
     def move_key(self, chance: Chance) -> None:
         self.range_keys()[4] += np.float32(chance.uniform(0.5, 2))
 
-    edits: ClassVar = {"move key of range": move_key}
+    def move_last_key(self, chance: Chance) -> None:
+        self.range_keys()[-1] += np.float32(chance.uniform(0.5, 2))
+
+    edits: ClassVar = {"move key of range": move_key, "move last key of range": move_last_key}
 
 
 class Materials(World):
