@@ -1,7 +1,13 @@
-"""Which frames the times of a clip mean: rates, spacing, samples between frames, holds."""
+"""Which frames the times of a clip mean: rates, spacing, samples between frames, holds.
+
+What comes of most edits stands in ``frame_rate.txt``; ``python -m tests.converter.edits.test_frame_rate`` writes it
+again, for you to read what became different.
+"""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -26,8 +32,10 @@ from tests.converter.edits.test_scaled_animation import FRAMES as LAST
 from tests.importers.test_foreign import Builder
 from tests.support.corpus import Sample, sample_called
 from tests.support.gltf_edit import Editable, drop_extras
+from tests.support.recorded import Recorded, outcome
 from tests.support.runs import first_difference, run, to_gltf
 
+RATES_FOUND = Recorded(__file__, "frame_rate.txt")
 ALONE = ImportOptions(use_sidecar=False)
 SAMPLES = [Sample("walker", WALKER, None, WALKER), sample_called("spec__odd__B_PLANT_008")]
 WALKING = SAMPLES[0]
@@ -135,95 +143,104 @@ def test_untouched_with_a_key_where_the_clip_ends(tmp_path: Path, rate: int, las
     assert back.data == cut_off.read_bytes()
 
 
-@pytest.mark.parametrize("rate", [30, 50, 60])
-def test_a_rate_that_neither_file_nor_keys_state(tmp_path: Path, rate: int) -> None:
-    """Exported at another rate, through a Blender at 24 that drops the extras."""
-    document = opened(WALKING, tmp_path)
-    play_at(document, rate)
-    (_, sampler), *_ = samplers(document)
-    end = document.arrays[sampler["input"]][-1, 0]
-    for _, sampler in samplers(document):
-        times = document.arrays[sampler["input"]][:, 0]
-        values = document.arrays[sampler["output"]]
+# ------------------------------------------------------------------ on record
+
+
+def at_24(d: Editable, rate: int) -> None:
+    """Exported at another rate, through a Blender at 24 that drops the extras: neither file nor keys state the rate."""
+    play_at(d, rate)
+    (_, sampler), *_ = samplers(d)
+    end = d.arrays[sampler["input"]][-1, 0]
+    for _, sampler in samplers(d):
+        times = d.arrays[sampler["input"]][:, 0]
+        values = d.arrays[sampler["output"]]
         at = np.arange(int(end * 24 + 1e-4) + 1) / 24
         rows = np.stack([np.interp(at, times, column) for column in values.T], axis=1)
-        sampler["input"] = document.add(at.astype(np.float32)[:, None])
-        sampler["output"] = document.add(rows.astype(np.float32))
-    drop_extras(document)
-    back = imported(document, tmp_path)
-    assert back.changes == []
-    assert fps_of(back) == rate
+        sampler["input"] = d.add(at.astype(np.float32)[:, None])
+        sampler["output"] = d.add(rows.astype(np.float32))
+    drop_extras(d)
 
 
-def test_a_clip_of_half_the_speed_or_of_half_the_rate_is_named(tmp_path: Path) -> None:
-    """Nothing tells which it is: the stored clip is kept, and a line says how to have the other."""
-    document = opened(WALKING, tmp_path)
-    play_at(document, 12)
-    back = imported(document, tmp_path)
-    assert back.unchanged
-    assert [line for line in back.warnings if "--fps 24 makes it so" in line]
-    slower = imported(document, tmp_path, fps=24.0)
-    assert parse(slower.data).frame_count == 2 * FRAMES - 1
-    assert slower.warnings == []
+def every_second_frame(d: Editable) -> None:
+    """A new clip with a key on every second frame is not one at 12 frames per second."""
+    rng = np.random.default_rng(3)
+    times = d.add((np.arange(0, 15, 2) / 24).astype(np.float32)[:, None])
+    for path, sampler in samplers(d):
+        values = rng.normal(size=(8, 4 if path == "rotation" else 3))
+        values /= np.linalg.norm(values, axis=1)[:, None]
+        sampler["input"], sampler["output"] = times, d.add(values.astype(np.float32))
+
+
+def between_stored_keys(d: Editable) -> None:
+    """A clip of stored keys is compared at every frame, not only at its keys."""
+    sampler = next(sampler for path, sampler in samplers(d) if path == "rotation")
+    times = d.arrays[sampler["input"]][:, 0]
+    wide = int(np.argmax(np.diff(times)))
+    middle = (times[wide] + times[wide + 1]) / 2
+    assert times[wide + 1] - times[wide] > 1.5 / 24
+    middle = np.float32(np.rint(middle * 24) / 24)
+    sampler["input"] = d.add(np.insert(times, wide + 1, middle)[:, None])
+    sampler["output"] = d.add(np.insert(d.arrays[sampler["output"]], wide + 1, [0.5] * 4, axis=0))
+
+
+def hold(document: Editable, frames: int) -> None:
+    """Repeat the last key of every channel some frames later."""
+    for _, sampler in samplers(document):
+        for name, more in (("input", frames / 24), ("output", 0)):
+            rows = document.arrays[sampler[name]]
+            sampler[name] = document.add(np.concatenate([rows, rows[-1:] + np.float32(more)]))
+
+
+def cut(document: Editable, frames: int) -> None:
+    for _, sampler in samplers(document):
+        for name in ("input", "output"):
+            sampler[name] = document.add(document.arrays[sampler[name]][:frames])
+
+
+class Case(NamedTuple):
+    """An edit; the sample, options of the export and of the import."""
+
+    edit: Callable[[Editable], object]
+    options: dict[str, Any] = {}  # noqa: RUF012
+    export: tuple[object, ...] = ()
+    sample: Sample = WALKING
+
+
+CASES = {
+    **{f"{rate} that nothing states": Case(lambda d, r=rate: at_24(d, r)) for rate in (30, 50, 60)},
+    # nothing tells which it is: the stored clip is kept, and a line says how to have the other
+    "half the speed, or half the rate": Case(lambda d: play_at(d, 12)),
+    "half the speed": Case(lambda d: play_at(d, 12), {"fps": 24.0}),
+    "edited, played at 30": Case(lambda d: (play_at(d, 30), turn_last(d, slice(10, 14)))),
+    "edited, sampled at 30": Case(lambda d: (resample(d, 30), turn_last(d, slice(10, 14)))),
+    # between samples of another rate, the stored pose is taken where nothing changed
+    "edited, all keys": Case(lambda d: (resample(d, 30), turn_last(d, slice(20, 24))), {"reduce": False}),
+    "every second frame": Case(every_second_frame),
+    "played at 30, 60 given": Case(lambda d: play_at(d, 30), {"fps": 60.0}),
+    "played at 30, alone": Case(lambda d: play_at(d, 30), {"use_sidecar": False}),
+    "sampled at 30, alone": Case(lambda d: resample(d, 30), {"use_sidecar": False}),
+    "sampled at 12": Case(lambda d: resample(d, 12), sample=SAMPLES[1]),
+    "a longer hold": Case(lambda d: hold(d, 10)),
+    "a key between stored keys": Case(between_stored_keys, export=("--keys",)),
+}
+
+
+def found(name: str, folder: Path) -> str:
+    case = CASES[name]
+    document = opened(case.sample, folder, *case.export)
+    case.edit(document)
+    back = imported(document, folder, **case.options)
+    assert back.timing is not None
+    said = f"{parse(back.data).frame_count} frames at {back.timing.fps:g}: {back.timing.reason}"
+    return f"{outcome(lambda: back, folder)}; {said}"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_comes_of_it(name: str, tmp_path: Path) -> None:
+    RATES_FOUND.require(name, found(name, tmp_path))
 
 
 # ------------------------------------------------------------------ edited
-
-
-@pytest.mark.parametrize(("change", "fps"), [(play_at, 30), (resample, 24)])
-def test_an_edited_clip_keeps_its_frames(tmp_path: Path, change, fps: int) -> None:
-    document = opened(WALKING, tmp_path)
-    change(document, 30)
-    name = turn_last(document, slice(10, 14))
-    back = imported(document, tmp_path)
-    assert {change.where for change in back.changes} == {f"animation of node '{name}'"}
-    assert fps_of(back) == fps
-    old, new = parse(WALKING.source), parse(back.data)
-    assert new.frame_count == old.frame_count == FRAMES
-    kept = {key.tobytes() for key in old.keys} & {key.tobytes() for key in new.keys}
-    assert len(kept) > len(old.keys) / 2
-
-
-def test_frames_that_an_edit_left_alone_keep_their_keys(tmp_path: Path) -> None:
-    """Between samples of another rate, the stored pose is taken where nothing changed."""
-    document = opened(WALKING, tmp_path)
-    resample(document, 30)
-    turn_last(document, slice(20, 24))
-    back = imported(document, tmp_path, reduce=False)
-    (change,) = back.changes
-    assert change.what == "rotation changed at frame 16 and 3 more frames"
-
-
-def test_keys_on_whole_frames_say_nothing_against_the_stated_rate(tmp_path: Path) -> None:
-    """A new clip with a key on every second frame is not one at 12 frames per second."""
-    document = opened(WALKING, tmp_path)
-    rng = np.random.default_rng(3)
-    times = document.add((np.arange(0, 15, 2) / 24).astype(np.float32)[:, None])
-    for path, sampler in samplers(document):
-        values = rng.normal(size=(8, 4 if path == "rotation" else 3))
-        values /= np.linalg.norm(values, axis=1)[:, None]
-        sampler["input"], sampler["output"] = times, document.add(values.astype(np.float32))
-    back = imported(document, tmp_path)
-    assert fps_of(back) == 24
-    assert parse(back.data).frame_count == 15
-
-
-def test_fps_overrides(tmp_path: Path) -> None:
-    document = opened(WALKING, tmp_path)
-    play_at(document, 30)
-    back = imported(document, tmp_path, fps=60.0)
-    assert back.timing is not None
-    assert (back.timing.fps, back.timing.reason) == (60, "as given")
-    assert parse(back.data).frame_count == 2 * FRAMES - 1
-
-
-@pytest.mark.parametrize(("change", "fps"), [(play_at, 30), (resample, 24)])
-def test_without_a_sidecar_the_stated_length_decides(tmp_path: Path, change, fps: int) -> None:
-    document = opened(WALKING, tmp_path)
-    change(document, 30)
-    back = import_gltf(document.save(tmp_path / "e.glb"), None, ALONE)
-    assert fps_of(back) == fps
-    assert parse(back.data).frame_count == FRAMES
 
 
 @pytest.mark.parametrize(("rate", "fps", "frames"), [(30, 30, 31), (25, 25, 31), (7, 24, 103)])
@@ -275,34 +292,6 @@ def test_a_clip_beyond_every_limit_is_refused(tmp_path: Path) -> None:
         import_gltf(builder.save(tmp_path), None, ALONE)
 
 
-# ------------------------------------------------------------------ length
-
-
-def hold(document: Editable, frames: int) -> None:
-    """Repeat the last key of every channel some frames later."""
-    for _, sampler in samplers(document):
-        for name, more in (("input", frames / 24), ("output", 0)):
-            rows = document.arrays[sampler[name]]
-            sampler[name] = document.add(np.concatenate([rows, rows[-1:] + np.float32(more)]))
-
-
-def cut(document: Editable, frames: int) -> None:
-    for _, sampler in samplers(document):
-        for name in ("input", "output"):
-            sampler[name] = document.add(document.arrays[sampler[name]][:frames])
-
-
-def test_a_longer_hold_is_a_longer_clip(tmp_path: Path) -> None:
-    document = opened(WALKING, tmp_path)
-    hold(document, 10)
-    back = imported(document, tmp_path)
-    assert [str(c) for c in back.changes] == [f"animation 'walker': has {FRAMES + 10} frames, had {FRAMES}"]
-    old, new = parse(WALKING.source), parse(back.data)
-    assert new.frame_count == FRAMES + 10
-    assert new.keys.tobytes() == old.keys.tobytes()
-    assert new.header.tobytes() == old.header.tobytes()
-
-
 @pytest.mark.parametrize("use_sidecar", [True, False])
 def test_a_hold_is_kept_and_may_be_cut(tmp_path: Path, use_sidecar: bool) -> None:
     """A model whose tail is still: its length survives an edit elsewhere, and a cut arrives."""
@@ -349,31 +338,8 @@ def test_stored_keys_through_blender_are_unchanged(tmp_path: Path) -> None:
     assert imported(document, tmp_path).unchanged
 
 
-def test_a_key_between_stored_keys_is_seen(tmp_path: Path) -> None:
-    """A clip of stored keys is compared at every frame, not only at its keys."""
-    document = opened(WALKING, tmp_path, "--keys")
-    sampler = next(sampler for path, sampler in samplers(document) if path == "rotation")
-    times = document.arrays[sampler["input"]][:, 0]
-    wide = int(np.argmax(np.diff(times)))
-    middle = (times[wide] + times[wide + 1]) / 2
-    assert times[wide + 1] - times[wide] > 1.5 / 24
-    middle = np.float32(np.rint(middle * 24) / 24)
-    sampler["input"] = document.add(np.insert(times, wide + 1, middle)[:, None])
-    values = np.insert(document.arrays[sampler["output"]], wide + 1, [0.5] * 4, axis=0)
-    sampler["output"] = document.add(values)
-    assert imported(document, tmp_path).changes != []
-
-
 def test_curve_reference_passes_through_its_keys() -> None:
     assert curve(np.array([0.0, 2.0]), np.array([[0.0], [2.0]]), "LINEAR", 1) == [1.0]
-
-
-def test_frames_between_the_keys_of_a_slower_scene_are_kept_and_named(tmp_path: Path) -> None:
-    document = opened(SAMPLES[1], tmp_path)
-    resample(document, 12)
-    back = imported(document, tmp_path)
-    assert (back.kept_all, back.not_applied) == (True, [])
-    assert any("has 12 keys of the clip per second" in text for text in back.warnings)
 
 
 @pytest.mark.parametrize("rate", [25, 50, 60])
@@ -394,3 +360,7 @@ def test_fast_turns_and_a_lost_last_sample_are_no_edits(tmp_path: Path, rate: in
         sampler["output"] = document.add(document.arrays[sampler["output"]][: -1 if rate > 24 * 2 else None])
     back = imported(document, tmp_path / "fast")
     assert (back.changes, back.not_applied) == ([], [])
+
+
+if __name__ == "__main__":
+    RATES_FOUND.write_each(CASES, found)

@@ -41,52 +41,20 @@ of_bytes.table(
         ("nres-count", "count-negative", lambda data: _put(data, 8, "i", -1)),
         ("nres-count", "count-huge", lambda data: _put(data, 8, "i", 0x7FFFFFFF)),
         ("nres-count", "count-past-the-start", lambda data: _put(data, 8, "i", len(data) // 64 + 1)),
-        ("nres-payload", "payload-past-the-directory", lambda data: _put(data, _row(data, 0) + 56, "I", len(data))),
+        ("nres-payload", "payload-past-the-directory", lambda d: _put(d, _row(d, 0) + 56, "I", len(d))),
         ("nres-payload", "payload-in-the-header", lambda data: _put(data, _row(data, 1) + 56, "I", 8)),
         ("nres-payload", "payload-size-huge", lambda data: _put(data, _row(data, 2) + 12, "I", 0xFFFFFFFF)),
         ("nres-payload", "payload-offset-wraps", lambda data: _put(data, _row(data, 0) + 56, "I", 0xFFFFFFF0)),
+        ("nres-magic", "nothing-but-zeros", lambda data: bytes(len(data))),
+        ("nres-magic", "empty-file", lambda data: b""),
+        ("nres-magic", "three-bytes", lambda data: b"NRe"),
+        ("nres-header", "only-the-magic", lambda data: b"NRes"),
+        ("nres-header", "header-cut", lambda data: bytes(data[:15])),
+        ("nres-size", "last-byte-lost", lambda data: bytes(data[:-1])),
+        ("nres-size", "half-the-file", lambda data: bytes(data[: len(data) // 2])),
+        ("nres-trailing", "byte-appended", lambda data: bytes(data) + b"\0"),
     ]
 )
-
-
-@of_bytes("nres-magic")
-def nothing_but_zeros(data: bytearray) -> bytes:
-    return bytes(len(data))
-
-
-@of_bytes("nres-magic")
-def empty_file(data: bytearray) -> bytes:
-    return b""
-
-
-@of_bytes("nres-magic")
-def three_bytes(data: bytearray) -> bytes:
-    return b"NRe"
-
-
-@of_bytes("nres-header")
-def only_the_magic(data: bytearray) -> bytes:
-    return b"NRes"
-
-
-@of_bytes("nres-header")
-def header_cut(data: bytearray) -> bytes:
-    return bytes(data[:15])
-
-
-@of_bytes("nres-size")
-def last_byte_lost(data: bytearray) -> bytes:
-    return bytes(data[:-1])
-
-
-@of_bytes("nres-size")
-def half_the_file(data: bytearray) -> bytes:
-    return bytes(data[: len(data) // 2])
-
-
-@of_bytes("nres-trailing")
-def byte_appended(data: bytearray) -> bytes:
-    return bytes(data) + b"\0"
 
 
 @of_model("nres-reuse")
@@ -115,6 +83,7 @@ of_model.table(
         ("nres-sort", "sort-index-huge", lambda box: change(box.entries[0], sort=0xFFFFFFFF)),
         ("nres-sort", "sort-index-twice", lambda box: change(box.entries[0], sort=box.entries[1].sort)),
         ("nres-name", "name-without-end", lambda box: change(box.entries[0], name=b"R" * 36)),
+        ("nres-name-tail", "bytes-behind-a-name", lambda b: change(b.entries[-1], name=b.entries[-1].name[:-1] + b"x")),
     ]
 )
 
@@ -127,11 +96,6 @@ def sort_table_backwards(box: Nres) -> None:
         raise NotHere
     for entry, index in zip(box.entries, order, strict=True):
         entry.sort = index
-
-
-@of_model("nres-name-tail")
-def bytes_behind_a_name(box: Nres) -> None:
-    box.entries[-1].name = box.entries[-1].name[:-1] + b"x"
 
 
 # ------------------------------------------------------------------ archives
@@ -190,7 +154,7 @@ of_archive.table(
     [
         ("archive-mesh", "mesh-of-text", lambda box: _append(box, b"MESH", b"text.msh", b"not a model at all")),
         ("archive-mesh", "mesh-empty", lambda box: _append(box, b"MESH", b"empty.msh", b"")),
-        ("archive-nested", "archive-in-an-archive", lambda box: _append(box, b"DATA", b"inner.rlb", box.write())),
+        ("archive-nested", "archive-in-an-archive", lambda b: _append(b, b"DATA", b"inner.rlb", b.write())),
     ]
 )
 

@@ -54,51 +54,31 @@ of_controller.table(
         ("controller-size", "controller-of-many-channels", lambda data: pack("<i", data, 8, 0x7FFFFFFF)),
         ("controller-size", "controller-of-fewer-than-no-states", lambda data: pack("<i", data, 0, -1)),
         ("controller-numbers", "controller-with-an-unknown-cost", lambda data: pack("<f", data, COSTS, NAN)),
-        ("controller-node", "controller-of-a-node-that-is-not-there", lambda data: pack("<i", data, CHANNEL, NODES)),
+        ("controller-node", "controller-of-a-node-that-is-not-there", lambda d: pack("<i", d, CHANNEL, NODES)),
         ("controller-node", "controller-with-a-part-on-no-node", lambda data: pack("<i", data, PART + 4, 4000)),
-        ("controller-point", "controller-with-a-channel-of-no-point", lambda data: pack("<i", data, CHANNEL + 20, 99)),
-        ("controller-channel", "controller-with-a-part-of-no-channel", lambda data: pack("<i", data, PART + 176, 7)),
+        ("controller-point", "controller-with-a-channel-of-no-point", lambda d: pack("<i", d, CHANNEL + 20, 99)),
+        ("controller-channel", "controller-with-a-part-of-no-channel", lambda d: pack("<i", d, PART + 176, 7)),
         ("controller-class", "controller-with-a-part-of-no-class", lambda data: pack("<i", data, PART, 31)),
+        ("controller-numbers", "controller-with-frames-that-are-no-numbers", lambda d: pack("<f", d, STATES + 12, NAN)),
+        (
+            "controller-numbers",
+            "controller-with-a-step-of-less-than-no-time",
+            lambda d: pack("<f", d, STATES + SIZE + 32, -5.0),
+        ),
+        ("controller-frame", "controller-beyond-the-clip", lambda d: pack("<f", d, STATES + 2 * SIZE + 24, 4000.0)),
+        ("controller-frame", "controller-with-a-channel-beyond-the-clip", lambda d: pack("<f", d, CHANNEL + 8, 4000.0)),
+        (
+            "controller-contact",
+            "controller-with-other-feet-in-a-state",
+            lambda d: pack("<i", d, STATES + 3 * SIZE + 156, 1),
+        ),
+        ("controller-group", "controller-with-a-group-that-is-not-there", lambda d: pack("<i", d, STATES + 0x90, 2)),
+        ("controller-transition", "controller-that-jumps", lambda d: pack("<2f", d, STATES + SIZE + 20, 0.0, 0.25)),
     ]
 )
-
-
-@of_controller("controller-numbers")
-def controller_with_frames_that_are_no_numbers(data: bytearray) -> None:
-    struct.pack_into("<f", data, STATES + 12, NAN)
-
-
-@of_controller("controller-numbers")
-def controller_with_a_step_of_less_than_no_time(data: bytearray) -> None:
-    struct.pack_into("<f", data, STATES + SIZE + 32, -5.0)
-
-
-@of_controller("controller-frame")
-def controller_beyond_the_clip(data: bytearray) -> None:
-    struct.pack_into("<f", data, STATES + 2 * SIZE + 24, 4000.0)
-
-
-@of_controller("controller-frame")
-def controller_with_a_channel_beyond_the_clip(data: bytearray) -> None:
-    struct.pack_into("<f", data, CHANNEL + 8, 4000.0)
 
 
 @of_controller("controller-point")
 def controller_of_a_point_that_is_not_there(data: bytearray) -> None:
     for row in range(COUNT):
         struct.pack_into("<i", data, STATES + row * SIZE + 156, 2)
-
-
-@of_controller("controller-contact")
-def controller_with_other_feet_in_a_state(data: bytearray) -> None:
-    struct.pack_into("<i", data, STATES + 3 * SIZE + 156, 1)
-
-
-@of_controller("controller-group")
-def controller_with_a_group_that_is_not_there(data: bytearray) -> None:
-    struct.pack_into("<i", data, STATES + 0x90, 2)
-
-
-@of_controller("controller-transition")
-def controller_that_jumps(data: bytearray) -> None:
-    struct.pack_into("<2f", data, STATES + SIZE + 20, 0.0, 0.25)
