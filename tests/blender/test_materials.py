@@ -13,7 +13,7 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.texture import read_texm
 from msh_gltf.converter.formats.wear import read_wear_names
-from tests.converter.game.test_new_materials import read_png
+from tests.converter.game.library_edits import read_png
 from tests.docs.materials import EXAMPLES, example_game
 from tests.support.gltf_edit import Editable
 from tests.support.runs import call, run

@@ -84,12 +84,6 @@ def test_the_api_page_has_every_name_in_order() -> None:
     assert [*listed, "__version__"] == msh_gltf.__all__
 
 
-def test_star_import_gives_the_ranked_names() -> None:
-    names: dict[str, object] = {}
-    exec("from msh_gltf import *", names)
-    assert set(msh_gltf.__all__) <= names.keys()
-
-
 # ------------------------------------------------------------------ one model
 
 

@@ -1,255 +1,379 @@
-"""Edited colours and pictures arrive in the game's libraries, and nothing else does."""
+"""Edited and new colours, pictures and materials arrive in the game's libraries, and nothing else does.
 
-import base64
-import json
+What each edit makes of the example game stands in ``library_edits.txt``; ``python -m
+tests.converter.game.test_library_edits`` writes it again, for you to read what became different.
+"""
+
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
-from io import BytesIO
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from msh_gltf.converter.files import read_file
-from msh_gltf.converter.formats.material import read_material
-from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.texture import read_texm
+from tests.converter.game.library_edits import (
+    BLUE,
+    BRICK,
+    PURPLE,
+    RED,
+    TURRETS,
+    Edit,
+    Json,
+    Paint,
+    colour,
+    made,
+    make,
+    png,
+    read_png,
+)
 from tests.support.game import snapshot
 from tests.support.gltf_edit import Editable
+from tests.support.recorded import Recorded
 from tests.support.runs import run
 from tests.support.vault import originals
 
-ROOT = Path(__file__).resolve().parents[3]
-TURRETS = ("turrets.rlb/e_tur_01.glb", "turrets.rlb/e_tur_02.glb")
-Json = dict[str, Any]
+__all__ = ["made"]
+FOUND = Recorded(__file__, "library_edits.txt")
+ONE, TWO = TURRETS
+LAND = "DATA/MAPS/Tut_1/Land.glb"
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("made")
-    script = [sys.executable, ROOT / "examples/make_game.py", folder / "GAME"]
-    subprocess.run(script, check=True, capture_output=True)
-    assert run("msh2gltf", folder / "GAME", "-o", folder / "out", "-q").returncode == 0
-    return folder
-
-
-class Edit:
-    """A game, its glTF, and what comes of edits of it."""
-
-    def __init__(self, made: Path, folder: Path) -> None:
-        self.game, self.out, self.new = made / "GAME", folder / "out", folder / "NEW"
-        shutil.copytree(made / "out", self.out)
-
-    def material(self, model: str, name: str, edit: Callable[[Json], None]) -> None:
-        path = self.out / model
-        document = Editable(path)
-        for material in document.json["materials"]:
-            if material["name"] == name:
-                edit(material)
-        document.save(path)
-
-    def repaint(self, model: str, name: str, colour: tuple[int, int, int]) -> None:
-        """Paint the first pixel, in a picture inside the file, as Blender leaves it."""
-        path = self.out / model
-        document = Editable(path)
-        names = (name, name.rpartition(".")[0])
-        image = next(i for i in document.json["images"] if i["name"] in names)
-        pixels = np.asarray(Image.open(self.out / f"textures/{name}.png").convert("RGBA")).copy()
-        pixels[0, 0, :3] = colour
-        image["uri"] = "data:image/png;base64," + base64.b64encode(png(pixels)).decode()
-        image["name"] = names[1]
-        document.save(path)
-
-    def back(self, *options: str) -> tuple[str, set[str]]:
-        """What is printed, and the files that differ."""
-        shutil.rmtree(self.new, ignore_errors=True)
-        done = run("gltf2msh", self.out, "--game", self.game, "-o", self.new, *options)
-        before, after = snapshot(self.game), snapshot(self.new) if self.new.is_dir() else {}
-        self.code = done.returncode
-        return done.stdout + done.stderr, {name for name in after if after[name] != before[name]}
-
-    def differing(self, library: str) -> list[str]:
-        """Names of the entries that differ."""
-        before, after = (read_nres(read_file(root / library), library) for root in (self.game, self.new))
-        pairs = zip(before.entries, after.entries, strict=True)
-        return [a.name for a, b in pairs if (a.payload, a.attr1) != (b.payload, b.attr1)]
-
-    def entry(self, library: str, name: str, *, old: bool = False) -> Any:
-        archive = read_nres(read_file((self.game if old else self.new) / library), library)
-        index = archive.find(name)
-        assert index is not None
-        return archive.entries[index]
-
-
-def png(pixels: np.ndarray) -> bytes:
-    out = BytesIO()
-    Image.fromarray(pixels).save(out, "PNG", compress_level=1)
-    return out.getvalue()
-
-
-@pytest.fixture
-def edit(made: Path, tmp_path: Path) -> Edit:
-    return Edit(made, tmp_path)
-
-
-def colour(*factor: float) -> Callable[[Json], None]:
-    return lambda m: m["pbrMetallicRoughness"].update(baseColorFactor=list(factor))
-
-
-def test_nothing_changes_without_an_edit(edit: Edit) -> None:
+def resaved(e: Edit) -> None:
     for model in TURRETS:
-        edit.material(model, "none of these", lambda _: None)
-    text, files = edit.back("--require-all")
-    assert (files, edit.code) == (set(), 0), text
+        e.material(model, "none of these", lambda _: None)
+    e.back("--require-all")
 
 
-def test_a_colour_changes_three_bytes_of_one_definition(edit: Edit) -> None:
-    edit.material(TURRETS[0], "armour", colour(0.2140411, 0, 1, 1))
-    text, files = edit.back("--require-all")
-    assert files == {"Material.lib"}, text
-    assert edit.differing("Material.lib") == ["armour"]
-    old, new = (edit.entry("Material.lib", "armour", old=old) for old in (True, False))
-    apart = np.flatnonzero(np.frombuffer(old.payload, "u1") != np.frombuffer(new.payload, "u1"))
-    assert set(apart) <= {18, 19, 20}
-    assert read_material(new, "").phases["diffuse"][0, :3].tolist() == [127, 0, 255]
-    assert "armour of Material.lib is used by" in text
-    assert "1 material went into" in text
-
-
-def test_emission_alpha_and_draw_mode(edit: Edit) -> None:
+def emission_alpha_mode(e: Edit) -> None:
     def change(material: Json) -> None:
         material["pbrMetallicRoughness"]["baseColorFactor"][3] = 0.25
         material["alphaMode"] = "BLEND"
 
-    edit.material(TURRETS[0], "joint", change)
-    edit.material(TURRETS[0], "glow", lambda m: m.update(emissiveFactor=[1, 0, 0]))
-    text, files = edit.back("--require-all")
-    assert files == {"Material.lib"}, text
-    assert set(edit.differing("Material.lib")) == {"joint", "glow"}
-    joint = read_material(edit.entry("Material.lib", "joint"), "")
-    assert (joint.kind, joint.alpha) == (4, 0.25)
-    glow = read_material(edit.entry("Material.lib", "glow"), "")
-    assert glow.self_light == (1, 0, 0)
-    assert glow.alpha == read_material(edit.entry("Material.lib", "glow", old=True), "").alpha
+    e.material(ONE, "joint", change)
+    e.material(ONE, "glow", lambda m: m.update(emissiveFactor=[1, 0, 0]))
+    e.back("--require-all")
 
 
-def test_what_a_definition_cannot_hold_is_reported(edit: Edit) -> None:
-    def polish(material: Json) -> None:
-        material["pbrMetallicRoughness"] |= {"metallicFactor": 0.5}
-        material["extensions"] = {"KHR_materials_transmission": {"transmissionFactor": 1}}
-
-    edit.material(TURRETS[0], "armour", polish)
-    text, files = edit.back()
-    assert files == set()
-    assert "material 'armour': metallic 0 became 0.5, extensions none became KHR_mat" in text
-    assert "materials of the game have no such value" in text
-    text, files = edit.back("--require-all")
-    assert (edit.code, files) == (1, set())
+def polish(material: Json) -> None:
+    material["pbrMetallicRoughness"] |= {"metallicFactor": 0.5}
+    material["extensions"] = {"KHR_materials_transmission": {"transmissionFactor": 1}}
 
 
-def test_a_picture_inside_a_model_is_one_entry(edit: Edit) -> None:
-    edit.repaint(TURRETS[0], "armour.0", (255, 0, 0))
-    text, files = edit.back("--require-all")
-    assert files == {"Textures.lib"}, text
-    assert edit.differing("Textures.lib") == ["armour.0"]
-    old, new = (read_texm(edit.entry("Textures.lib", "armour.0", old=old).payload, "") for old in (True, False))
-    assert np.argwhere((old.rgba() != new.rgba()).any(2)).tolist() == [[0, 0]]
-    assert new.rgba()[0, 0].tolist() == [255, 0, 0, 255]
-    assert new.header.tobytes() == old.header.tobytes()
+def polished(e: Edit) -> None:
+    e.material(ONE, "armour", polish)
+    e.back()
+    e.back("--require-all")
 
 
-def test_the_original_file_gives_the_original_library(edit: Edit, made: Path) -> None:
-    edit.repaint(TURRETS[0], "armour.0", (255, 0, 0))
-    edit.material(TURRETS[0], "armour", colour(0, 0, 0, 1))
-    assert edit.back()[1] == {"Textures.lib", "Material.lib"}
-    shutil.copy(made / "out" / TURRETS[0], edit.out / TURRETS[0])
-    assert edit.back()[1] == set()
+def repainted(e: Edit) -> None:
+    e.repaint(ONE, "armour.0", (255, 0, 0))
+    e.back("--require-all")
 
 
-def test_equal_edits_are_one_and_different_ones_none(edit: Edit) -> None:
+def original_again(e: Edit) -> None:
+    e.repaint(ONE, "armour.0", (255, 0, 0))
+    e.material(ONE, "armour", colour(0, 0, 0, 1))
+    e.back()
+    shutil.copy(e.made / "out" / ONE, e.out / ONE)
+    e.back()
+
+
+def alike_and_otherwise(e: Edit) -> None:
+    """Equal edits are one, and different ones none."""
     for model in TURRETS:
-        edit.repaint(model, "armour.0", (255, 0, 0))
-        edit.material(model, "joint", colour(1, 0, 0, 1))
-    edit.material(TURRETS[1], "armour", colour(0, 1, 0, 1))
-    text, files = edit.back("--require-all")
-    assert edit.differing("Textures.lib") == ["armour.0"], text
-    assert set(edit.differing("Material.lib")) == {"joint", "armour"}
-    edit.repaint(TURRETS[1], "armour.0", (0, 255, 0))
-    edit.material(TURRETS[0], "armour", colour(0, 0, 1, 1))
-    text, files = edit.back()
-    assert edit.differing("Material.lib") == ["joint"]
-    assert files == {"Material.lib"}
-    for model in ("e_tur_01", "e_tur_02"):
-        for lines in ("changes armour.0 of Textures.lib", "changes armour of Material.lib"):
-            assert f"turrets.rlb::{model}.msh {lines} in another way" in text
+        e.repaint(model, "armour.0", (255, 0, 0))
+        e.material(model, "joint", RED)
+    e.material(TWO, "armour", colour(0, 1, 0, 1))
+    e.back("--require-all")
+    e.repaint(TWO, "armour.0", (0, 255, 0))
+    e.material(ONE, "armour", BLUE)
+    e.back()
 
 
-def test_a_picture_of_the_run_counts_too(edit: Edit) -> None:
-    edit.repaint(TURRETS[0], "armour.0", (255, 0, 0))
-    picture = edit.out / "textures/armour.0.png"
-    pixels = np.asarray(Image.open(picture).convert("RGBA")).copy()
-    pixels[0, 0, :3] = (255, 0, 0)
-    picture.write_bytes(png(pixels))
-    assert edit.back("--require-all")[1] == {"Textures.lib"}
-    pixels[0, 0, :3] = (255, 9, 0)
-    picture.write_bytes(png(pixels))
-    text, files = edit.back()
-    assert files == set()
-    assert "its picture in out changes armour.0 of Textures.lib in another way" in text
+def picture_of_the_run(e: Edit) -> None:
+    """It counts as those inside of models do."""
+    e.repaint(ONE, "armour.0", (255, 0, 0))
+    picture = e.out / "textures/armour.0.png"
+    pixels = read_png(picture)
+    for green in (0, 9):
+        pixels[0, 0, :3] = (255, green, 0)
+        picture.write_bytes(png(pixels))
+        e.back(*["--require-all"] * (not green))
 
 
-@pytest.mark.parametrize("factor", [1, 2])
-def test_a_picture_of_the_run_without_its_alpha_is_reported(edit: Edit, factor: int) -> None:
-    picture = edit.out / "textures/leaf.0.png"
-    pixels = np.asarray(Image.open(picture).convert("RGB")).repeat(factor, 0).repeat(factor, 1)
-    picture.write_bytes(png(pixels))
-    text, files = edit.back("--require-all")
-    assert files == {"Textures.lib"}
-    words = " ".join(text.split())
-    assert "leaf.0 had alpha (format 4444), and the picture has none: what was clear" in words
-    text, _ = edit.back("--require-all", "--keep-alpha", "--force")
-    assert "had alpha" not in text
+def without_alpha(e: Edit, factor: int) -> None:
+    picture = e.out / "textures/leaf.0.png"
+    picture.write_bytes(png(np.asarray(Image.open(picture).convert("RGB")).repeat(factor, 0).repeat(factor, 1)))
+    e.back("--require-all")
+    e.back("--require-all", "--keep-alpha", "--force")
 
 
-def test_pictures_that_nothing_reads_are_named_with_the_name_that_counts(edit: Edit, tmp_path: Path) -> None:
-    folder = edit.out / "textures"
-    strays = {
-        "armour.png": "save it as textures/armour.0.png (a PNG) to change that texture",
-        "armour.0 (1).png": "save it as textures/armour.0.png (a PNG) to change that texture",
-        "armour.0.jpg": "save it as textures/armour.0.png (a PNG) to change that texture",
-        "ARMOUR.0.PNG": "save it as textures/armour.0.png (a PNG) to change that texture",
-        "sky of mine.tga": "gltf2msh sky of mine.png --into Textures.lib adds it",
-    }
-    for name in strays:
+def strays(e: Edit) -> None:
+    """Pictures that nothing reads are named with the name that counts."""
+    folder = e.out / "textures"
+    for name in ("armour.png", "armour.0 (1).png", "armour.0.jpg", "ARMOUR.0.PNG", "sky of mine.tga"):
         shutil.copy(folder / "wall.0.png", folder / name)
     (folder / "armour.xcf").write_bytes(b"a painter's own file")
-    report = tmp_path / "report.json"
-    _, files = edit.back("--require-all", "--report", str(report))
-    assert (edit.code, files) == (0, set())
-    skipped = {row["id"]: row["reason"] for row in json.loads(report.read_text("utf-8"))["skipped"]}
-    assert skipped == {f"textures/{name}": f"not a texture of this run; {do}" for name, do in strays.items()}
+    e.back("--require-all")
+    e.said += e.skipped()
 
 
-def test_libraries_that_changed_since_are_not_overwritten(edit: Edit, tmp_path: Path) -> None:
-    edit.repaint(TURRETS[0], "armour.0", (255, 0, 0))
-    edit.game = shutil.copytree(edit.game, tmp_path / "GAME2")
-    other = tmp_path / "armour.png"
-    other.write_bytes(png(np.full((32, 32, 4), 9, np.uint8)))
-    assert run("gltf2msh", other, "--into", edit.game / "Textures.lib").returncode == 0
-    text, files = edit.back()
-    assert (edit.code, files) == (1, set())
-    assert "has changed since it was converted" in text
-    text, files = edit.back("--force")
-    assert files == {"Textures.lib"}, text
+def changed_since(e: Edit) -> None:
+    """Libraries that changed since the export are not overwritten."""
+    e.repaint(ONE, "armour.0", (255, 0, 0))
+    e.game = shutil.copytree(e.game, e.folder / "GAME2")
+    (e.folder / "armour.png").write_bytes(png(np.full((32, 32, 4), 9, np.uint8)))
+    e.run("gltf2msh", e.folder / "armour.png", "--into", e.game / "Textures.lib")
+    e.back()
+    e.back("--force")
 
 
-def test_in_place_keeps_the_original(edit: Edit, tmp_path: Path) -> None:
+def single_file(e: Edit, *into: tuple[str, str]) -> None:
+    """It gives files of what is edited and new, which go into the libraries."""
+    one = e.folder / "one"
+    e.run("gltf2msh", e.out / ONE, "-o", f"{one}/", "--game", e.game)
+    e.said.append(", ".join(sorted(path.name for path in one.iterdir())))
+    shutil.copytree(e.game, e.new)
+    for file, library in into:
+        e.run("gltf2msh", one / file, "--into", e.new / library)
+    e.said += e.differences()
+
+
+def single_edited(e: Edit) -> None:
+    e.repaint(ONE, "armour.0", (255, 0, 0))
+    e.material(ONE, "armour", RED)
+    single_file(e, ("armour.0", "Textures.lib"), ("armour.mat0", "Material.lib"))
+
+
+def single_new(e: Edit) -> None:
+    e.rename(ONE, "armour", "rust")
+    e.rename(ONE, "glass", "bark")
+    e.assign(ONE, "joint", "BRICK", BRICK)
+    single_file(e, ("BRICK.0", "Textures.lib"), ("rust.mat0", "Material.lib"))
+    e.run("gltf2msh", e.out / ONE, "-o", f"{e.folder / 'two'}/")
+    assert (e.folder / "two/rust.mat0").read_bytes() == (e.folder / "one/rust.mat0").read_bytes()
+
+
+def called_as_another(e: Edit) -> None:
+    """It does not colour the other one."""
+    e.material(ONE, "armour", colour(0, 1, 0, 1))
+    e.rename(ONE, "armour", "joint")
+    e.back()
+
+
+def renamed(e: Edit, *, bare: bool = False, paint: Paint | None = None) -> None:
+    """It is a copy, with its edits."""
+    if paint:
+        e.material(ONE, "armour", paint)
+    e.rename(ONE, "armour", "ржавчина", bare=bare)
+    e.back("--require-all")
+
+
+def another_picture(e: Edit) -> None:
+    e.assign(ONE, "armour", "BRICK", BRICK)
+    e.back("--require-all")
+    np.testing.assert_array_equal(read_texm(e.entry("Textures.lib", "BRICK.0").payload, "").rgba(), BRICK)
+
+
+def new_with_a_picture(e: Edit) -> None:
+    """It is like DEFAULT, but for what the file shows; odd sides are resampled."""
+    clear = np.full((24, 50, 4), 200, np.uint8)
+    clear[:12, :, 3] = 0
+    e.rename(ONE, "armour", "жесть", bare=True)
+    e.assign(ONE, "жесть", "жесть*2.5.png", clear)
+
+    def look(material: Json) -> None:
+        colour(0.2140411, 1, 0, 0.5)(material)
+        material |= {"alphaMode": "BLEND", "emissiveFactor": [0, 0, 1]}
+        material["emissiveTexture"] = material["pbrMetallicRoughness"]["baseColorTexture"]
+
+    e.material(ONE, "жесть", look)
+    e.back("--require-all")
+    shown = read_texm(e.entry("Textures.lib", "жесть_2.5").payload, "").rgba()
+    assert shown[[0, -1], 0].tolist() == [[0, 0, 0, 0], [200] * 4]
+
+
+def like_another(e: Edit) -> None:
+    e.rename(ONE, "armour", "fence", bare=True)
+    e.assign(ONE, "fence", "FENCE", BRICK)
+    e.back("--require-all", "--like", "glow")
+    e.back("--like", "nobody")
+
+
+def pictures_of_one_name(e: Edit) -> None:
+    """They get numbers, and equal ones are one."""
+    known = read_png(e.out / "textures/wall.0.png")
+    for model in TURRETS:
+        e.assign(model, "joint", "wall", BRICK)
+    e.assign(ONE, "armour", "wall", BRICK[::-1].copy())
+    e.assign(ONE, "glass", "copy of a picture of the game", known)
+    e.back("--require-all")
+    e.assign(ONE, "glass", "wall", known)
+    e.back("--require-all")
+
+
+def name_of_the_game(e: Edit) -> None:
+    """Colours that nobody chose and a missing picture change nothing; a picture is reported."""
+    e.rename(ONE, "armour", "BARK", bare=True)
+    e.material(ONE, "BARK", lambda m: m.update(pbrMetallicRoughness={"baseColorFactor": [0.8, 0.8, 0.8, 1]}))
+    e.back("--require-all")
+    e.assign(ONE, "BARK", "BRICK", BRICK)
+    e.back()
+
+
+def two_of_one_name(e: Edit) -> None:
+    for model, pixels in zip(TURRETS, (BRICK, BRICK[::-1].copy()), strict=True):
+        e.rename(model, "armour", "rust", bare=True)
+        e.assign(model, "rust", "RUST", pixels)
+    e.back()
+
+
+def translucent(material: Json) -> None:
+    colour(0.8, 0.8, 0.8, 0.5)(material)
+    material["alphaMode"] = "BLEND"
+
+
+def second_model(e: Edit, paint: Paint | None) -> None:
+    """It does not take the first one's look in silence: one file after another, and a run over such a game."""
+    shutil.copytree(e.game, e.new)
+    one, two = e.look("one", RED), e.look("two", paint)
+    for file, options in ((one, ()), (two, ("--require-all",))):
+        e.run("gltf2msh", file, "--into", e.new / "turrets.rlb", "--add", *options)
+        e.said += e.differences()
+    one.unlink()
+    e.game, e.new = e.new, e.folder / "NEWER"
+    e.back("--add")
+
+
+def second_edit(e: Edit) -> None:
+    """What an earlier run made of a new material is not another one's."""
+    shutil.copytree(e.game, e.new)
+    for paint in (RED, BLUE):
+        e.look("one", paint)
+        e.run("gltf2msh", e.out, "--game", e.new, "--in-place", "--add", "--require-all")
+        e.said += e.differences()
+
+
+def own_materials(e: Edit) -> None:
+    e.material(ONE, "armour", PURPLE)
+    e.repaint(ONE, "joint.0", (255, 0, 0))
+    e.back("--require-all", "--own-materials")
+
+
+def new_model(e: Edit) -> None:
+    """Its materials come with it, and are shown again."""
+    document = Editable(e.out / ONE)
+    for node in (*document.json["nodes"], document.json["scenes"][0]):
+        node.pop("extras", None)
+    new = "turrets.rlb/tower.glb"
+    document.save(e.out / new)
+    e.rename(new, "armour", "brick", bare=True)
+    e.assign(new, "brick", "BRICK", BRICK)
+    e.rename(new, "joint", "floors", bare=True)
+    e.back("--add", "--require-all")
+    out = e.folder / "again"
+    assert run("msh2gltf", e.new, "-o", out).returncode == 0
+    np.testing.assert_array_equal(read_png(out / "textures/BRICK.0.png"), BRICK)
+    shown = Editable(out / new).json
+    brick = next(m for m in shown["materials"] if m["name"] == "brick")
+    texture = brick["pbrMetallicRoughness"]["baseColorTexture"]["index"]
+    assert shown["images"][shown["textures"][texture]["source"]]["name"] == "BRICK.0"
+    e.run("msh-inspect", "--check", e.new)
+
+
+def lacking(e: Edit) -> None:
+    """A row of the .wea that the game shows as DEFAULT is made when it is recoloured."""
+    e.game = shutil.copytree(e.game, e.folder / "GAME2")
+    path = e.game / "turrets.rlb"
+    path.write_bytes(path.read_bytes().replace(b"0 armour\r\n", b"0 ARMOR1\r\n"))
+    shutil.rmtree(e.out)
+    assert run("msh2gltf", e.game, "-o", e.out, "-q").returncode == 0
+    e.material(ONE, "ARMOR1", RED)
+    e.back("--require-all")
+
+
+def new_polished(e: Edit) -> None:
+    e.rename(ONE, "armour", "brick", bare=True)
+    e.assign(ONE, "brick", "BRICK", BRICK)
+    e.material(ONE, "brick", lambda m: (polish(m), m.update(normalTexture={"index": 0})))
+    e.back()
+
+
+def of_two_grounds(e: Edit, also: str = "") -> None:
+    """The second one is meant where it is recoloured alike, the extras name it or it is new; else the first one."""
+    names = [m["name"] for m in Editable(e.out / LAND).json["materials"]]
+    both = next(n for n in names if "+" in n and {*n.split("+")} <= {*names})
+    first, _, second = both.partition("+")
+    if also == "new":
+        e.rename(LAND, both, both := f"{first}+mud")
+    e.material(LAND, both, PURPLE)
+    if also == "extras":
+        e.material(LAND, both, lambda material: material["extras"]["msh"].update(material=second))
+    elif also == "the second":
+        e.material(LAND, second, PURPLE)
+    e.back("-v", *["--own-materials"] * (not also))
+
+
+CASES: dict[str, Callable[[Edit], object]] = {
+    "nothing": resaved,
+    "a colour": lambda e: (e.material(ONE, "armour", PURPLE), e.back("--require-all")),
+    "emission, alpha and mode": emission_alpha_mode,
+    "what a definition cannot hold": polished,
+    "a picture inside a model": repainted,
+    "the original file again": original_again,
+    "alike, and otherwise": alike_and_otherwise,
+    "a picture of the run": picture_of_the_run,
+    "a picture without alpha": lambda e: without_alpha(e, 1),
+    "a larger picture without alpha": lambda e: without_alpha(e, 2),
+    "pictures of other names": strays,
+    "a library that changed": changed_since,
+    "a single file": single_edited,
+    "a single file of new ones": single_new,
+    "called as another": called_as_another,
+    "renamed": renamed,
+    "renamed, bare": lambda e: renamed(e, bare=True),
+    "renamed and recoloured": lambda e: renamed(e, paint=PURPLE),
+    "another picture": another_picture,
+    "new with a picture": new_with_a_picture,
+    "like another": like_another,
+    "pictures of one name": pictures_of_one_name,
+    "a name of the game": name_of_the_game,
+    "two of one name": two_of_one_name,
+    "a second model, blue": lambda e: second_model(e, BLUE),
+    "a second model, glowing": lambda e: second_model(e, lambda m: m.update(emissiveFactor=[1, 0, 0])),
+    "a second model, translucent": lambda e: second_model(e, translucent),
+    "a second model, plain": lambda e: second_model(e, None),
+    "a second model, alike": lambda e: second_model(e, RED),
+    "a second edit": second_edit,
+    "materials of its own": own_materials,
+    "a new model": new_model,
+    "one that the game lacks": lacking,
+    "what a new one cannot hold": new_polished,
+    **{
+        f"two grounds {also}".strip(): lambda e, a=also: of_two_grounds(e, a)
+        for also in ("", "the second", "extras", "new")
+    },
+}
+
+
+def found(name: str, made: Path, folder: Path) -> str:
+    edit = Edit(made, folder)
+    CASES[name](edit)
+    return "; ".join(edit.said)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_comes_of_it(name: str, made: Path, tmp_path: Path) -> None:
+    FOUND.require(name, found(name, made, tmp_path))
+
+
+def test_in_place_keeps_the_original(made: Path, tmp_path: Path) -> None:
+    edit = Edit(made, tmp_path)
     game = shutil.copytree(edit.game, tmp_path / "GAME2")
-    edit.material(TURRETS[0], "armour", colour(1, 0, 0, 1))
+    edit.material(ONE, "armour", RED)
     assert run("gltf2msh", edit.out, "--game", game, "--in-place").returncode == 0
     now, before = snapshot(game), snapshot(edit.game)
     assert originals(game) == {"Material.lib": (edit.game / "Material.lib").read_bytes()}
@@ -258,29 +382,7 @@ def test_in_place_keeps_the_original(edit: Edit, tmp_path: Path) -> None:
     assert "nothing went into" in again.stdout, again.stderr
 
 
-def test_a_single_file_gives_files_that_go_into_the_libraries(edit: Edit, tmp_path: Path) -> None:
-    edit.repaint(TURRETS[0], "armour.0", (255, 0, 0))
-    edit.material(TURRETS[0], "armour", colour(1, 0, 0, 1))
-    one = tmp_path / "one"
-    done = run("gltf2msh", edit.out / TURRETS[0], "-o", f"{one}/")
-    assert done.returncode == 0
-    assert {path.name for path in one.iterdir()} == {"e_tur_01.msh", "armour.0", "armour.mat0"}
-    assert "armour.0 --into Textures.lib" in done.stderr
-    shutil.copytree(edit.game, edit.new)
-    for file, library in (("armour.0", "Textures.lib"), ("armour.mat0", "Material.lib")):
-        assert run("gltf2msh", one / file, "--into", edit.new / library).returncode == 0
-    assert edit.differing("Textures.lib") == ["armour.0"]
-    assert edit.differing("Material.lib") == ["armour"]
-    new = read_texm(edit.entry("Textures.lib", "armour.0").payload, "")
-    old = read_texm(edit.entry("Textures.lib", "armour.0", old=True).payload, "")
-    assert np.argwhere((old.rgba() != new.rgba()).any(2)).tolist() == [[0, 0]]
-    assert (new.format, len(new.levels)) == (old.format, len(old.levels))
-
-
-def test_a_renamed_material_does_not_colour_the_old_one(edit: Edit) -> None:
-    def rename(material: Json) -> None:
-        material["name"] = "joint"
-        colour(0, 1, 0, 1)(material)
-
-    edit.material(TURRETS[0], "armour", rename)
-    assert "Material.lib" not in edit.back()[1]
+if __name__ == "__main__":
+    with TemporaryDirectory() as whole:
+        made_once = make(Path(whole))
+        FOUND.write_each(CASES, lambda name, folder: found(name, made_once, folder))

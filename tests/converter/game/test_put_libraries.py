@@ -10,19 +10,18 @@ import msh_gltf
 from msh_gltf.converter.formats.material import read_material
 from msh_gltf.converter.game.games import Games
 from msh_gltf.converter.game.new_models import plan_libraries
-from tests.converter.game.test_library_edits import TURRETS, Json, colour
-from tests.converter.game.test_new_materials import BLUE, BRICK, RED, NewEdit, look, made
+from tests.converter.game.library_edits import BLUE, BRICK, RED, TURRETS, Edit, Json, colour, made
 from tests.support.vault import original
 
 __all__ = ["made"]
 
 
 @pytest.fixture
-def edit(made: Path, tmp_path: Path) -> NewEdit:
-    return NewEdit(made, tmp_path)
+def edit(made: Path, tmp_path: Path) -> Edit:
+    return Edit(made, tmp_path)
 
 
-def test_edits_and_new_entries_are_written_once(edit: NewEdit) -> None:
+def test_edits_and_new_entries_are_written_once(edit: Edit) -> None:
     shutil.copytree(edit.game, edit.new)
     edit.material(TURRETS[0], "armour", colour(1, 0, 0, 1))
     edit.assign(TURRETS[0], "joint", "BRICK", BRICK)
@@ -41,14 +40,14 @@ def test_edits_and_new_entries_are_written_once(edit: NewEdit) -> None:
     assert again.not_applied == []
 
 
-def test_what_another_model_made_of_a_name_is_reported_and_what_it_made_itself_changes(edit: NewEdit) -> None:
+def test_what_another_model_made_of_a_name_is_reported_and_what_it_made_itself_changes(edit: Edit) -> None:
     """Two scenes of Blender, each of which remembers what it wrote."""
     shutil.copytree(edit.game, edit.new)
     first, second = "blend:1", "blend:2"
 
     def put(name: str, paint: Callable[[Json], None], owner: str) -> list[str]:
         options = msh_gltf.ImportOptions(new=True)
-        result = msh_gltf.import_gltf(look(edit, name, paint), options=options)
+        result = msh_gltf.import_gltf(edit.look(name, paint), options=options)
         with Games("Blender", owner, takes_back=True) as games:
             plan = plan_libraries(games, [edit.new], result)
             plan.put()
@@ -65,7 +64,7 @@ def test_what_another_model_made_of_a_name_is_reported_and_what_it_made_itself_c
     assert (put("one", BLUE, first), diffuse()) == ([], (0, 0, 1))
 
 
-def test_a_library_that_somebody_changed_is_not_overwritten(edit: NewEdit) -> None:
+def test_a_library_that_somebody_changed_is_not_overwritten(edit: Edit) -> None:
     shutil.copytree(edit.game, edit.new)
     edit.material(TURRETS[0], "armour", colour(1, 0, 0, 1))
     result = msh_gltf.import_gltf(edit.out / TURRETS[0])
@@ -78,7 +77,7 @@ def test_a_library_that_somebody_changed_is_not_overwritten(edit: NewEdit) -> No
     assert (edit.new / "Material.lib").read_bytes() == before
 
 
-def test_a_folder_without_libraries_is_reported(edit: NewEdit, tmp_path: Path) -> None:
+def test_a_folder_without_libraries_is_reported(edit: Edit, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     edit.material(TURRETS[0], "armour", colour(1, 0, 0, 1))
     edit.rename(TURRETS[0], "glass", "pane")

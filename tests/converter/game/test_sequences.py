@@ -13,8 +13,8 @@ from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import replace_entry
 from msh_gltf.converter.formats.sidecar import sha256
 from msh_gltf.converter.game.undo import status
+from tests.converter.game.library_edits import TURRETS, Edit, colour, made
 from tests.converter.game.test_import_run import move
-from tests.converter.game.test_library_edits import TURRETS, Edit, colour, made
 from tests.converter.game.test_undo_runs import ROCK, Place, place, rename_material
 from tests.support.game import snapshot
 from tests.support.runs import call

@@ -18,8 +18,8 @@ from msh_gltf.converter.formats.sidecar import sha256
 from msh_gltf.converter.game.games import Games, Origin, replace_model
 from msh_gltf.converter.game.import_item import ImportTask
 from msh_gltf.converter.kinds.import_result import Companion
+from tests.converter.game.library_edits import TURRETS, Edit, colour, made
 from tests.converter.game.test_import_run import move
-from tests.converter.game.test_library_edits import TURRETS, Edit, colour, made
 from tests.support.game import MESH, WEAR, archive, entry, make_game, model, snapshot, write
 from tests.support.gltf_edit import Editable
 from tests.support.runs import call
