@@ -2,7 +2,6 @@
 
 import base64
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -133,9 +132,12 @@ class Edit:
 
     def run(self, *words: object) -> None:
         """Run a command, and keep what it says."""
-        done = run(*words)
+        below = [
+            word.relative_to(self.folder) if self.folder in getattr(word, "parents", ()) else word for word in words
+        ]
+        done = run(*below, cwd=self.folder)
         text = " ".join(f"{done.stdout} {done.stderr}".split())
-        text = re.sub(rf"{re.escape(str(self.folder))}/|{re.escape(str(self.made))}/", "", text)
+        text = text.replace(f"{self.folder}/", "").replace(f"{self.made}/", "")
         self.said.append(f"{done.returncode}: {text}")
 
     def back(self, *options: object) -> None:

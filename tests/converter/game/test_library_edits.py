@@ -134,7 +134,7 @@ def changed_since(e: Edit) -> None:
 def single_file(e: Edit, *into: tuple[str, str]) -> None:
     """It gives files of what is edited and new, which go into the libraries."""
     one = e.folder / "one"
-    e.run("gltf2msh", e.out / ONE, "-o", f"{one}/", "--game", e.game)
+    e.run("gltf2msh", e.out / ONE, "-o", "one/", "--game", e.game)
     e.said.append(", ".join(sorted(path.name for path in one.iterdir())))
     shutil.copytree(e.game, e.new)
     for file, library in into:
@@ -153,7 +153,7 @@ def single_new(e: Edit) -> None:
     e.rename(ONE, "glass", "bark")
     e.assign(ONE, "joint", "BRICK", BRICK)
     single_file(e, ("BRICK.0", "Textures.lib"), ("rust.mat0", "Material.lib"))
-    e.run("gltf2msh", e.out / ONE, "-o", f"{e.folder / 'two'}/")
+    e.run("gltf2msh", e.out / ONE, "-o", "two/")
     assert (e.folder / "two/rust.mat0").read_bytes() == (e.folder / "one/rust.mat0").read_bytes()
 
 
