@@ -31,7 +31,7 @@ R = TypeVar("R")
 #: Before Python 3.13, Windows waits for 63 handles at most.
 _MOST_ON_WINDOWS = 60
 #: What most work needs, and the process that starts the workers often not: imported once, by the one that forks them.
-_DECODERS = ("msh_gltf.converter.kinds.dispatch", "msh_gltf.converter.kinds.model")
+_DECODERS = [f"{__package__.removesuffix('game')}kinds.{name}" for name in ("dispatch", "model")]
 #: Bytes that a pipe holds on every system.
 _PIPE = 4096
 #: Seconds between checks for workers that may have died without closing their pipe.

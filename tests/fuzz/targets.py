@@ -181,7 +181,7 @@ def _build_dat_rest(read: Any) -> None:
 
     build, _ = read
     write_build_dat(build)
-    _ = build.categories, build.text
+    _ = build.categories
 
 
 def _wear_rest(read: Any) -> None:
