@@ -45,6 +45,41 @@ MOST_SHAPES = 10_000
 MOST_CORNERS = 512
 
 
+class Pieces:
+    """Meshes that stand in model space, put together of pieces: an item at the origin for each."""
+
+    def __init__(self, out: ImportedScene) -> None:
+        self.out, self.made = out, list[tuple[F64, F64, F64 | None, I64]]()
+        self.vertex = self.index = 0
+
+    def begin(self, name: str) -> None:
+        """Begin a mesh, and its item."""
+        rest = np.zeros(3, np.float32), np.array([1.0, 0.0, 0.0, 0.0])
+        self.out.nodes.append(ImportedNode(name, -1, *rest, linear=None, mesh=len(self.out.meshes), extras={}))
+        self.out.meshes.append(Mesh(name, []))
+
+    def add(self, mesh: int, material: int, points: F64, normals: F64, uv: F64 | None, corners: I64) -> None:
+        """Add vertices, and the triangles of one material, to a mesh."""
+        self.out.meshes[mesh].primitives.append(Primitive(material, self.vertex, len(points), self.index, corners.size))
+        self.vertex, self.index = self.vertex + len(points), self.index + corners.size
+        self.made.append((points, normalise(normals, (0, 0, 1)), uv, corners.reshape(-1)))
+
+    def finish(self, up: str, label: str) -> None:
+        """Lay all pieces end to end, in game axes; of some without texture coordinates these are (0, 0).
+
+        Raises ConversionError: a position that is not finite, or too large.
+        """
+        points, normals, uvs, corners = zip(*self.made, strict=True)
+        full = [np.zeros((len(at), 2)) if uv is None else uv for uv, at in zip(uvs, points, strict=True)]
+        with np.errstate(over="ignore"):
+            places, turned, flat = (np.concatenate(rows).astype(np.float32) for rows in (points, normals, full))
+        require_in_range("a position", places, label)
+        if up == "y":
+            places, turned = gltf_to_game(places), gltf_to_game(turned)
+        uv0 = None if all(uv is None for uv in uvs) else flat
+        self.out.streams = Streams(places, np.concatenate(corners).astype("<u4"), turned, uv0)
+
+
 class _Shape(NamedTuple):
     """What faces have in common: object, material, corners each, further coordinates or none."""
 
@@ -87,13 +122,8 @@ def read_obj(path: Path, *, up: str | None = None) -> ImportedScene:
     _report_unread(out, text)
     faces = _faces(lines, state, out.report)
     geometry = _trimesh(lines, [written for _, written in faces])
-    _fill(out, objects, [shape for shape, _ in faces], geometry, label)
+    _fill(out, objects, [shape for shape, _ in faces], geometry, up or info.get("up", "y"), label)
     out.has_normals = any(shape.has_normal for shape, _ in faces)
-    if (up or info.get("up", "y")) == "y":
-        streams = out.streams
-        streams.positions = gltf_to_game(streams.positions)
-        if streams.normals is not None:
-            streams.normals = gltf_to_game(streams.normals)
     return out
 
 
@@ -357,41 +387,26 @@ def _trimesh(lines: _Lines, faces: list[str]) -> list[_Geometry]:
     return [read["geometry"][str(i)] for i in range(len(faces))]
 
 
-def _fill(out: ImportedScene, objects: list[str], shapes: list[_Shape], geometry: list[_Geometry], label: str) -> None:
-    """Nodes, meshes and streams; axes as in the file.
+def _fill(
+    out: ImportedScene, objects: list[str], shapes: list[_Shape], geometry: list[_Geometry], up: str, label: str
+) -> None:
+    """Nodes, meshes and streams.
 
     Raises ConversionError: a number that is not finite, or missing.
     """
-    for mesh, name in enumerate(map(unescape, objects)):
-        rest = np.zeros(3, np.float32), np.array([1.0, 0.0, 0.0, 0.0])
-        out.nodes.append(ImportedNode(name, -1, *rest, linear=None, mesh=mesh, extras={}))
-        out.meshes.append(Mesh(name, []))
-    positions, normals, uvs, indices = [], [], [], []
-    vertex = index = 0
+    pieces = Pieces(out)
+    for name in map(unescape, objects):
+        pieces.begin(name)
     for shape, made in sorted(zip(shapes, geometry, strict=True), key=lambda pair: pair[0].object):
-        place, turned, uv, corners = _vertices(shape, made, objects[shape.object], label)
-        primitive = Primitive(shape.material, vertex, len(place), index, corners.size)
-        out.meshes[shape.object].primitives.append(primitive)
-        vertex, index = vertex + len(place), index + corners.size
-        positions.append(place)
-        normals.append(normalise(turned, (0, 0, 1)))
-        uvs.append(uv)
-        indices.append(corners.reshape(-1))
-    with np.errstate(over="ignore"):
-        out.streams = Streams(
-            np.concatenate(positions).astype(np.float32),
-            np.concatenate(indices).astype("<u4"),
-            np.concatenate(normals).astype(np.float32),
-            np.concatenate(uvs).astype(np.float32) if any(s.has_uv for s in shapes) else None,
-        )
-    require_in_range("a position", out.streams.positions, label)
+        pieces.add(shape.object, shape.material, *_vertices(shape, made, objects[shape.object], label))
+    pieces.finish(up, label)
     if out.streams.uv0 is not None and not np.isfinite(out.streams.uv0).all():
         raise ConversionError("a texture coordinate is beyond float32", file=label)
     for node, drawn in zip(out.nodes, out.meshes, strict=True):
         node.mesh = node.mesh if drawn.primitives else -1
 
 
-def _vertices(shape: _Shape, made: _Geometry, name: str, label: str) -> tuple[F64, F64, F64, I64]:
+def _vertices(shape: _Shape, made: _Geometry, name: str, label: str) -> tuple[F64, F64, F64 | None, I64]:
     """Positions, normals and texture coordinates of a shape's vertices, and its triangles."""
     polygons = np.asarray(made["faces"])
     place = _numbers(made["vertices"], 3, name, label)
@@ -400,7 +415,7 @@ def _vertices(shape: _Shape, made: _Geometry, name: str, label: str) -> tuple[F6
         turned = _numbers(made["vertex_normals"], 3, name, label)
     else:
         turned = _smooth(place, corners)
-    uv = np.zeros((len(place), 2))
+    uv = None
     if shape.has_uv:
         # trimesh drops them all where one cannot be read
         visual = made.get("visual")

@@ -27,11 +27,10 @@ from ..converter.files import read_file
 from ..converter.findings import Subject
 from ..converter.formats.gltf import FilePicture, Json, Surface, pixel_digest, surface_of
 from ..converter.formats.names import stem
-from ..converter.numeric.arrays import F32, F64, I64, U8, cross_products
-from ..converter.numeric.pose import gltf_to_game
-from ..converter.numeric.quantize import normalise
+from ..converter.numeric.arrays import F64, I64, U8, cross_products
 from ..converter.scene.extras import FileInfo, read_extras
-from ..converter.scene.scene import ImportedNode, ImportedScene, Material, Mesh, Primitive, Streams, require_in_range
+from ..converter.scene.scene import ImportedScene, Material
+from .obj import Pieces
 
 if TYPE_CHECKING:
     import trimesh
@@ -105,9 +104,7 @@ def read_scene(scene: trimesh.Scene, label: str, *, up: str | None = None) -> tu
     """
     out = ImportedScene(stem(Path(label).name), _info(scene, label))
     materials: dict[str, int] = {}
-    pieces: list[tuple[F64, F64, F64 | None, I64]] = []
-    start = index = 0
-    bare: set[int] = set()
+    pieces, bare = Pieces(out), set[int]()
     for node in sorted(scene.graph.nodes_geometry):
         matrix, name = scene.graph.get(node)
         geometry = scene.geometry.get(name)
@@ -118,37 +115,19 @@ def read_scene(scene: trimesh.Scene, label: str, *, up: str | None = None) -> tu
                 Subject("node", str(node)), what, "the game draws nothing but triangles", "make a mesh of it"
             )
             continue
-        item = Mesh(str(node), [])
+        pieces.begin(str(node))
         _require_valid(geometry, str(node), label)
         for material, rows in _by_material(geometry, materials, out):
-            piece = _posed(geometry, rows, np.asarray(matrix, np.float64))
-            item.primitives.append(Primitive(material, start, len(piece[0]), index, piece[3].size))
-            start, index = start + len(piece[0]), index + piece[3].size
-            pieces.append(piece)
-        rest = np.zeros(3, np.float32), np.array([1.0, 0.0, 0.0, 0.0])
-        out.nodes.append(ImportedNode(str(node), -1, *rest, linear=None, mesh=len(out.meshes), extras={}))
+            pieces.add(len(out.meshes) - 1, material, *_posed(geometry, rows, np.asarray(matrix, np.float64)))
         if "vertex_normals" not in geometry._cache:
-            bare.add(len(out.meshes))
-        out.meshes.append(item)
+            bare.add(len(out.meshes) - 1)
     if len(out.nodes) == 1 and not scene.metadata.get("msh"):
         out.nodes[0].name = out.name  # a format without names: trimesh makes one up
-    if not pieces:
+    if not pieces.made:
         raise ConversionError("has no triangles", file=label, hint="is it a mesh?")
     out.materials = [*map(Material, materials)]
     out.material_extras = [{} for _ in materials]
-    points, normals, uvs, corners = zip(*pieces, strict=True)
-    with np.errstate(over="ignore"):
-        out.streams = Streams(
-            np.concatenate(points).astype(np.float32),
-            np.concatenate([rows.reshape(-1) for rows in corners]).astype("<u4"),
-            np.concatenate(normals).astype(np.float32),
-            _joined_uvs(uvs, points),
-        )
-    if (up or out.info["up"]) == "y":
-        out.streams.positions = gltf_to_game(out.streams.positions)
-        assert out.streams.normals is not None
-        out.streams.normals = gltf_to_game(out.streams.normals)
-    require_in_range("a position", out.streams.positions, label)
+    pieces.finish(up or out.info["up"], label)
     return out, bare
 
 
@@ -257,7 +236,7 @@ def _posed(geometry: Any, rows: I64, matrix: F64) -> tuple[F64, F64, F64 | None,
         uv[:, 1] = 1 - uv[:, 1]  # trimesh counts V upwards
     else:
         uv = None
-    return points, normalise(turned, (0, 0, 1)), uv, corners
+    return points, turned, uv, corners
 
 
 def _computed_normals(points: F64, corners: I64) -> F64:
@@ -267,11 +246,3 @@ def _computed_normals(points: F64, corners: I64) -> F64:
     for corner in range(3):
         np.add.at(out, corners[:, corner], cross)
     return out
-
-
-def _joined_uvs(uvs: tuple[F64 | None, ...], points: tuple[F64, ...]) -> F32 | None:
-    """Texture coordinates of all pieces; (0, 0) where only others have them."""
-    if all(uv is None for uv in uvs):
-        return None
-    full = [np.zeros((len(at), 2)) if uv is None else uv for uv, at in zip(uvs, points, strict=True)]
-    return np.concatenate(full).astype(np.float32)
