@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,9 +21,8 @@ from ..converter.numeric.pose import game_to_gltf
 from ..converter.numeric.surfaces import triangulate
 from ..converter.options import ExportOptions
 from ..converter.scene.appearance import Appearance
-from ..converter.scene.assembly import AssembledModel, Assembly, Marker, Placement, Pose, closed_sides, unique_label
 from ..converter.scene.companions import PlayedRange, cut_tracks, range_name
-from ..converter.scene.decode import TerrainScene, rest_pose
+from ..converter.scene.decode import TerrainScene, closed_sides, rest_pose, unique_label
 from ..converter.scene.dialect import scene_name
 from ..converter.scene.extras import MaterialExtras, MeshExtras, NodeExtras, SceneExtras, SourceExtras, to_extras
 from ..converter.scene.scene import Part, Scene
@@ -39,6 +39,9 @@ from .gltf_nodes import (
     terrain_streams,
     used_windows,
 )
+
+if TYPE_CHECKING:
+    from ..converter.scene.assembly import AssembledModel, Assembly, Marker, Placement, Pose
 
 
 def export_gltf(

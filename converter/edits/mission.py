@@ -15,7 +15,8 @@ from ..formats.mission import LODE_DTYPE, ROCK, VEGETATION, ZONE_DTYPE, Clan, Mi
 from ..formats.names import without_number
 from ..numeric.arrays import F32, F64, Records
 from ..options import ImportOptions
-from ..scene.assembly import Pose, closed_sides
+from ..scene.assembly import Pose
+from ..scene.decode import closed_sides
 from ..scene.extras import NodeExtras
 from ..scene.scene import ImportedNode, ImportedScene, nodes_above, require_in_range
 from .nodes import POSE_NOISE, world_matrices

@@ -30,11 +30,11 @@ import numpy as np
 from ..formats.mission import FLOAT, Mission, PlacedObject, Property
 from ..formats.names import stem
 from ..formats.objects import Unit
-from ..numeric.arrays import F32, F64, I64
+from ..numeric.arrays import F32, F64
 from ..numeric.pose import multiply, rotate
 from .appearance import Appearance
 from .companions import PlayedRange
-from .decode import TerrainScene
+from .decode import TerrainScene, unique_label
 from .extras import NodeExtras, SourceExtras
 from .scene import Scene
 
@@ -157,21 +157,6 @@ def turned(turns: Sequence[float]) -> F64:
     return out
 
 
-def unique_label(name: str, taken: dict[str, int]) -> str:
-    """Return a name that no node of a document has yet: ``name``, else ``name#2`` and so on.
-
-    Args:
-        name: what it should be called.
-        taken: the names that are there, and how often each was asked for. Changed in place.
-    """
-    label = name
-    while label in taken:
-        taken[name] += 1
-        label = f"{name}#{taken[name]}"
-    taken[label] = 1
-    return label
-
-
 def property_labels(properties: Sequence[Property]) -> list[str]:
     """Return the keys under which the extras of an object have its properties.
 
@@ -198,16 +183,6 @@ def property_values(properties: Sequence[Property]) -> dict[str, float | int | s
         known = each.type <= 1 and (each.type != FLOAT or np.isfinite(each.number))
         values[label] = each.number if known else f"{each.value:#x}"
     return values
-
-
-def closed_sides(count: int) -> I64:
-    """Return the corners at both ends of each side of a closed outline. (n, 2) int64.
-
-    Args:
-        count: of corners; two have one side.
-    """
-    first = np.arange(count if count > 2 else max(count - 1, 0))
-    return np.stack([first, (first + 1) % max(count, 1)], axis=1)
 
 
 def stored_pose(placed: PlacedObject) -> Pose:

@@ -403,3 +403,28 @@ def material_pair(first: int, second: int, wear: list[str], micro: list[str]) ->
         return MaterialPair(name, first, second, named(micro, first, ""), "")
     name += f"+{named(wear, second, f'material_{second}')}"
     return MaterialPair(name, first, second, named(micro, first, ""), named(micro, second, ""))
+
+
+def unique_label(name: str, taken: dict[str, int]) -> str:
+    """Return a name that no node of a document has yet: ``name``, else ``name#2`` and so on.
+
+    Args:
+        name: what it should be called.
+        taken: the names that are there, and how often each was asked for. Changed in place.
+    """
+    label = name
+    while label in taken:
+        taken[name] += 1
+        label = f"{name}#{taken[name]}"
+    taken[label] = 1
+    return label
+
+
+def closed_sides(count: int) -> I64:
+    """Return the corners at both ends of each side of a closed outline. (n, 2) int64.
+
+    Args:
+        count: of corners; two have one side.
+    """
+    first = np.arange(count if count > 2 else max(count - 1, 0))
+    return np.stack([first, (first + 1) % max(count, 1)], axis=1)

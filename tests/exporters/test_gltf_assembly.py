@@ -8,17 +8,8 @@ import pytest
 from msh_gltf.converter.kinds.open_files import read_msh
 from msh_gltf.converter.numeric.pose import rotation_matrix
 from msh_gltf.converter.options import ExportOptions
-from msh_gltf.converter.scene.assembly import (
-    AssembledModel,
-    Assembly,
-    Marker,
-    Placement,
-    Pose,
-    root_pose,
-    turned,
-    unique_label,
-)
-from msh_gltf.converter.scene.decode import decode, rest_pose
+from msh_gltf.converter.scene.assembly import AssembledModel, Assembly, Marker, Placement, Pose, root_pose, turned
+from msh_gltf.converter.scene.decode import decode, rest_pose, unique_label
 from msh_gltf.converter.scene.dialect import decide
 from msh_gltf.converter.scene.extras import NodeExtras
 from msh_gltf.exporters import gltf
