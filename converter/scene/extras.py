@@ -170,7 +170,7 @@ class MaterialExtras(TypedDict, total=False):
     additive: Annotated[int, Key("1 if it is added to what is behind it (2)", _LEVELS, "viewer")]
     animation: Annotated[str, Key("all phases as JSON, if there are several (2)", _LEVELS)]
     cell: Annotated[int, Key("rectangle of the texture's `Page`, if any (2)", _LEVELS)]
-    rectangle: Annotated[str, Key("offset and scale of that rectangle (`KHR_texture_transform`) (2)", _LEVELS, "edits")]
+    rectangle: Annotated[str, Key("offset and scale of that rectangle (`KHR_texture_transform`) (2)", _LEVELS, "kinds")]
     light: Annotated[str, Key("name of the lightmap, if it is shown (2)", _PARTS)]
     class_id: Annotated[int, Key("class of the areals", _AREALS, "edits")]
 

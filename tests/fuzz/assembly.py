@@ -119,7 +119,7 @@ def _use_controller(controller: Any) -> None:
 
 
 _rsli = called("converter.formats.rsli", "read_rsli", "x.lib")
-_REGISTRY = _and_back("registry", "registry", None, _use_registry)
+_REGISTRY = _and_back("objects", "registry", None, _use_registry)
 _CONTROLLER = _and_back("controller", "controller", "x.ctl", _use_controller)
 _PROPERTIES = _and_back("model_parts", "node_properties", "x.ndp")
 ASSEMBLY = [
@@ -128,6 +128,6 @@ ASSEMBLY = [
     Target("controller", _controller_seeds, mutate_bytes, *_CONTROLLER, 500),
     Target("node_properties", _properties_seeds, mutate_bytes, *_PROPERTIES, 500),
     Target("rsli", _rsli_seeds, mutate_bytes, _rsli, _rsli_rest, 500),
-    Target("unit", _unit_seeds, mutate_bytes, *_and_back("unit", "unit", "x.dat", _use_unit), 500),
+    Target("unit", _unit_seeds, mutate_bytes, *_and_back("objects", "unit", "x.dat", _use_unit), 500),
     Target("mission", _mission_seeds, mutate_bytes, *_and_back("mission", "mission", "data.tma", _use_mission), 1000),
 ]
