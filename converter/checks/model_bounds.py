@@ -9,10 +9,10 @@ import numpy as np
 
 from ..findings import Bad, Finding
 from ..formats.model import TABLES, MshModel, StreamType
-from ..formats.tables import HEADER_DTYPE
+from ..formats.tables import HEADER_DTYPE, bounding_header
 from ..numeric.arrays import F32, F64, I64, NONE16, Bools, cross_products, field_offset, max_uses, ranges
 from ..numeric.surfaces import hull
-from ..scene.dialect import Decision, Dialect, bounding_header, posed_at_rest
+from ..scene.dialect import Decision, Dialect, posed_at_rest
 from . import Rules, why
 
 _SLOTS = StreamType.SLOTS

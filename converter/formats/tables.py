@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural
 from ..findings import Finding, Rule
-from ..numeric.arrays import F32, Records
+from ..numeric.arrays import F32, F64, Records
 from ..numeric.quantize import UNIT_SCALE, decode_unit
+from ..numeric.surfaces import hull, round_down, round_up, sphere_radius
 from .kinds import archive_kind
 from .nres import Archive, write_nres
 from .nres_edits import ArchiveEdits
@@ -329,6 +330,34 @@ KEY_DTYPE = np.dtype(
     ]
 )
 assert KEY_DTYPE.itemsize == 24
+
+
+def bounding_header(points: F64) -> Records:
+    """Return the header of a model from its posed vertices, one ``HEADER_DTYPE`` record.
+
+    The box faces are rounded outward; the cylinder lies along the axis that gives the smallest volume (ties: z, then y,
+    then x). ``points``: (n, 3) float64, model space; none: an all-zero header.
+    """
+    out = np.zeros(1, HEADER_DTYPE)
+    if not len(points):
+        return out
+    low = np.array([round_down(v) for v in points.min(axis=0)], np.float32)
+    high = np.array([round_up(v) for v in points.max(axis=0)], np.float32)
+    out["hull"][0] = hull(low, high)
+    center = ((low + high) * np.float32(0.5)).astype(np.float32)
+    out["sphere_center"], out["sphere_radius"] = center, sphere_radius(center, points)
+
+    size = high.astype(np.float64) - low.astype(np.float64)
+    across = [np.delete(size, axis) for axis in range(3)]
+    volumes = [float((pair**2).sum() * size[axis]) for axis, pair in enumerate(across)]
+    axis = min((2, 1, 0), key=lambda a: volumes[a])
+    a, b = center.copy(), center.copy()
+    a[axis], b[axis] = low[axis], high[axis]
+    out["cylinder_a"], out["cylinder_b"] = a, b
+    corners = np.stack([low, high]).astype(np.float64) - center.astype(np.float64)
+    extent = np.delete(np.abs(corners).max(axis=0), axis)
+    out["cylinder_radius"] = round_up(float(np.sqrt((extent**2).sum())))
+    return out
 
 
 class Keys(NamedTuple):

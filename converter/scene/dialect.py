@@ -19,10 +19,9 @@ import numpy as np
 
 from ..formats.model import NO_LIGHTMAP, NODE_COCKPIT, MshModel
 from ..formats.names import decode_text
-from ..formats.tables import HEADER_DTYPE, KEY_DTYPE, count_identities, decode_keys
+from ..formats.tables import KEY_DTYPE, bounding_header, count_identities, decode_keys
 from ..numeric.arrays import F32, F64, I64, NONE16, U8, U16, Records, ranges
 from ..numeric.pose import Tracks, compose, keys_at_rest, rotate, rotation, rotation_matrix, sample
-from ..numeric.surfaces import hull, round_down, round_up, sphere_radius
 
 
 class Dialect(StrEnum):
@@ -380,34 +379,6 @@ def node_of_part(name: str) -> str:
     """Return the node that the name of a part begins with; other names as they are."""
     found = read_part_name(name)
     return name if found is None else found.node
-
-
-def bounding_header(points: F64) -> Records:
-    """Return the header of a model from its posed vertices, one ``HEADER_DTYPE`` record.
-
-    The box faces are rounded outward; the cylinder lies along the axis that gives the smallest volume (ties: z, then y,
-    then x). ``points``: (n, 3) float64, model space; none: an all-zero header.
-    """
-    out = np.zeros(1, HEADER_DTYPE)
-    if not len(points):
-        return out
-    low = np.array([round_down(v) for v in points.min(axis=0)], np.float32)
-    high = np.array([round_up(v) for v in points.max(axis=0)], np.float32)
-    out["hull"][0] = hull(low, high)
-    center = ((low + high) * np.float32(0.5)).astype(np.float32)
-    out["sphere_center"], out["sphere_radius"] = center, sphere_radius(center, points)
-
-    size = high.astype(np.float64) - low.astype(np.float64)
-    across = [np.delete(size, axis) for axis in range(3)]
-    volumes = [float((pair**2).sum() * size[axis]) for axis, pair in enumerate(across)]
-    axis = min((2, 1, 0), key=lambda a: volumes[a])
-    a, b = center.copy(), center.copy()
-    a[axis], b[axis] = low[axis], high[axis]
-    out["cylinder_a"], out["cylinder_b"] = a, b
-    corners = np.stack([low, high]).astype(np.float64) - center.astype(np.float64)
-    extent = np.delete(np.abs(corners).max(axis=0), axis)
-    out["cylinder_radius"] = round_up(float(np.sqrt((extent**2).sum())))
-    return out
 
 
 def posed_header(model: MshModel, dialect: Dialect) -> Records:

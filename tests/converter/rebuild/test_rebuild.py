@@ -14,11 +14,12 @@ from msh_gltf.converter.edits.nodes import Identified
 from msh_gltf.converter.errors import ConversionError, plural
 from msh_gltf.converter.formats.model import MshModel, largest_indices, read_model, write_model
 from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.formats.tables import bounding_header
 from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.rebuild.model import new_model
-from msh_gltf.converter.scene.dialect import Dialect, bounding_header
+from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import ImportedScene, Material, Mesh, Node, Part, Primitive, Scene, Streams
 from tests.support.corpus import Sample, every_sample, sample_called
 from tests.support.foreign import QUAD, Builder
