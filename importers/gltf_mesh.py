@@ -300,8 +300,8 @@ def _choose_coordinates(file: GltfFile, data: Json, attributes: Arrays, material
     packed = "KHR_draco_mesh_compression" in (data.get("extensions") or {})
     if name not in attributes and name in data["attributes"] and not packed:
         uv = file.array(data["attributes"][name])
-    told = not file.has_coordinates and any(one.instead == _UNWRAP for one in file.report.not_applied)
-    if info and name not in data["attributes"] and not told:
+    reported = not file.has_coordinates and any(one.instead == _UNWRAP for one in file.report.not_applied)
+    if info and name not in data["attributes"] and not reported:
         file.report.skipped(
             title,
             f"has no {name}, which the texture of material {called(material.name)} is laid by",

@@ -189,13 +189,13 @@ def looks(
 def _looks(used: Iterable[bpy.types.Material], report: Report) -> dict[bpy.types.Material, Look | None]:
     """What materials of the game's group show; of two grounds that were painted each is shown by one of them."""
     seen = {one: game_material.read(one) for one in used}
-    told = {image for one in seen.values() if one is not None for image in one.images}
+    shown = {image for one in seen.values() if one is not None for image in one.images}
     for one in filter(None, seen.values()):
-        new = next((image for image in one.painted if image not in told), None)
+        new = next((image for image in one.painted if image not in shown), None)
         if new is not None:
             one.images[0] = new
-            told.add(new)
-    for image in {image for one in filter(None, seen.values()) for image in one.painted} - told:
+            shown.add(new)
+    for image in {image for one in filter(None, seen.values()) for image in one.painted} - shown:
         report.skipped(Subject("picture", image.name), "is repainted", "no material has it alone", "put one back first")
     return {material: None if one is None else _look(material, one) for material, one in seen.items()}
 

@@ -266,7 +266,7 @@ _MANY = 512
 #: The most corners of an edited areal: whether its edges cross is found out in pairs of all.
 MAX_CORNERS = 4096
 #: Areals that a warning names.
-_TOLD = 5
+_REPORTED = 5
 
 
 @dataclass
@@ -445,10 +445,10 @@ def warn_of_lost_neighbours(report: Report, old: ArealMap, new: ArealMap, remove
             places.setdefault(areal, new.vertices[edge] / 2 + new.vertices[new.following[edge]] / 2)
     if not places:
         return
-    told = [f"areal {areal} near ({_text(places[areal].tolist())})" for areal in sorted(places)]
-    more = f" and {plural(len(told) - _TOLD, 'more areal')}" if len(told) > _TOLD else ""
+    reported = [f"areal {areal} near ({_text(places[areal].tolist())})" for areal in sorted(places)]
+    more = f" and {plural(len(reported) - _REPORTED, 'more areal')}" if len(reported) > _REPORTED else ""
     report.warnings.append(
-        f"{', '.join(told[:_TOLD])}{more} lost a neighbour: units cannot cross where the corners of two areals "
+        f"{', '.join(reported[:_REPORTED])}{more} lost a neighbour: units cannot cross where the corners of two areals "
         "do not meet; give both the same corners"
     )
 

@@ -35,7 +35,7 @@ from .frame_rate import Timing, in_frames
 from .nodes import POSE_NOISE, Identified, model_size
 from .poses import same_rotations
 
-#: How much a stride may change without being told, relative.
+#: How much a stride may change without being reported, relative.
 _STRIDE_NOISE = 1e-4
 #: How much the time of a range may differ from what the file states, relative: it states six digits.
 _TIME_NOISE = 1e-3
@@ -158,14 +158,14 @@ def _stride_warnings(
     steps = named.controller.states["pair_b"].astype(np.float64)
     a, b = strides_of(stored, steps), strides_of(edited, steps)
     lines = {played.name: played.line for played in played_ranges(named.controller, edited)}
-    told = []
+    reported = []
     for played in ranges:
         rows = list(played.range.states)
         before, now = float(a[rows].sum()), float(b[rows].sum())
         if abs(now - before) > _STRIDE_NOISE * max(before, now, 1e-6):
-            told.append(f"range {played.line} became {lines[played.name]} (stride {before:.4g} became {now:.4g})")
-    if told:
-        yield f"{named.name}: the root moves otherwise, which sets the unit's speed: " + "; ".join(told)
+            reported.append(f"range {played.line} became {lines[played.name]} (stride {before:.4g} became {now:.4g})")
+    if reported:
+        yield f"{named.name}: the root moves otherwise, which sets the unit's speed: " + "; ".join(reported)
 
 
 def changed_frames(before: Scene, after: Scene, node_of: Mapping[int, int], turn_noise: float) -> F64:
@@ -226,15 +226,15 @@ def unseen_warnings(
         yield from clip_warnings(named, before[0], edited, before[1])
         return
     took = _seconds_of_ranges(stated.get("ranges", "")) if named.own else {}
-    told = [
+    reported = [
         f"range {played.line} took {took[played.name]:.3g} s"
         for played in played_ranges(named.controller, edited)
         if played.name in took
         and played.seconds is not None
         and abs(played.seconds - took[played.name]) > _TIME_NOISE * took[played.name]
     ]
-    if told:
-        yield f"{named.name}: the root moves otherwise, which sets the unit's speed: " + "; ".join(told)
+    if reported:
+        yield f"{named.name}: the root moves otherwise, which sets the unit's speed: " + "; ".join(reported)
 
 
 def _seconds_of_ranges(text: str) -> dict[str, float]:

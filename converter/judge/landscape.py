@@ -180,7 +180,7 @@ def differences_of_terrain(
 def _objects(seen: ImportedScene) -> Iterator[Difference]:
     """What the file of a level has besides faces: names of its objects; outside of missions empties and motion."""
 
-    def told(where: str, of: Sequence[str], text: str, why: str, instead: str) -> Difference:
+    def differs(where: str, of: Sequence[str], text: str, why: str, instead: str) -> Difference:
         names = tuple(name.casefold() for name in of if name)
         return Difference(where, "node", text, names, reason=(why, instead))
 
@@ -188,18 +188,20 @@ def _objects(seen: ImportedScene) -> Iterator[Difference]:
         mine = [item.name for item in seen.nodes if item.extras.get("level") == level]
         if mine and all(name not in ways(one) for one in mine):
             text = f"was renamed to {in_words(mine[0])}"
-            yield told(
+            yield differs(
                 f"node {called(name)}", (name, mine[0]), text, "a terrain has no names of objects", "name it as before"
             )
     above = {item.parent for item in seen.nodes}
     for i, item in enumerate(seen.nodes) if seen.placed is None else ():
         if item.mesh < 0 and i not in above:
             where = f"node {called(item.name)}"
-            yield told(where, (item.name,), "is new", "a terrain has no objects without faces", "delete it")
+            yield differs(where, (item.name,), "is new", "a terrain has no objects without faces", "delete it")
     tracks = [track for clip in [*seen.clips, *seen.ranges] for track in clip.tracks]
     if tracks and seen.placed is None:
         moved = [seen.nodes[track.node].name for track in tracks]
-        yield told(f"animation of node {called(moved[0])}", moved, "is new", "a terrain has no animation", "delete it")
+        yield differs(
+            f"animation of node {called(moved[0])}", moved, "is new", "a terrain has no animation", "delete it"
+        )
 
 
 def _is_painted(seen: ImportedScene) -> bool:

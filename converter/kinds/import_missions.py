@@ -246,16 +246,16 @@ class _Import:
         """Take what placements of one model agree on; report the rest."""
         report = self.out.differences
         places = [place for edit in edits for place in edit.copies.places]
-        of_file, told = {(one.where, one.why) for one in report.not_applied}, set[NotApplied]()
+        of_file, reported = {(one.where, one.why) for one in report.not_applied}, set[NotApplied]()
         for edit in edits:
             title = self._title(edit, of_all=len(edit.copies.places) == len(places))
             if edit.result is None:
                 report.skipped(title, edit.problem, "the model cannot hold it", "undo it, or edit the model's own file")
                 continue
             for one in edit.result.not_applied:
-                if one not in told and (one.where, one.why) not in of_file:
+                if one not in reported and (one.where, one.why) not in of_file:
                     report.not_applied.append(replace(one, where=f"{title}, {one.where}"))
-                    told.add(one)
+                    reported.add(one)
         edited = [edit for edit in edits if edit.changes]
         if not edited:
             return
