@@ -3,8 +3,9 @@
 import struct
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from tests.support.corruption.base import INF, NAN, NotHere, Nres, change, cut, kinds
+from tests.support.corruption.base import ALL, INF, NAN, NotHere, Nres, change, cut, kinds, need, put
 from tests.support.corruption.terrain import Land, levels
 
 
@@ -22,11 +23,14 @@ class Map:
             corners, polys = struct.unpack_from("<2I", self.data, at + 48)
             at += 56 + 20 * corners + 24 * polys
             for _ in range(polys):
-                at += 4 * (3 * struct.unpack_from("<I", self.data, at)[0] + 1)
+                at += 4 * (3 * self.get(at) + 1)
         self.cells = at
 
+    def get(self, at: int, form: str = "I") -> Any:
+        return struct.unpack_from("<" + form, self.data, at)[0]
+
     def corners(self, row: int) -> int:
-        return int(struct.unpack_from("<I", self.data, self.records[row] + 48)[0])
+        return int(self.get(self.records[row] + 48))
 
     def links(self, row: int) -> int:
         """Where the links of an areal start."""
@@ -40,7 +44,7 @@ class Map:
         for row in range(len(self.records)):
             for edge in range(self.corners(row)):
                 at = self.links(row) + 8 * edge
-                areal = struct.unpack_from("<i", self.data, at)[0]
+                areal = self.get(at, "i")
                 if areal >= 0:
                     return at, areal
         raise NotHere
@@ -49,7 +53,7 @@ class Map:
         """Where a cell that lists something starts."""
         at = self.cells + 8
         while at + 2 <= len(self.data):
-            count = struct.unpack_from("<H", self.data, at)[0]
+            count = self.get(at, "H")
             if count:
                 return at
             at += 2
@@ -64,68 +68,57 @@ def write_map(folder: Path, sample: Land, change: Callable[[Map], None]) -> Path
     return path
 
 
+#: The cells of a map that has one, which is empty.
+ONE_CELL = struct.pack("<2I", 1, 1) + b"\0\0"
+
 of_map = kinds("areal map", levels, write_map)
 
 
-of_map.table(
-    [
-        ("areal-entry", "no-type-12", lambda land: change(land.entry, type=13)),
-        ("areal-twice", "two-areal-maps", lambda land: land.box.add(12, bytes(land.data), land.entry.attr1)),
-        ("areal-size", "entry-cut", lambda land: cut(land.data, -1)),
-        ("areal-size", "areal-count-huge", lambda land: change(land.entry, attr1=0xFFFFFFFF)),
-        ("areal-size", "vertex-count-huge", lambda land: land.put(land.records[0] + 48, "I", 0xFFFFFFFF)),
-        ("areal-size", "poly-count-huge", lambda land: land.put(land.records[0] + 52, "I", 0xFFFFFFFF)),
-        ("areal-size", "cells-huge", lambda land: land.put(land.cells, "2I", 0xFFFFFFFF, 0xFFFFFFFF)),
-        ("areal-size", "cell-count-huge", lambda land: land.put(land.full_cell(), "H", 0xFFFF)),
-        ("areal-tail", "bytes-left", lambda land: land.data.extend(b"\0\0\0\0")),
-        ("areal-anchor-finite", "anchor-nan", lambda land: land.put(land.records[0], "f", NAN)),
-        ("areal-anchor", "anchor-far-away", lambda land: land.put(land.records[0], "2f", 1e7, 1e7)),
-        ("areal-normal", "normal-zero", lambda land: land.put(land.records[0] + 20, "3f", 0, 0, 0)),
-        ("areal-normal", "normal-infinite", lambda land: land.put(land.records[1] + 20, "f", INF)),
-        ("areal-logic", "logic-of-two", lambda land: land.put(land.records[0] + 32, "I", 2)),
-        ("areal-class", "class-of-100", lambda land: land.put(land.records[0] + 40, "I", 100)),
-        ("areal-opaque", "unknown-word-not-zero", lambda land: land.put(land.records[0] + 36, "I", 1)),
-        ("areal-vertex-finite", "vertex-nan", lambda land: land.put(land.records[0] + 56 + 12, "f", NAN)),
-        ("areal-tiling", "polygon-stretched", lambda land: land.put(land.records[0] + 56, "2f", -1e5, -1e5)),
-        ("areal-link", "link-past-the-areals", lambda land: land.put(land.links(0), "2i", 0x7FFFFFFF, 0)),
-        ("areal-link", "link-half-none", lambda land: land.put(land.links(0), "2i", -1, 0)),
-        ("areal-link", "link-past-the-edges", lambda land: land.put(land.linked()[0] + 4, "i", 1000)),
-        ("areal-cell-id", "cell-lists-no-areal", lambda land: land.put(land.full_cell() + 2, "H", 0xFFFF)),
-        ("areal-vertex-finite", "vertex-huge", lambda land: land.put(land.records[0] + 56, "f", 3e38)),
-        ("areal-size", "one-areal-too-many", lambda land: change(land.entry, attr1=land.entry.attr1 + 1)),
-    ]
+of_map("areal-entry", "no-type-12", lambda land: change(land.entry, type=13))
+of_map("areal-twice", "two-areal-maps", lambda land: land.box.add(12, bytes(land.data), land.entry.attr1))
+of_map("areal-size", "entry-cut", lambda land: cut(land.data, -1))
+of_map("areal-size", "areal-count-huge", lambda land: change(land.entry, attr1=0xFFFFFFFF))
+of_map("areal-size", "vertex-count-huge", lambda land: land.put(land.records[0] + 48, "I", 0xFFFFFFFF))
+of_map("areal-size", "poly-count-huge", lambda land: land.put(land.records[0] + 52, "I", 0xFFFFFFFF))
+of_map("areal-size", "cells-huge", lambda land: land.put(land.cells, "2I", 0xFFFFFFFF, 0xFFFFFFFF))
+of_map("areal-size", "cell-count-huge", lambda land: land.put(land.full_cell(), "H", 0xFFFF))
+of_map("areal-tail", "bytes-left", lambda land: land.data.extend(b"\0\0\0\0"))
+of_map("areal-anchor-finite", "anchor-nan", lambda land: land.put(land.records[0], "f", NAN))
+of_map("areal-anchor", "anchor-far-away", lambda land: land.put(land.records[0], "2f", 1e7, 1e7))
+of_map("areal-normal", "normal-zero", lambda land: land.put(land.records[0] + 20, "3f", 0, 0, 0))
+of_map("areal-normal", "normal-infinite", lambda land: land.put(land.records[1] + 20, "f", INF))
+of_map("areal-logic", "logic-of-two", lambda land: land.put(land.records[0] + 32, "I", 2))
+of_map("areal-class", "class-of-100", lambda land: land.put(land.records[0] + 40, "I", 100))
+of_map("areal-opaque", "unknown-word-not-zero", lambda land: land.put(land.records[0] + 36, "I", 1))
+of_map("areal-vertex-finite", "vertex-nan", lambda land: land.put(land.records[0] + 56 + 12, "f", NAN))
+of_map("areal-tiling", "polygon-stretched", lambda land: land.put(land.records[0] + 56, "2f", -1e5, -1e5))
+of_map("areal-link", "link-past-the-areals", lambda land: land.put(land.links(0), "2i", 0x7FFFFFFF, 0))
+of_map("areal-link", "link-half-none", lambda land: land.put(land.links(0), "2i", -1, 0))
+of_map("areal-link", "link-past-the-edges", lambda land: land.put(land.linked()[0] + 4, "i", 1000))
+of_map("areal-cell-id", "cell-lists-no-areal", lambda land: land.put(land.full_cell() + 2, "H", 0xFFFF))
+of_map("areal-vertex-finite", "vertex-huge", lambda land: land.put(land.records[0] + 56, "f", 3e38))
+of_map("areal-size", "one-areal-too-many", lambda land: change(land.entry, attr1=land.entry.attr1 + 1))
+of_map("areal-tail", "one-row-of-cells-less", lambda land: land.put(land.cells, "I", land.get(land.cells) - 1))
+of_map("areal-none", "no-areals", lambda land: (change(land.entry, attr1=0), put(land.data, ALL, ONE_CELL)))
+of_map("areal-grid", "no-cells", lambda land: put(land.data, slice(land.cells, None), bytes(8)))
+of_map("areal-grid-size", "one-cell", lambda land: put(land.data, slice(land.cells, None), ONE_CELL))
+of_map(
+    "areal-area",
+    "area-ten-times",
+    lambda land: land.put(at := land.records[0] + 16, "f", land.get(at, "f") * 10 + 1000),
 )
-
-
-@of_map("areal-tail")
-def one_row_of_cells_less(land: Map) -> None:
-    across = struct.unpack_from("<I", land.data, land.cells)[0]
-    land.put(land.cells, "I", across - 1)
-
-
-@of_map("areal-none")
-def no_areals(land: Map) -> None:
-    land.entry.attr1 = 0
-    land.data[:] = struct.pack("<2I", 1, 1) + b"\0\0"
-
-
-@of_map("areal-grid")
-def no_cells(land: Map) -> None:
-    del land.data[land.cells :]
-    land.data += bytes(8)
-
-
-@of_map("areal-grid-size")
-def one_cell(land: Map) -> None:
-    del land.data[land.cells :]
-    land.data += struct.pack("<2I", 1, 1) + b"\0\0"
+of_map("areal-link-mutual", "link-one-way", lambda land: land.put(land.linked()[0], "2i", -1, -1))
+of_map(
+    "areal-cell-wrong",
+    "cell-lists-an-areal-far-away",
+    lambda land: land.put(land.full_cell() + 2, "H", len(land.records) - 1),
+)
 
 
 @of_map("areal-polys")
 def a_poly(land: Map) -> None:
     at = land.records[0]
-    if struct.unpack_from("<I", land.data, at + 52)[0]:
-        raise NotHere
+    need(not land.get(at + 52))
     land.put(at + 52, "I", 1)
     end = land.links(0) + 8 * land.corners(0)
     land.data[end:end] = bytes(24) + struct.pack("<I", 0)
@@ -147,22 +140,10 @@ def polygon_turned_round(land: Map) -> None:
     land.data[at : at + 12 * corners] = b"".join(reversed(points))
 
 
-@of_map("areal-area")
-def area_ten_times(land: Map) -> None:
-    at = land.records[0] + 16
-    land.put(at, "f", struct.unpack_from("<f", land.data, at)[0] * 10 + 1000)
-
-
-@of_map("areal-link-mutual")
-def link_one_way(land: Map) -> None:
-    at, _ = land.linked()
-    land.put(at, "2i", -1, -1)
-
-
 @of_map("areal-cell-full")
 def cell_of_1024(land: Map) -> None:
     at = land.full_cell()
-    count = struct.unpack_from("<H", land.data, at)[0]
+    count = land.get(at, "H")
     land.data[at : at + 2 + 2 * count] = struct.pack("<H", 1024) + bytes(2 * 1024)
 
 
@@ -170,7 +151,7 @@ def cell_of_1024(land: Map) -> None:
 def linked_edge_moved(land: Map) -> None:
     land.linked()
     for row in range(len(land.records)):
-        if any(struct.unpack_from("<i", land.data, land.links(row) + 8 * e)[0] >= 0 for e in range(land.corners(row))):
+        if any(land.get(land.links(row) + 8 * e, "i") >= 0 for e in range(land.corners(row))):
             at = land.records[row] + 56
             for corner in range(land.corners(row)):
                 (x,) = struct.unpack_from("<f", land.data, at + 12 * corner)
@@ -182,7 +163,7 @@ def linked_edge_moved(land: Map) -> None:
 def cell_lists_an_areal_twice(land: Map) -> None:
     at = land.full_cell()
     first = land.data[at + 2 : at + 4]
-    land.put(at, "H", struct.unpack_from("<H", land.data, at)[0] + 1)
+    land.put(at, "H", land.get(at, "H") + 1)
     land.data[at + 2 : at + 2] = first
 
 
@@ -190,18 +171,13 @@ def cell_lists_an_areal_twice(land: Map) -> None:
 def cell_lists_backwards(land: Map) -> None:
     at = land.cells + 8
     while at + 2 <= len(land.data):
-        count = struct.unpack_from("<H", land.data, at)[0]
+        count = land.get(at, "H")
         if count > 1:
             ids = struct.unpack_from(f"<{count}H", land.data, at + 2)
             land.put(at + 2, f"{count}H", *reversed(ids))
             return
         at += 2 + 2 * count
     raise NotHere
-
-
-@of_map("areal-cell-wrong")
-def cell_lists_an_areal_far_away(land: Map) -> None:
-    land.put(land.full_cell() + 2, "H", len(land.records) - 1)
 
 
 @of_map("areal-cell-empty")

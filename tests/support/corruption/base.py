@@ -54,17 +54,20 @@ CATALOGUE: list[Corruption] = []
 
 
 def kinds(format: str, samples: Callable[[], list[Any]], write: Callable[..., Path]) -> Any:
-    """The corruptions of a format: a decorator for a function, and ``table`` for those of one statement.
+    """What notes the corruptions of a format: by the code of the rule that is broken, a name, and what is done.
 
     Args:
         samples: the valid files; each has ``id``.
         write: applies a function to a sample below a directory and returns the file to check; may
             raise :class:`NotHere`.
 
-    A row of a table is ``(the rule it breaks, name, what is done)``.
+    With a code alone it is a decorator of a function, which has the name.
     """
 
-    def add(code: str, name: str, function: Any) -> None:
+    def note(code: str, name: str = "", function: Any = None) -> Any:
+        if function is None:
+            return lambda function: note(code, function.__name__.replace("_", "-"), function)
+
         def make(folder: Path) -> Iterator[Case]:
             for number, sample in enumerate(samples()):
                 place = folder / str(number)
@@ -76,20 +79,9 @@ def kinds(format: str, samples: Callable[[], list[Any]], write: Callable[..., Pa
                 yield Case(sample.id, path)
 
         CATALOGUE.append(Corruption(f"{format}: {name}", code, format, make))
+        return function
 
-    def for_code(code: str) -> Any:
-        def register(function: Any) -> Any:
-            add(code, function.__name__.replace("_", "-"), function)
-            return function
-
-        return register
-
-    def table(rows: list[tuple[str, str, Callable[[Any], Any]]]) -> None:
-        for row in rows:
-            add(*row)
-
-    for_code.table = table  # a name of the decorator
-    return for_code
+    return note
 
 
 pack = struct.pack_into
@@ -107,6 +99,17 @@ def put(where: Any, key: Any, value: Any) -> None:
 def change(where: Any, **fields: Any) -> None:
     for name, value in fields.items():
         setattr(where, name, value)
+
+
+def swap(data: bytearray, one: int, other: int) -> None:
+    """Exchange two points."""
+    data[one : one + 12], data[other : other + 12] = data[other : other + 12], data[one : one + 12]
+
+
+def need(there: object) -> None:
+    """Leave a sample out that has no place for what is done next."""
+    if not there:
+        raise NotHere
 
 
 # ------------------------------------------------------------------ containers
@@ -171,8 +174,7 @@ class Nres:
 
     def entry(self, type: int) -> Entry:
         found = next((entry for entry in self.entries if entry.type == type), None)
-        if found is None:
-            raise NotHere
+        need(found)
         return found
 
     def has(self, type: int) -> bool:
@@ -182,13 +184,14 @@ class Nres:
         name = f"Res{type}x".encode().ljust(36, b"\0")
         new = Entry(type, a1, a2, a3, name, bytearray(data), len(self.entries))
         self.entries.append(new)
-        order = sorted(range(len(self.entries)), key=lambda i: self.entries[i].name.partition(b"\0")[0].upper())
-        for entry, index in zip(self.entries, order, strict=True):
-            entry.sort = index
+        self.sort()
         return new
 
     def remove(self, type: int) -> None:
         self.entries.remove(self.entry(type))
+        self.sort()
+
+    def sort(self) -> None:
         order = sorted(range(len(self.entries)), key=lambda i: self.entries[i].name.partition(b"\0")[0].upper())
         for entry, index in zip(self.entries, order, strict=True):
             entry.sort = index
@@ -237,6 +240,15 @@ class Table:
     def set(self, row: int, offset: int, form: str, *values: Any) -> None:
         struct.pack_into("<" + form, self.entry.data, self._at(row, offset), *values)
 
+    def change(self, row: int, offset: int, form: str, new: Callable[[Any], Any]) -> None:
+        """Put what a function makes of a field, or of some, in its place."""
+        made = new(self.get(row, offset, form))
+        self.set(row, offset, form, *(made if isinstance(made, list | tuple) else [made]))
+
+    def change_all(self, offset: int, form: str, new: Callable[[Any], Any]) -> None:
+        for row in range(len(self)):
+            self.change(row, offset, form, new)
+
     def column(self, offset: int, form: str = "H") -> list[Any]:
         return [self.get(row, offset, form) for row in range(len(self))]
 
@@ -248,14 +260,24 @@ class Table:
     def first(self, wanted: Callable[[int], bool]) -> int:
         """The first row that a function wants."""
         found = next((row for row in range(len(self)) if wanted(row)), None)
-        if found is None:
-            raise NotHere
+        need(found is not None)
         return found
 
     def _at(self, row: int, offset: int) -> int:
-        if not 0 <= row < len(self):
-            raise NotHere
+        need(0 <= row < len(self))
         return self.start + self.stride * row + offset
+
+
+def empty(entry: Entry) -> None:
+    """Leave a table no records."""
+    entry.data.clear()
+    entry.attr1 = 0
+
+
+def twice(box: Nres, type: int) -> None:
+    """A second entry that is like one that is there."""
+    entry = box.entry(type)
+    box.add(type, bytes(entry.data), entry.attr1, entry.attr2, entry.attr3)
 
 
 # ------------------------------------------------------------------ valid models
@@ -288,8 +310,7 @@ def write_model(folder: Path, sample: Model, change: Callable[[Nres], None]) -> 
     before = box.write()
     change(box)
     data = box.write()
-    if data == before:
-        raise NotHere
+    need(data != before)
     path = folder / "model.msh"
     path.write_bytes(data)
     path.with_suffix(".wea").write_bytes(sample.path.with_suffix(".wea").read_bytes())
@@ -311,12 +332,10 @@ of_bytes = kinds("file", models, write_raw)
 
 def sound_nodes(box: Nres) -> Table:
     """Res1 of a model with 38-byte nodes."""
-    if box.facts.get("legacy"):
-        raise NotHere
+    need(not box.facts.get("legacy"))
     return box.table(1)
 
 
 def of_dialect(box: Nres, dialect: str) -> None:
     """Only where the file's header box says how to read it."""
-    if box.facts.get("dialect") != dialect:
-        raise NotHere
+    need(box.facts.get("dialect") == dialect)

@@ -48,37 +48,36 @@ def _controllers() -> list[Made]:
 of_controller = kinds("controller", _controllers, _write)
 
 
-of_controller.table(
-    [
-        ("controller-size", "controller-cut", lambda data: data.pop()),
-        ("controller-size", "controller-of-many-channels", lambda data: pack("<i", data, 8, 0x7FFFFFFF)),
-        ("controller-size", "controller-of-fewer-than-no-states", lambda data: pack("<i", data, 0, -1)),
-        ("controller-numbers", "controller-with-an-unknown-cost", lambda data: pack("<f", data, COSTS, NAN)),
-        ("controller-node", "controller-of-a-node-that-is-not-there", lambda d: pack("<i", d, CHANNEL, NODES)),
-        ("controller-node", "controller-with-a-part-on-no-node", lambda data: pack("<i", data, PART + 4, 4000)),
-        ("controller-point", "controller-with-a-channel-of-no-point", lambda d: pack("<i", d, CHANNEL + 20, 99)),
-        ("controller-channel", "controller-with-a-part-of-no-channel", lambda d: pack("<i", d, PART + 176, 7)),
-        ("controller-class", "controller-with-a-part-of-no-class", lambda data: pack("<i", data, PART, 31)),
-        ("controller-numbers", "controller-with-frames-that-are-no-numbers", lambda d: pack("<f", d, STATES + 12, NAN)),
-        (
-            "controller-numbers",
-            "controller-with-a-step-of-less-than-no-time",
-            lambda d: pack("<f", d, STATES + SIZE + 32, -5.0),
-        ),
-        ("controller-frame", "controller-beyond-the-clip", lambda d: pack("<f", d, STATES + 2 * SIZE + 24, 4000.0)),
-        ("controller-frame", "controller-with-a-channel-beyond-the-clip", lambda d: pack("<f", d, CHANNEL + 8, 4000.0)),
-        (
-            "controller-contact",
-            "controller-with-other-feet-in-a-state",
-            lambda d: pack("<i", d, STATES + 3 * SIZE + 156, 1),
-        ),
-        ("controller-group", "controller-with-a-group-that-is-not-there", lambda d: pack("<i", d, STATES + 0x90, 2)),
-        ("controller-transition", "controller-that-jumps", lambda d: pack("<2f", d, STATES + SIZE + 20, 0.0, 0.25)),
-    ]
+of_controller("controller-size", "controller-cut", lambda data: data.pop())
+of_controller("controller-size", "controller-of-many-channels", lambda data: pack("<i", data, 8, 0x7FFFFFFF))
+of_controller("controller-size", "controller-of-fewer-than-no-states", lambda data: pack("<i", data, 0, -1))
+of_controller("controller-numbers", "controller-with-an-unknown-cost", lambda data: pack("<f", data, COSTS, NAN))
+of_controller("controller-node", "controller-of-a-node-that-is-not-there", lambda d: pack("<i", d, CHANNEL, NODES))
+of_controller("controller-node", "controller-with-a-part-on-no-node", lambda data: pack("<i", data, PART + 4, 4000))
+of_controller("controller-point", "controller-with-a-channel-of-no-point", lambda d: pack("<i", d, CHANNEL + 20, 99))
+of_controller("controller-channel", "controller-with-a-part-of-no-channel", lambda d: pack("<i", d, PART + 176, 7))
+of_controller("controller-class", "controller-with-a-part-of-no-class", lambda data: pack("<i", data, PART, 31))
+of_controller(
+    "controller-numbers", "controller-with-frames-that-are-no-numbers", lambda d: pack("<f", d, STATES + 12, NAN)
 )
-
-
-@of_controller("controller-point")
-def controller_of_a_point_that_is_not_there(data: bytearray) -> None:
-    for row in range(COUNT):
-        struct.pack_into("<i", data, STATES + row * SIZE + 156, 2)
+of_controller(
+    "controller-numbers",
+    "controller-with-a-step-of-less-than-no-time",
+    lambda d: pack("<f", d, STATES + SIZE + 32, -5.0),
+)
+of_controller("controller-frame", "controller-beyond-the-clip", lambda d: pack("<f", d, STATES + 2 * SIZE + 24, 4000.0))
+of_controller(
+    "controller-frame", "controller-with-a-channel-beyond-the-clip", lambda d: pack("<f", d, CHANNEL + 8, 4000.0)
+)
+of_controller(
+    "controller-contact", "controller-with-other-feet-in-a-state", lambda d: pack("<i", d, STATES + 3 * SIZE + 156, 1)
+)
+of_controller(
+    "controller-group", "controller-with-a-group-that-is-not-there", lambda d: pack("<i", d, STATES + 0x90, 2)
+)
+of_controller("controller-transition", "controller-that-jumps", lambda d: pack("<2f", d, STATES + SIZE + 20, 0.0, 0.25))
+of_controller(
+    "controller-point",
+    "controller-of-a-point-that-is-not-there",
+    lambda data: [pack("<i", data, STATES + row * SIZE + 156, 2) for row in range(COUNT)],
+)

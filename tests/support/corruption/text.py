@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from msh_gltf.converter.formats.model_parts import POINTS_TYPE
-from tests.support.corruption.base import DATA, Entry, NotHere, Nres, change, cut, kinds, pack, put
+from tests.support.corruption.base import DATA, Entry, Nres, change, cut, kinds, need, pack, put
 from tests.support.game import MESH, archive, entry
 from tests.support.points import cpt
 
@@ -42,62 +42,47 @@ def _header(lines: list[bytes]) -> int:
     return next(i for i, line in enumerate(lines) if line.startswith(b"Bunker_Medium"))
 
 
-of_build.table(
-    [
-        ("build-category", "category-unknown", lambda lines: put(lines, _header(lines), b"Castle 3\r\n")),
-        ("build-category", "category-in-lower-case", lambda lines: put(lines, _header(lines), b"bunker_medium 3\r\n")),
-        ("build-count", "count-too-large", lambda lines: lines.append(b"Hangar 99\r\n")),
-        ("build-count", "count-negative", lambda lines: put(lines, _header(lines), b"Bunker_Medium -3\r\n")),
-        ("build-count", "count-of-letters", lambda lines: put(lines, _header(lines), b"Bunker_Medium three\r\n")),
-        ("build-stray", "path-too-many", lambda lines: put(lines, _header(lines), b"Bunker_Medium 2\r\n")),
-        ("build-line", "line-of-junk", lambda lines: lines.insert(0, b"\x00\xff junk junk\r\n")),
-        ("build-twice", "category-twice", lambda lines: lines.append(b"\r\nBunker_Medium 0\r\n")),
-    ]
+of_build("build-category", "category-unknown", lambda lines: put(lines, _header(lines), b"Castle 3\r\n"))
+of_build("build-category", "category-in-lower-case", lambda lines: put(lines, _header(lines), b"bunker_medium 3\r\n"))
+of_build("build-count", "count-too-large", lambda lines: lines.append(b"Hangar 99\r\n"))
+of_build("build-count", "count-negative", lambda lines: put(lines, _header(lines), b"Bunker_Medium -3\r\n"))
+of_build("build-count", "count-of-letters", lambda lines: put(lines, _header(lines), b"Bunker_Medium three\r\n"))
+of_build("build-stray", "path-too-many", lambda lines: put(lines, _header(lines), b"Bunker_Medium 2\r\n"))
+of_build("build-line", "line-of-junk", lambda lines: lines.insert(0, b"\x00\xff junk junk\r\n"))
+of_build("build-twice", "category-twice", lambda lines: lines.append(b"\r\nBunker_Medium 0\r\n"))
+of_build(
+    "build-count",
+    "count-of-many-digits",
+    lambda lines: put(lines, _header(lines), b"Bunker_Medium " + b"9" * 5000 + b"\r\n"),
+)
+of_build(
+    "build-path",
+    "path-without-quotes",
+    lambda lines: put(lines, at := _header(lines) + 1, lines[at].replace(b'"', b"")),
 )
 
 
-@of_build("build-count")
-def count_of_many_digits(lines: list[bytes]) -> None:
-    lines[_header(lines)] = b"Bunker_Medium " + b"9" * 5000 + b"\r\n"
+def _no_lightmaps(lines: list[bytes]) -> None:
+    need(b"LIGHTMAPS" not in b"".join(lines).upper())
 
 
-@of_build("build-path")
-def path_without_quotes(lines: list[bytes]) -> None:
-    at = _header(lines) + 1
-    lines[at] = lines[at].replace(b'"', b"")
-
-
-of_wear.table(
-    [
-        ("wear-count", "wear-empty", lambda lines: lines.clear()),
-        ("wear-count", "wear-count-of-letters", lambda lines: put(lines, 0, b"many\r\n")),
-        ("wear-count", "wear-count-too-large", lambda lines: put(lines, 0, b"99999\r\n")),
-        ("wear-count", "wear-count-of-many-digits", lambda lines: put(lines, 0, b"9" * 5000 + b"\r\n")),
-        ("wear-row", "wear-row-without-a-name", lambda lines: put(lines, 1, b"0\r\n")),
-        ("wear-id", "wear-id-is-not-the-row", lambda lines: put(lines, 1, b"77 NAME\r\n")),
-    ]
+of_wear("wear-count", "wear-empty", lambda lines: lines.clear())
+of_wear("wear-count", "wear-count-of-letters", lambda lines: put(lines, 0, b"many\r\n"))
+of_wear("wear-count", "wear-count-too-large", lambda lines: put(lines, 0, b"99999\r\n"))
+of_wear("wear-count", "wear-count-of-many-digits", lambda lines: put(lines, 0, b"9" * 5000 + b"\r\n"))
+of_wear("wear-row", "wear-row-without-a-name", lambda lines: put(lines, 1, b"0\r\n"))
+of_wear("wear-id", "wear-id-is-not-the-row", lambda lines: put(lines, 1, b"77 NAME\r\n"))
+of_wear(
+    "wear-count",
+    "wear-lightmaps-without-a-count",
+    lambda lines: (_no_lightmaps(lines), lines.extend([b"\r\n", b"LIGHTMAPS\r\n"])),
 )
-
-
-@of_wear("wear-count")
-def wear_lightmaps_without_a_count(lines: list[bytes]) -> None:
-    if b"LIGHTMAPS" in b"".join(lines).upper():
-        raise NotHere
-    lines += [b"\r\n", b"LIGHTMAPS\r\n"]
-
-
-@of_wear("wear-extra")
-def wear_row_too_many(lines: list[bytes]) -> None:
-    if b"LIGHTMAPS" in b"".join(lines).upper():
-        raise NotHere
-    lines.append(b"9 EXTRA\r\n")
-
-
-@of_wear("wear-blank")
-def wear_lightmaps_without_a_blank_line(lines: list[bytes]) -> None:
-    if b"LIGHTMAPS" in b"".join(lines).upper():
-        raise NotHere
-    lines += [b"LIGHTMAPS\r\n", b"1\r\n", b"0 LM\r\n"]
+of_wear("wear-extra", "wear-row-too-many", lambda lines: (_no_lightmaps(lines), lines.append(b"9 EXTRA\r\n")))
+of_wear(
+    "wear-blank",
+    "wear-lightmaps-without-a-blank-line",
+    lambda lines: (_no_lightmaps(lines), lines.extend([b"LIGHTMAPS\r\n", b"1\r\n", b"0 LM\r\n"])),
+)
 
 
 # ------------------------------------------------------------------ MAT0 and Texm
@@ -150,25 +135,25 @@ def _with_track(entry: Entry) -> int:
     if not tracks:
         struct.pack_into("<H", entry.data, 2, 1)
         entry.data[at:at] = struct.pack("<IH3H", 0, 1, 0, 100, 0)
-    if not struct.unpack_from("<H", entry.data, at + 4)[0]:
-        raise NotHere
+    need(struct.unpack_from("<H", entry.data, at + 4)[0])
     return at + 6
 
 
-of_material.table(
-    [
-        ("material-version", "version-5", lambda entry: change(entry, attr2=5)),
-        ("material-header", "material-of-5-bytes", lambda entry: cut(entry.data, 5)),
-        ("material-header", "material-empty", lambda entry: entry.data.clear()),
-        ("material-phases", "no-phases", lambda entry: pack("<H", entry.data, 0, 0)),
-        ("material-phases", "phases-past-the-entry", lambda entry: pack("<H", entry.data, 0, 0xFFFF)),
-        ("material-phases", "phase-cut", lambda entry: cut(entry.data, 14 + 20)),
-        ("material-alpha", "alpha-of-200", lambda entry: put(entry.data, 14 + 3, 200)),
-        ("material-kind", "kind-of-77", lambda entry: change(entry, attr1=77)),
-        ("material-key-phase", "key-past-the-phases", lambda entry: pack("<H", entry.data, _with_track(entry), 0xFFFF)),
-        ("material-key-word", "key-word-not-zero", lambda entry: pack("<H", entry.data, _with_track(entry) + 4, 1)),
-        ("material-tail", "bytes-behind-the-tracks", lambda entry: entry.data.extend(b"tail")),
-    ]
+of_material("material-version", "version-5", lambda entry: change(entry, attr2=5))
+of_material("material-header", "material-of-5-bytes", lambda entry: cut(entry.data, 5))
+of_material("material-header", "material-empty", lambda entry: entry.data.clear())
+of_material("material-phases", "no-phases", lambda entry: pack("<H", entry.data, 0, 0))
+of_material("material-phases", "phases-past-the-entry", lambda entry: pack("<H", entry.data, 0, 0xFFFF))
+of_material("material-phases", "phase-cut", lambda entry: cut(entry.data, 14 + 20))
+of_material("material-alpha", "alpha-of-200", lambda entry: put(entry.data, 14 + 3, 200))
+of_material("material-kind", "kind-of-77", lambda entry: change(entry, attr1=77))
+of_material(
+    "material-key-phase", "key-past-the-phases", lambda entry: pack("<H", entry.data, _with_track(entry), 0xFFFF)
+)
+of_material("material-key-word", "key-word-not-zero", lambda entry: pack("<H", entry.data, _with_track(entry) + 4, 1))
+of_material("material-tail", "bytes-behind-the-tracks", lambda entry: entry.data.extend(b"tail"))
+of_material(
+    "material-keys", "keys-past-the-entry", lambda entry: pack("<H", entry.data, _with_track(entry) - 2, 0xFFFF)
 )
 
 
@@ -177,12 +162,6 @@ def tracks_past_the_entry(entry: Entry) -> None:
     at, _ = _tracks(entry)
     del entry.data[at:]
     struct.pack_into("<H", entry.data, 2, 0xFFFF)
-
-
-@of_material("material-keys")
-def keys_past_the_entry(entry: Entry) -> None:
-    at = _with_track(entry)
-    struct.pack_into("<H", entry.data, at - 2, 0xFFFF)
 
 
 def _points() -> list[Text]:
@@ -202,15 +181,11 @@ def _write_points(folder: Path, sample: Text, change: Callable[[bytearray], None
 of_points = kinds("control points", _points, _write_points)
 
 
-of_points.table(
-    [
-        ("points-size", "points-cut", lambda data: data.pop()),
-        ("points-size", "points-many", lambda data: pack("<I", data, 0, 0xFFFFFFFF)),
-        ("point-place", "point-on-no-node", lambda data: pack("<i", data, 8, 9999)),
-        ("point-place", "point-on-a-negative-node", lambda data: pack("<i", data, 8, -1)),
-        ("point-place", "point-nowhere", lambda data: pack("<f", data, 4 + 12, float("nan"))),
-    ]
-)
+of_points("points-size", "points-cut", lambda data: data.pop())
+of_points("points-size", "points-many", lambda data: pack("<I", data, 0, 0xFFFFFFFF))
+of_points("point-place", "point-on-no-node", lambda data: pack("<i", data, 8, 9999))
+of_points("point-place", "point-on-a-negative-node", lambda data: pack("<i", data, 8, -1))
+of_points("point-place", "point-nowhere", lambda data: pack("<f", data, 4 + 12, float("nan")))
 
 
 #: For textures and lightmaps alike.
@@ -226,8 +201,9 @@ TEXTURES = [
     ("texm-size", "pixels-cut", lambda entry: cut(entry.data, 40)),
     ("texm-word16", "word16-of-5", lambda entry: pack("<I", entry.data, 16, 5)),
 ]
-of_texture.table(TEXTURES)
-of_lightmap.table(TEXTURES)
+for of_picture in (of_texture, of_lightmap):
+    for row in TEXTURES:
+        of_picture(*row)
 
 
 def _without_page(entry: Entry) -> None:
