@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..converter.errors import ConversionError, called, needed_for, printable
 from ..converter.formats.gltf import Json, TextureTransform
 from ..converter.numeric.arrays import F32, F64, I64
-from ..converter.numeric.pose import game_to_gltf, rotation_matrix
+from ..converter.numeric.pose import affine, game_to_gltf, rotation_matrix
 from ..converter.numeric.quantize import normalise
 from ..converter.scene.appearance import MaterialAppearance
 from ..converter.scene.decode import unique_names
@@ -158,12 +158,8 @@ def _object(scene: Scene, part: Part, poses: tuple[F64, F64], up: str, names: li
 
 def _vertices(streams: Streams, primitives: Sequence[Primitive]) -> tuple[I64, I64, list[int]]:
     """The vertices that primitives use, which of them each corner is, and how many corners each primitive has."""
-    rows = [
-        streams.indices[p.index_start : p.index_start + p.index_count].astype(np.int64) + p.vertex_start
-        for p in primitives
-    ]
-    used, place = np.unique(np.concatenate(rows), return_inverse=True)
-    return used, place.reshape(-1), [*map(len, rows)]
+    used, place = np.unique(streams.corners(primitives), return_inverse=True)
+    return used, place.reshape(-1), [p.index_count for p in primitives]
 
 
 def _corner(streams: Streams) -> tuple[str, int]:
@@ -221,9 +217,7 @@ def trimesh_scene(
     shown = {part.node: part for part in shown_parts(scene, lod, group)}
     axes = game_to_gltf(np.eye(3, dtype=np.float32)).astype(np.float64)
     for i, node in enumerate(scene.nodes):
-        matrix = np.eye(4)
-        matrix[:3, :3] = axes.T @ rotation_matrix(poses[0][i]) @ axes
-        matrix[:3, 3] = poses[1][i] @ axes
+        matrix = affine(axes.T @ rotation_matrix(poses[0][i]) @ axes, poses[1][i] @ axes)
         above = names[node.parent] if node.parent >= 0 else out.graph.base_frame
         edge: dict[str, Any] = {"frame_to": node.name, "frame_from": above, "matrix": matrix}
         if (part := shown.get(i)) is not None:

@@ -194,13 +194,8 @@ def new_mesh(
     used = [*dict.fromkeys(own)]
     for material in used:
         out.materials.append(material)
-    corner = np.concatenate(
-        [
-            streams.indices[p.index_start : p.index_start + p.index_count].astype(np.int64) + p.vertex_start
-            for p in mesh.primitives
-        ]
-    )
     counts = [p.index_count // 3 for p in mesh.primitives]
+    corner = streams.corners(mesh.primitives).reshape(-1)
     fill(out, streams, corner, np.repeat([used.index(material) for material in own], counts))
     numbers = np.repeat([batches[p.material] if p.material >= 0 else 0 for p in mesh.primitives], counts)
     if numbers.any():

@@ -63,11 +63,7 @@ def check_areal_map(areals: ArealMap) -> list[Finding]:
 
 
 def check_areal_map_further(areals: ArealMap) -> list[Finding]:
-    """Return the findings about what all maps of the game have and conversion does not need.
-
-    Args:
-        areals: a map about which :func:`check_areal_map` finds no error.
-    """
+    """Return the findings, about a map without errors, about what all of the game have and conversion does not need."""
     with np.errstate(invalid="ignore"):
         return [*run(areals, areal_twice, areal_grid_size, areal_class, areal_tiling, _lists)]
 
@@ -301,10 +297,7 @@ def _bad_links(areals: ArealMap, bad: Bools, problem: str, expected: str) -> Ite
 
 def _lists(areals: ArealMap) -> Iterator[Finding]:
     """Cells whose lists are not those of the areals that are there."""
-    cell, ids = (
-        np.repeat(np.arange(len(areals.cell_start) - 1), np.diff(areals.cell_start)),
-        areals.cell_ids.astype(np.int64),
-    )
+    cell, ids = _cell_of(areals), areals.cell_ids.astype(np.int64)
     yield from areal_cell_twice(areals, cell, ids)
     yield from areal_cell_order(areals, cell, ids)
     if len(areals.vertices) and min(np.diff(areals.vertex_start), default=0) > 0:

@@ -74,12 +74,7 @@ def check_model(model: MshModel) -> list[Finding]:
 
 
 def check_model_further(model: MshModel, decision: Decision) -> list[Finding]:
-    """Return the findings about what conversion does not need.
-
-    Args:
-        model: a model about which :func:`check_model` finds no error.
-        decision: its dialect (``dialect.decide``), which the header's bounds depend on.
-    """
+    """Return the findings about what conversion does not need; ``model``: one without errors, of a decided dialect."""
     return [
         *run(model, check_attributes, _nodes_further, slot_unused, string_nul, check_names, check_graph),
         *check_header(model, decision),

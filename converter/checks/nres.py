@@ -21,11 +21,7 @@ rule = Rules("NRes", "docs/reference/nres.md#gaps")
 
 
 def check_container(archive: Archive, *, by_name: bool) -> list[Finding]:
-    """Return the findings about a container.
-
-    Args:
-        by_name: whether its entries are found by name, not by type, as in archives.
-    """
+    """Return the findings about a container; ``by_name``: its entries are found by name, as in archives."""
     return [
         *run(archive, nres_alignment, nres_overlap, nres_gap, nres_region, nres_name, nres_name_tail),
         *(nres_name_twice(archive) if by_name else ()),

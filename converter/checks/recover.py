@@ -64,15 +64,13 @@ _OVERLAP = 8
 
 
 def checked_model(model: MshModel, mode: Mode) -> tuple[MshModel, list[Finding]]:
-    """A model that can be decoded, and what was found. Raises ConversionError: the first finding that is refused.
+    """A model that can be decoded (``tolerant``: a view without what is broken locally), and what was found.
 
-    Args:
-        mode: ``tolerant``: a view without what is broken locally; else the model itself.
+    Raises ConversionError: the first finding that is refused.
     """
     if mode == "tolerant":
         return leave_out(model)
-    findings = without_errors(check_model(model), model.archive.label, entry_name(model), mode)
-    return model, findings
+    return model, without_errors(check_model(model), model.archive.label, entry_name(model), mode)
 
 
 def leave_out(model: MshModel) -> tuple[MshModel, list[Finding]]:
@@ -125,11 +123,7 @@ def without_broken(
 
 
 def refuse_edit(changes: Sequence[object], sidecar: str) -> ConversionError:
-    """The error for an edit of a file of which a part was left out (decision 0021).
-
-    Returns:
-        To be raised where :func:`put_back` cannot keep what is broken apart from what was edited.
-    """
+    """The error where :func:`put_back` cannot keep what is broken apart from what was edited (decision 0021)."""
     more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
     return ConversionError(
         "it was converted with --tolerant, and the edit meets tables that are broken",

@@ -71,11 +71,7 @@ def check_terrain(terrain: Terrain) -> list[Finding]:
 
 
 def check_terrain_further(terrain: Terrain) -> list[Finding]:
-    """Return the findings about what conversion does not need.
-
-    Args:
-        terrain: a terrain about which :func:`check_terrain` finds no error.
-    """
+    """Return the findings about what conversion does not need; ``terrain``: one without errors."""
     return [
         *run(terrain, terrain_attr1, terrain_attr3, terrain_twice, terrain_order, terrain_square_fine),
         *run(terrain, terrain_square_words, terrain_slot_pair, terrain_slot_bounds, terrain_slot_sphere),

@@ -18,7 +18,7 @@ from ..formats.model import NODE_COCKPIT
 from ..formats.names import decode_text, encode_name, known_name
 from ..formats.tables import NAME_DTYPE
 from ..numeric.arrays import F32, F64
-from ..numeric.pose import multiply, parents_first, quaternion_of, rotate, rotation_in, rotation_matrix
+from ..numeric.pose import affine, multiply, parents_first, quaternion_of, rotate, rotation_in, rotation_matrix
 from ..scene.decode import rest_pose
 from ..scene.dialect import Dialect, part_name
 from ..scene.scene import ImportedNode, ImportedScene, Node, Part, Scene, nodes_above
@@ -177,10 +177,7 @@ def world_matrices(items: list[ImportedNode]) -> F64:
 
 def local_matrix(item: ImportedNode) -> F64:
     """Return the (4, 4) matrix from an item to the frame above it."""
-    local = np.eye(4)
-    local[:3, :3] = rotation_matrix(item.rotation) if item.linear is None else item.linear
-    local[:3, 3] = item.translation
-    return local
+    return affine(rotation_matrix(item.rotation) if item.linear is None else item.linear, item.translation)
 
 
 class _Builder:
@@ -225,10 +222,7 @@ class _Builder:
             if self.stored is not None and role is not None and role.stored is not None:
                 out.stored_of[node_of[i]] = role.stored
             if items[i].mesh >= 0 and self.imported.meshes[items[i].mesh].drawn:
-                matrix = None
-                if (shape := bake[i]) is not None:
-                    matrix = np.eye(4)
-                    matrix[:3, :3] = shape
+                matrix = None if (shape := bake[i]) is None else affine(shape, 0.0)
                 role = self.roles[i]
                 cell = (-1 if role is None or role.stored is None else role.stored, *out.shown)
                 flags = self._flags(i, cell)
@@ -440,7 +434,5 @@ def frame_in(world: F64 | None, above: Rigid | None) -> F64:
         world: (4, 4), from the frame to the model, ``None`` = the model's own.
         above: the rigid frame, ``None`` = the model's own.
     """
-    into = np.eye(4)
-    if above is not None:
-        into[:3, :3], into[:3, 3] = rotation_matrix(above[0]), above[1]
+    into = np.eye(4) if above is None else affine(rotation_matrix(above[0]), above[1])
     return np.linalg.inv(into) @ (np.eye(4) if world is None else world)

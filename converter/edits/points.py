@@ -14,7 +14,7 @@ from ..formats.model_parts import MAX_PLACE, ControlPoint, ControlPoints
 from ..formats.names import decode_text, encode_name, without_number
 from ..formats.tables import NAME_DTYPE
 from ..numeric.arrays import F32, F64
-from ..numeric.pose import rotation_matrix
+from ..numeric.pose import affine, rotation_matrix
 from ..options import ImportOptions
 from ..scene.companions import is_point, length_of, name_of
 from ..scene.decode import rest_pose
@@ -184,9 +184,7 @@ def _placed(identified: Identified, names: Collection[str]) -> Iterable[_Placed]
             position = item.translation.astype(np.float64)
             linear = rotation_matrix(item.rotation) if item.linear is None else item.linear
         else:
-            frame = np.eye(4)
-            frame[:3, :3], frame[:3, 3] = rotation_matrix(rotations[node]), translations[node]
-            matrix = np.linalg.inv(frame) @ world[i]
+            matrix = np.linalg.inv(affine(rotation_matrix(rotations[node]), translations[node])) @ world[i]
             position, linear = matrix[:3, 3], matrix[:3, :3]
         scale = float(np.linalg.norm(linear[:, 2]))
         up = linear[:, 2] / scale if scale > 0 else np.array([0.0, 0.0, 1.0])

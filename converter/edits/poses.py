@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import ConversionError, called, few, plural, printable
 from ..findings import Report, Subject
 from ..numeric.arrays import F32, F64, Bools, near_pairs, row_ids
-from ..numeric.pose import rotation_matrix
+from ..numeric.pose import affine, rotation_matrix
 from ..scene.assembly import Pose
 from ..scene.decode import rest_pose
 from ..scene.scene import Channel, ImportedNode, Node, Part, Scene, Track, evaluate
@@ -346,11 +346,7 @@ class _Places:
     def _baked(self, node: int) -> F64 | None:
         """What the vertices of a node's own mesh need, which those of its parts need, too."""
         shape = self.identified.baked.get(node)
-        if shape is None:
-            return None
-        matrix = np.eye(4)
-        matrix[:3, :3] = shape
-        return matrix
+        return None if shape is None else affine(shape, 0.0)
 
     def _into(self, world: F64, frame: F64) -> F64 | None:
         """The matrix from an item's frame to a node's, ``None`` where they are the same."""
@@ -409,20 +405,13 @@ def _first_pose(track: Track | None, node: Node | ImportedNode) -> tuple[F32, F6
 def _matrices(scene: Scene) -> F64:
     """(n, 4, 4) matrices from nodes at rest to the model."""
     turns, places = rest_pose(scene)
-    out = np.tile(np.eye(4), (len(places), 1, 1))
-    out[:, :3, :3], out[:, :3, 3] = rotation_matrix(turns), places
-    return out
+    return affine(rotation_matrix(turns), places)
 
 
 def _points(scene: Scene, mesh: int) -> F32:
     """The distinct positions that a mesh uses. (n, 3)"""
-    streams = scene.streams
-    used = [
-        streams.indices[p.index_start : p.index_start + p.index_count].astype(np.int64) + p.vertex_start
-        for p in scene.meshes[mesh].primitives
-    ]
-    positions = streams.positions[np.unique(np.concatenate(used))] + np.float32(0)
-    return np.unique(positions, axis=0)
+    used = np.unique(scene.streams.corners(scene.meshes[mesh].primitives))
+    return np.unique(scene.streams.positions[used] + np.float32(0), axis=0)
 
 
 #: What matrices round on their way through an editor: of a rotation, relative of a scale.

@@ -173,14 +173,9 @@ def triangle_list(scene: Scene, part: Part, *, lightmap: bool) -> TriangleList:
     """
     streams = scene.streams
     primitives = scene.meshes[part.mesh].primitives
-    vertex = np.concatenate(
-        [
-            streams.indices[p.index_start : p.index_start + p.index_count].astype(np.int64) + p.vertex_start
-            for p in primitives
-        ]
-        or [np.empty(0, np.int64)]
-    ).reshape(-1, 3)
-    material = np.repeat(np.array([p.material for p in primitives], np.int64), [p.index_count // 3 for p in primitives])
+    counts = [p.index_count // 3 for p in primitives]
+    vertex = streams.corners(primitives)
+    material = np.repeat(np.array([p.material for p in primitives], np.int64), counts)
     positions = streams.positions[vertex]
     normals = None if streams.normals is None else streams.normals[vertex]
     if part.matrix is not None:
@@ -203,7 +198,7 @@ def triangle_list(scene: Scene, part: Part, *, lightmap: bool) -> TriangleList:
     chosen = _stored_extra(streams, vertex, lightmap)
     known = None
     if chosen is not None and not lightmap:
-        known = _known_channels(chosen, [p.index_count // 3 for p in primitives])
+        known = known_channels(chosen, counts)
     return TriangleList(
         positions,
         normals,
@@ -246,7 +241,7 @@ def _stated_flags(part: Part, primitives: list[Primitive]) -> I64:
     )
 
 
-def _known_channels(colours: U8, counts: list[int]) -> Bools:
+def known_channels(colours: U8, counts: list[int]) -> Bools:
     """Return the channels of each triangle's colours that the file knows. (T, 3, 4) -> (T, 4).
 
     Blender's exporter leaves out the alpha where no material uses it, and (since 5.2) writes white
@@ -254,12 +249,13 @@ def _known_channels(colours: U8, counts: list[int]) -> Bools:
     alpha, or white beside colours, on a whole primitive means that nothing is known.
 
     Args:
-        colours: corner colours of a part, BGRA.
+        colours: corner colours of a part, alpha last.
         counts: triangles of each primitive.
     """
     ends = np.cumsum(counts)
     full: Bools = np.array(
-        [(colours[end - count : end] == 255).all(axis=(0, 1)) for end, count in zip(ends, counts, strict=True)]
+        [(colours[end - count : end] == 255).all(axis=(0, 1)) for end, count in zip(ends, counts, strict=True)],
+        np.bool_,
     ).reshape(-1, 4)
     white = np.asarray(full[:, :3].all(axis=1))
     known = ~full

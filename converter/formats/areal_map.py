@@ -143,11 +143,8 @@ class ArealMap:
         """(N + 1,) where each record starts in the entry, bytes; last: where the grid starts."""
         polys = np.cumsum([0, *map(len, self.polys)])
         rows = np.arange(len(self.records) + 1) * AREAL_DTYPE.itemsize
-        per_vertex = AREAL_VERTEX_DTYPE.itemsize + AREAL_LINK_DTYPE.itemsize
-        per_extra = AREAL_LINK_DTYPE.itemsize
-        links: I64 = per_vertex * self.vertex_start + per_extra * self.extra_start
-        offsets: I64 = rows + links + polys
-        return offsets
+        links: I64 = _CORNER * self.vertex_start + AREAL_LINK_DTYPE.itemsize * self.extra_start
+        return np.asarray(rows + links + polys)
 
     @cached_property
     def extent(self) -> tuple[F64, F64]:
@@ -328,13 +325,8 @@ def _cell_heads(words: U16, cells: int) -> I64:
 
 
 def _joined(data: _Data, start: I64, count: I64, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The rows that lie in several places of the entry, read-only.
-
-    Args:
-        data: the entry; up to the grid it consists of 32-bit words.
-        start: (n,) where each place starts, bytes.
-        count: (n,) how many rows each has.
-    """
+    """The rows that lie in several places of the entry, read-only. (n,) places in bytes, (n,) rows of each."""
+    # up to the grid, the entry consists of 32-bit words
     words = np.frombuffer(data.bytes[: len(data.bytes) // 4 * 4], "<u4")
     taken = words[ranges(start // 4, count * (dtype.itemsize // 4))]
     return np.frombuffer(taken.tobytes(), dtype)
@@ -375,11 +367,8 @@ def areal_payload(areals: ArealMap) -> bytes:
 
 
 def write_areal_map(areals: ArealMap) -> bytes:
-    """The whole file: its entry of type 12 replaced if it changed, every other byte kept.
-
-    ``attr1`` of the entry becomes the number of areals (docs/reference/areal_map.md).
-
-    Raises ConversionError: as :func:`areal_payload`; or the file has no such entry.
+    """The whole file: its entry of type 12 replaced if it changed, with ``attr1`` (docs/reference/areal_map.md), every
+    other byte kept. Raises ConversionError: as :func:`areal_payload`; or the file has no such entry.
     """
     payload, entry, count = areal_payload(areals), areals.entry, len(areals.records)
     archive = areals.archive
@@ -458,9 +447,7 @@ def points_inside(xy: F64, start: I64, points: F64, polygon: I64) -> Bools:
 def anchor_inside(areals: ArealMap) -> Bools:
     """(N,) bool: whether each areal's anchor lies in its polygon (x and y).
 
-    The runtime moves an anchor that does not: up to 100 random tries within about 30 units,
-    then 200 within about 100 (docs/reference/areal_map.md). ``edits.areal_map.repair_anchors`` is
-    deterministic.
+    The runtime moves one that does not at random (docs/reference/areal_map.md), ``edits.areal_map.repair_anchors`` not.
     """
     return points_inside(
         game_xy(areals.vertices), areals.vertex_start, game_xy(areals.records["anchor"]), np.arange(len(areals.records))

@@ -249,29 +249,19 @@ def new_material(
 
 @dataclass(frozen=True)
 class FoundMaterial:
-    """Where a material's name leads.
-
-    Attributes:
-        index: directory index.
-        step: which step of the rule found it: its name, ``DEFAULT``, or the first entry.
-    """
+    """Where a material's name leads: a directory index, and which step of the rule found it."""
 
     index: int
     step: Literal["name", "DEFAULT", "first"]
 
 
 def find_material(archive: Archive, name: str | bytes) -> FoundMaterial | None:
-    """The entry that the game takes for a material's name: that name, else ``DEFAULT``, else
-    entry 0 (docs/reference/material.md); ``None``: the archive is empty.
-
-    Args:
-        name: a name from a WEAR; case does not matter.
+    """The entry that the game takes for a material's name, whose case does not matter: that name, else ``DEFAULT``,
+    else entry 0 (docs/reference/material.md); ``None``: the archive is empty.
     """
-    found = archive.find(name)
-    if found is not None:
+    if (found := archive.find(name)) is not None:
         return FoundMaterial(found, "name")
-    found = archive.find(DEFAULT_MATERIAL)
-    if found is not None:
+    if (found := archive.find(DEFAULT_MATERIAL)) is not None:
         return FoundMaterial(found, "DEFAULT")
     return FoundMaterial(0, "first") if archive.entries else None
 

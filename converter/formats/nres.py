@@ -229,25 +229,21 @@ class Archive:
         return None, order, [keys[i] for i in order]
 
     def find(self, name: str | bytes) -> int | None:
-        """Directory index of the entry called ``name``, ASCII case-insensitively.
-
-        Through the sort table, as the game does; where that is not a sorted permutation, as
-        its linear scan. Of several entries of one name, the sort table's first. ``None`` if there is none.
-        """
+        """Directory index of the entry called ``name``, or ``None``: the first of :meth:`namesakes`."""
         return next(iter(self.namesakes(name)), None)
 
     def namesakes(self, name: str | bytes) -> list[int]:
-        """Directory indices of all entries called ``name``, in the order of :meth:`find`."""
+        """Directory indices of all entries called ``name``, ASCII case-insensitively, in the order of the sort table.
+
+        Where that is not a sorted permutation, of the directory, as the game's linear scan.
+        """
         fold, order, keys = self._sorted
         wanted = (fold or fold_upper)(encode_name(name) if isinstance(name, str) else name)
         return order[bisect_left(keys, wanted) : bisect_right(keys, wanted)]
 
     def first_of_type(self, type_id: int) -> Entry | None:
         """The first entry of a type in directory order: how the runtime finds tables."""
-        for entry in self.entries:
-            if entry.type_id == type_id:
-                return entry
-        return None
+        return next((entry for entry in self.entries if entry.type_id == type_id), None)
 
 
 _DIRECTORY = "NRes directory"

@@ -72,7 +72,10 @@ class ArchiveEdits:
         self.put(index, replace(old, payload=payload, attr1=attr1, attr2=attr2))
 
     def add(self, name: bytes, type_id: int, payload: bytes, attributes: tuple[int, int, int] = (0, 0, 0)) -> None:
-        """Add an entry, the last of the directory; arguments and errors as of :func:`add_entry`."""
+        """Add an entry, the last of the directory; ``type_id``: a FourCC as a number.
+
+        Raises ConversionError: the name does not fit, or is there already.
+        """
         if not 0 < len(name) < NAME_SIZE or b"\0" in name:
             what, found = "entry name does not fit", f"{in_words(decode_text(name))}, {plural(len(name), 'byte')}"
             raise ConversionError(what, file=self.label, value=found, expected=f"1 to {NAME_SIZE - 1} bytes of CP1251")
@@ -132,12 +135,7 @@ class ArchiveEdits:
 def replace_entry(
     archive: Archive, index: int, payload: bytes, *, attr1: int | None = None, attr2: int | None = None
 ) -> Archive:
-    """Return the archive with one payload replaced and every other byte kept (:class:`ArchiveEdits`).
-
-    Args:
-        archive: what to change; it is not modified.
-        attr1, attr2: their new values, where they change too.
-    """
+    """Return the archive with one payload, and attributes that are not ``None``, replaced (:class:`ArchiveEdits`)."""
     edits = ArchiveEdits(archive)
     edits.replace(index, payload, attr1=attr1, attr2=attr2)
     return edits.archive()
@@ -146,15 +144,7 @@ def replace_entry(
 def add_entry(
     archive: Archive, name: bytes, type_id: int, payload: bytes, attributes: tuple[int, int, int] = (0, 0, 0)
 ) -> Archive:
-    """Return the archive with one more entry, the last of its directory (:class:`ArchiveEdits`).
-
-    Args:
-        archive: what to change; it is not modified.
-        name: at most 35 bytes.
-        type_id: a FourCC as a number.
-
-    Raises ConversionError: the name does not fit, or is there already.
-    """
+    """Return the archive with one more entry (:meth:`ArchiveEdits.add`)."""
     edits = ArchiveEdits(archive)
     edits.add(name, type_id, payload, attributes)
     return edits.archive()

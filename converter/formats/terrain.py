@@ -367,13 +367,7 @@ class BuildDat:
         return found
 
     def check(self) -> list[Finding]:
-        """Findings in order of lines; ``row`` is the line's number, counted from 1.
-
-        Errors: ``build-category`` (unknown name), ``build-count`` (no number, negative, or
-        more than the path lines that follow), ``build-path`` (no path in double quotes where
-        one is due), ``build-stray`` (a path that no count covers), ``build-line`` (neither
-        header nor path). Warning: ``build-twice`` (a category's second header).
-        """
+        """Findings in order of lines; ``row`` is the line's number, counted from 1."""
         return scan(self.lines)[1]
 
     def _path(self, row: int) -> str:
@@ -464,16 +458,9 @@ def _header(body: bytes) -> tuple[str, bytes] | None:
 
 
 def read_build_dat(data: bytes, label: str, *, strict: bool = False) -> tuple[BuildDat, list[Finding]]:
-    """Any bytes as the lines of the file; corrupted lines are kept and reported.
+    """Any bytes as the lines of the file; corrupted lines are kept and reported, as of :meth:`BuildDat.check`.
 
-    Args:
-        strict: stop at the first error, as the game does.
-
-    Returns:
-        The lines, and the findings of :meth:`BuildDat.check`: their ``row`` is the line's
-        number, counted from 1.
-
-    Raises ConversionError: ``strict``, and a finding is an error.
+    Raises ConversionError: ``strict``, which stops at the first error, as the game does.
     """
     lines = BuildDat(tuple(bytes(data).splitlines(keepends=True)))
     findings = lines.check()

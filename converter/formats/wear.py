@@ -68,13 +68,7 @@ class Wear:
         return list(self._scanned[1])
 
     def check(self) -> list[Finding]:
-        """Findings in order of lines; ``row`` is the line's number, counted from 1.
-
-        Errors: ``wear-count`` (no number, missing, or more than the rows that follow),
-        ``wear-row`` (a row that is not ``<id> <name>``). Warnings: ``wear-id`` (an id that is
-        not the row's position: the first, and how many others), ``wear-extra`` (lines that
-        are not read), ``wear-blank`` (no blank line before ``LIGHTMAPS``).
-        """
+        """Findings in order of lines; ``row`` is the line's number, counted from 1."""
         return list(self._scanned[2])
 
     @cached_property
@@ -83,12 +77,8 @@ class Wear:
 
 
 def new_wear(materials: Sequence[str], lightmaps: Sequence[str] = (), label: str = "") -> Wear:
-    """A WEAR in the form of the game's files: CRLF, ids equal to positions, no blank line at the
-    end, no ``LIGHTMAPS`` section without lightmaps (derived from the files).
-
-    Args:
-        materials: names by row.
-        lightmaps: names by row.
+    """A WEAR of names by row in the form of the game's files: CRLF, ids equal to positions, no blank line at the end,
+    no ``LIGHTMAPS`` section without lightmaps (derived from the files).
 
     Raises ConversionError: a name that would not come back: empty, with blanks at its ends, with a line break, or not
     CP1251.
@@ -141,12 +131,6 @@ def row_name(line: str) -> str:
     return parts[1].strip() if len(parts) == 2 else ""
 
 
-def row_count(line: str) -> int | None:
-    """The count in a line, ``None`` where it is not a number of rows."""
-    text = line.strip()
-    return int(text) if text.isdecimal() and len(text) <= _COUNT_DIGITS else None
-
-
 def is_row_name(name: str) -> bool:
     """Whether a name comes back as it is: one line of CP1251 text without NUL and blanks around."""
     try:
@@ -157,12 +141,7 @@ def is_row_name(name: str) -> bool:
 
 
 def agrees(names: Sequence[str], wear: Sequence[str]) -> bool:
-    """Whether an existing WEAR names what a new one would, in every row that has a name.
-
-    Args:
-        names: rows of the new one; ``DEFAULT`` stands for a row without a name.
-        wear: rows of the existing one.
-    """
+    """Whether an existing WEAR's rows name what a new one's ``names`` would, where these are not ``DEFAULT``."""
     return len(wear) >= len(names) and all(
         new.casefold() in (old.casefold(), DEFAULT_MATERIAL.casefold()) for new, old in zip(names, wear, strict=False)
     )
@@ -238,11 +217,11 @@ def _read_section(lines: Sequence[str], head: int, border: int, findings: list[F
     if head >= border:
         find(WEAR_COUNT, "count is missing", head, None, "a number of rows")
         return []
-    count = row_count(lines[head])
-    if count is None:
-        shown = printable(lines[head].strip())
-        find(WEAR_COUNT, "count is not a number of rows", head, shown, "0 or more")
+    text = lines[head].strip()
+    if not text.isdecimal() or len(text) > _COUNT_DIGITS:
+        find(WEAR_COUNT, "count is not a number of rows", head, printable(text), "0 or more")
         return []
+    count = int(text)
     first = head + 1
     end = min(first + count, border)
     extra = [at for at in range(end, border) if not _is_blank(lines[at])]
@@ -269,12 +248,7 @@ def _read_section(lines: Sequence[str], head: int, border: int, findings: list[F
 
 
 def read_wear(data: memoryview | bytes, label: str) -> tuple[Wear, list[Finding]]:
-    """Read any bytes as a WEAR; what is invalid is kept and reported.
-
-    Returns:
-        The text, and the findings of :meth:`Wear.check`: their ``row`` is the line's number,
-        counted from 1.
-    """
+    """Read any bytes as a WEAR; what is invalid is kept and reported, as of :meth:`Wear.check`."""
     wear = Wear(decode_text(bytes(data)), label)
     return wear, wear.check()
 

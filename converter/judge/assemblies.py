@@ -19,7 +19,7 @@ from ..edits.poses import placed_elsewhere, shows_a_frame
 from ..errors import called
 from ..findings import Kind
 from ..numeric.arrays import F64
-from ..numeric.pose import parents_first, rotation_matrix
+from ..numeric.pose import affine, parents_first, rotation_matrix
 from ..scene.assembly import Pose, object_key, root_pose
 from ..scene.scene import ImportedScene, Scene, Track, nodes_above
 from .compare import Comparison
@@ -376,12 +376,8 @@ class Placed:
         a = triangles_of(streams, mesh, 0)
         name = self.given.nodes[i].name
         own = (name, self.given.meshes[self.given.nodes[i].mesh].name, scene.nodes[node].name)
-        scaled = np.eye(4)
-        scaled[:3, :3] = self._scale(i)
-        thing = Thing(name, -1, scaled[None], {}, (*own, *self.names(i)), own=3)
+        thing = Thing(name, -1, affine(self._scale(i), 0.0)[None], {}, (*own, *self.names(i)), own=3)
         file = Shown([thing], cells={model.cell: a}, materials=[ways(m.name) for m in self.given.materials])
-        file.facts_of_materials = [{} for _ in self.given.materials]
-        file.rows = [-1 for _ in self.given.materials]
         result = scene_materials(Shown([Thing(scene.nodes[node].name, -1, np.eye(4)[None])]), scene)
         if part is not None:
             result.cells = {model.cell: triangles_of(scene.streams, scene.meshes[part.mesh], 0)}
@@ -394,9 +390,7 @@ class Placed:
 
 def matrix(pose: Pose) -> F64:
     """Return the (4, 4) matrix of a pose."""
-    out = np.eye(4)
-    out[:3, :3], out[:3, 3] = rotation_matrix(pose.rotation) * pose.scale, pose.translation
-    return out
+    return affine(rotation_matrix(pose.rotation) * pose.scale, pose.translation)
 
 
 def places_apart(mine: F64, theirs: F64) -> tuple[F64, F64]:

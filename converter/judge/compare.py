@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -82,23 +82,29 @@ class Comparison:
                 self.cell(cell)
         return self.found
 
-    def _add(
-        self, thing: Thing, what: str, kind: Kind, text: str, amount: float = 0.0, cell: str = "", table: str = ""
+    def _add_node(self, thing: Thing, kind: Kind, text: str, amount: float = 0.0, fact: str = "") -> None:
+        reason = LACKS[fact] if fact in self.result.lacks else None
+        moving = thing.moving and kind in ("place", "turn")
+        names = _folded(thing.named_by(kind))
+        where = f"node {called(thing.name)}"
+        self.found.append(Difference(where, kind, text, names, amount, moving, fact=fact, reason=reason))
+
+    def _add_part(
+        self,
+        thing: Thing,
+        cell: tuple[int, int],
+        kind: Kind,
+        text: str,
+        amount: float,
+        *others: str,
+        reason: tuple[str, str] | None = None,
     ) -> None:
-        where = f"{what} {called(thing.name)}"
-        moving = thing.moving and kind in ("place", "turn", "triangles")
-        reason = LACKS[table] if table in self.result.lacks else None
-        about = _folded(thing.named_by(kind)), amount, moving, cell, table, reason
-        self.found.append(Difference(where, kind, text, *about))
-
-    def _add_part(self, thing: Thing, cell: tuple[int, int], kind: Kind, text: str, amount: float) -> None:
-        title, what = self._titles(cell)
-        self._add(thing, what, kind, text, amount, title)
-
-    def _titles(self, cell: tuple[int, int]) -> tuple[str, str]:
-        """Return what a cell is called, and what a part of it is."""
+        """Add a difference of a part, which lines about ``others`` explain, too."""
         title = "" if self.result.dialect is None else cell_title(*cell, self.result.dialect)
-        return title, f"{title}, part" if title else "part"
+        where = f"{title}, part {called(thing.name)}" if title else f"part {called(thing.name)}"
+        moving = thing.moving and kind in ("place", "triangles")
+        names = _folded((*thing.named_by(kind), *others))
+        self.found.append(Difference(where, kind, text, names, amount, moving, title, reason=reason))
 
     def _clip(self) -> None:
         mine, theirs = self.file.frame_count, self.result.frame_count
@@ -165,24 +171,24 @@ class Comparison:
         a, b = self.file.things, self.result.things
         for i in self.file.nodes:
             if i not in partner:
-                self._add(a[i], "node", "node", "is in the file, and not in the game")
+                self._add_node(a[i], "node", "is in the file, and not in the game")
                 continue
             k = partner[i]
             above = partner.get(a[i].above, -1) if a[i].above >= 0 else -1
             if above != b[k].above:
                 name = printable(b[b[k].above].name) if b[k].above >= 0 else ""
                 text = f"is below {in_words(name)} in the game" if name else "is a root in the game"
-                self._add(a[i], "node", "node", text)
+                self._add_node(a[i], "node", text)
             if a[i].name and not _made_up(a[i]) and not ways(b[k].name) & ways(a[i].name):
                 text = "has no name" if _made_up(b[k]) else f"is called {in_words(b[k].name)}"
-                self._add(a[i], "node", "name", f"{text} in the game", table="name")
+                self._add_node(a[i], "name", f"{text} in the game", fact="name")
             for fact, stated in a[i].facts.items():
                 if stated is not None and stated != (had := b[k].facts.get(fact)):
                     text = f"has {fact} {in_words(stated)} in the file, and {in_words(had)} in the game"
-                    self._add(a[i], "node", "fact", text, table=fact)
+                    self._add_node(a[i], "fact", text, fact=fact)
             self._pose(a[i], k)
         for k in sorted(set(self.result.nodes) - set(partner.values())):
-            self._add(b[k], "node", "node", "is in the game, and not in the file")
+            self._add_node(b[k], "node", "is in the game, and not in the file")
 
     def _pose(self, mine: Thing, k: int) -> None:
         theirs = self.result.things[k]
@@ -193,7 +199,7 @@ class Comparison:
         loose = np.broadcast_to(theirs.move, len(theirs.world))[:count] + step
         if (apart > loose).any():
             at = int(np.argmax(apart - loose))
-            self._add(mine, "node", "place", f"stands {apart[at]:.3g} away{self._when(at)}", float((apart - loose)[at]))
+            self._add_node(mine, "place", f"stands {apart[at]:.3g} away{self._when(at)}", float((apart - loose)[at]))
             return
         scaled = (
             np.abs(np.linalg.norm(a[:, :3, :3], axis=1) - 1).max() > 1e-4 or (np.linalg.det(a[:, :3, :3]) < 0).any()
@@ -201,7 +207,7 @@ class Comparison:
         turned = np.abs(a[:, :3, :3] - b[:, :3, :3]).max(axis=(1, 2))
         if not scaled and (turned > 2 * theirs.turn).any():
             at = int(np.argmax(turned))
-            self._add(mine, "node", "turn", f"is turned{self._when(at)}", float(turned[at]))
+            self._add_node(mine, "turn", f"is turned{self._when(at)}", float(turned[at]))
         elif not scaled:
             self._tighten(k, 3 * float(turned.max()), float((apart + step).max()))
 
@@ -377,13 +383,10 @@ class Comparison:
             for owner in np.unique(a.owner[rows]).tolist():
                 own = rows[a.owner[rows] == owner]
                 text = f"has other {_WORDS.get(kind, kind)} on {plural(len(own), 'triangle')} in the game"
-                thing, (title, what) = self.file.things[owner], self._titles(cell)
-                names = [*thing.named_by(kind)]
-                if kind in ("materials", "flags of materials"):
-                    names += [n for m in np.unique(a.material[own]).tolist() if m >= 0 for n in self.file.materials[m]]
-                where = f"{what} {called(thing.name)}"
+                shown = np.unique(a.material[own]).tolist() if kind in ("materials", "flags of materials") else []
+                names = [name for m in shown if m >= 0 for name in self.file.materials[m]]
                 why = self._why(kind, a, own)
-                self.found.append(Difference(where, kind, text, _folded(names), len(own), cell=title, reason=why))
+                self._add_part(self.file.things[owner], cell, kind, text, len(own), *names, reason=why)
 
     def _why(self, kind: Kind, a: Triangles, rows: I64) -> tuple[str, str] | None:
         """Why what is on triangles cannot be stored; ``None``: not known."""
@@ -403,9 +406,9 @@ class Comparison:
             own = bare & (a.owner[i] == owner)
             shown = sorted({min(self.result.materials[k]) for k in theirs[own].tolist()})
             count, thing = len(np.unique(i[own])), self.file.things[owner]
-            self._add_part(thing, cell, "materials", f"has {plural(count, 'triangle')} without a material", count)
+            text = f"has {plural(count, 'triangle')} without a material"
             why = f"every triangle of the game has one: {', '.join(map(printable, shown[:_LISTED]))}"
-            self.found[-1] = replace(self.found[-1], reason=(why, "assign one of the materials"))
+            self._add_part(thing, cell, "materials", text, count, reason=(why, "assign one of the materials"))
 
     def _looks(self, *pairs: I64) -> None:
         """Tell what materials look like otherwise, each once. (n,) those of the file, (n,) of the result."""

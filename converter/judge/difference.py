@@ -101,7 +101,7 @@ _KINDS: dict[str, tuple[Kind, ...]] = {
 }
 
 
-class _Lines:
+class Lines:
     """The lines and warnings of a report by what they are about.
 
     Attributes:
@@ -126,11 +126,8 @@ class _Lines:
             if fitting:
                 row = min(fitting, key=lambda row: (not self.about[row].fact, self.used[row]))
                 self.used[row] += 1
-                return (
-                    self.texts[row]
-                    if row < len(self.texts)
-                    else f"a warning about {in_words(self.about[row].names[0])}"
-                )
+                about = self.about[row]
+                return self.texts[row] if row < len(self.texts) else f"a warning about {in_words(about.names[0])}"
         return None
 
     @staticmethod
@@ -144,11 +141,6 @@ class _Lines:
         )
 
 
-def explanation(difference: Difference, report: Report) -> str | None:
-    """Return what explains a difference: a line of the report that is about its thing, kind and amount."""
-    return _Lines(report).explanation(difference)
-
-
 @lru_cache(maxsize=4096)
 def _called(name: str) -> tuple[str, ...]:
     """A name, and of a part what tells it from all others: objects state their cell in the terms of either dialect."""
@@ -159,7 +151,7 @@ def _called(name: str) -> tuple[str, ...]:
 
 def tell(report: Report, differences: Sequence[Difference]) -> None:
     """Add a line for each difference that nothing explains, the largest first; note what explains the others."""
-    lines_of = _Lines(report)
+    lines_of = Lines(report)
     why = [lines_of.explanation(one) for one in differences]
     left = [one for one, line in zip(differences, why, strict=True) if line is None]
     left.sort(key=lambda one: -one.amount)

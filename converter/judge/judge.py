@@ -17,6 +17,7 @@ from ..formats.model import MshModel, read_model
 from ..formats.model_parts import ControlPoint
 from ..formats.nres import read_nres
 from ..numeric.arrays import F64, I64, row_ids, surface_distance
+from ..numeric.pose import affine
 from ..scene.companions import is_point, name_of, points_in
 from ..scene.decode import decode
 from ..scene.dialect import Dialect
@@ -44,9 +45,7 @@ class _Point:
 
     def as_thing(self) -> Thing:
         """The same, for pairing."""
-        world = np.eye(4)
-        world[:3, 3] = self.place
-        return Thing(self.name, self.node, world[None], {"node": self.node})
+        return Thing(self.name, self.node, affine(np.eye(3), self.place)[None], {"node": self.node})
 
 
 def differences_of_points(
@@ -130,9 +129,7 @@ def _of_file(items: Sequence[ImportedNode], node_of: Mapping[int, int], names: s
         matrix = world[i]
         if above >= 0:
             left, _, right = np.linalg.svd(world[above, :3, :3])  # a node of the game is not scaled
-            matrix = np.eye(4)
-            matrix[:3, :3] = (left @ right).T @ world[i, :3, :3]
-            matrix[:3, 3] = (left @ right).T @ (world[i, :3, 3] - world[above, :3, 3])
+            matrix = affine((left @ right).T @ world[i, :3, :3], (left @ right).T @ (world[i] - world[above])[:3, 3])
             of.append(items[above].name)
         direction, scale = _unit(matrix[:3, 2])
         length = item.extras.get("length")

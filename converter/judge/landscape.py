@@ -17,18 +17,7 @@ from ..scene.decode import TerrainScene
 from ..scene.scene import ImportedScene
 from .compare import Comparison
 from .difference import COLOURS_LOST, Difference
-from .shown import (
-    Shown,
-    Thing,
-    Triangles,
-    WrittenLooks,
-    looks_of_file,
-    named,
-    shown_at_once,
-    triangles_of,
-    vertices_of,
-    ways,
-)
+from .shown import Shown, Thing, Triangles, WrittenLooks, looks_of_file, named, shown_at_once, triangles_of, ways
 
 
 @dataclass(frozen=True)
@@ -119,7 +108,7 @@ def _of_file(seen: ImportedScene, count: int) -> Borders:
         one = triangles_of(seen.streams, seen.meshes[node.mesh], 0)
         class_ids = np.array([*by_material, -1], np.int64)[one.material]
         class_ids[class_ids < 0] = class_of(node.name, node.extras)
-        first = vertices_of(seen.streams, seen.meshes[node.mesh])[:, 0]
+        first = seen.streams.corners(seen.meshes[node.mesh].primitives)[:, 0]
         number = np.rint(seen.streams.areal[first].astype(np.float64) * PARTS) / PARTS
         flag = np.full(len(first), -1.0) if seen.streams.logic is None else seen.streams.logic[first]
         corners.append(one.local @ world[i, :3, :3].T + world[i, :3, 3])
@@ -267,5 +256,4 @@ def _result(scene: TerrainScene) -> Shown:
     out.facts_of_materials = [
         {"microtexture": pair.micro, "microtexture2": pair.micro2} for pair in scene.material_pairs
     ]
-    out.rows = [-1 for _ in out.materials]
     return out

@@ -47,7 +47,8 @@ def differences_of_mission(
     """Return what a written mission shows otherwise than the file."""
     placed = Placed(seen, models, looks)
     items = [i for i, n in enumerate(seen.nodes) if n.extras.get("kind") in ("object", "unit")]
-    items = [i for i in items if seen.nodes[i].extras["kind"] == "object" or not _is_below_object(seen, i)]
+    is_object = [n.extras.get("kind") == "object" for n in seen.nodes]
+    items = [i for i in items if is_object[i] or not any(is_object[k] for k in nodes_above(seen.nodes, i))]
     kept = {id(one) for row, one in enumerate(written.objects) if row in left_out}
     row_of_item = _match_objects(placed, items, written, hosted, stored)
     stated: set[object] = {seen.nodes[i].extras.get("logical_id") for i in row_of_item}
@@ -66,7 +67,8 @@ def differences_of_mission(
             placed.expected[i] = _in_building(placed.world[i], hosted[index], stored.objects[index], stored, written)
         else:
             placed.expected[i] = matrix(stored_pose(one))
-        _object_stands(placed, i)
+        if i not in placed.parents:  # else what is seen is below it
+            placed.tell_place(i, placed.world[i], placed.expected[i])
         if index is not None and index < len(stored.objects) and stored.objects[index].path != one.path:
             del placed.expected[i]  # what is below it is not what it places
         elif not copied:
@@ -123,10 +125,6 @@ def _is_asset(node: ImportedNode, one: PlacedObject) -> bool:
     return typed in names if typed else bool(ways(node.name) & names)
 
 
-def _is_below_object(seen: ImportedScene, i: int) -> bool:
-    return any(seen.nodes[k].extras.get("kind") == "object" for k in nodes_above(seen.nodes, i))
-
-
 def _match_objects(
     placed: Placed, items: Sequence[int], written: Mission, hosted: Mapping[int, Pose], stored: Mission
 ) -> dict[int, int]:
@@ -176,10 +174,8 @@ def _compare_object(
     """Compare what a node states of an object with its record."""
     node = placed.given.nodes[i]
     index = row_of(node.extras)
-    known = index is not None and index < len(stored.objects)
-    was: NodeExtras = (
-        object_extras(stored.objects[index], index, False) if known and index is not None else NodeExtras()
-    )
+    before = stored.objects[index] if index is not None and index < len(stored.objects) else None
+    was = NodeExtras() if before is None or index is None else object_extras(before, index, False)
     now = object_extras(one, row, False)
     for name in ("path", "object_kind", "clan", "start", *(() if copied else _OF_ONE)):
         expected = {**node.extras}.get(name)
@@ -187,23 +183,22 @@ def _compare_object(
         if typed is not None and typed != {**was}.get(name):
             expected = typed
         had = {**now}.get(name)
-        if name == "object_kind" and known and index is not None and stored.objects[index].path != one.path:
+        if name == "object_kind" and before is not None and before.path != one.path:
             continue  # it follows from the path
         if (name == "host" and expected not in ids) or (name == "vertex" and one.host is None):
             continue  # its building is deleted
         if expected is not None and not _same(expected, had):
             what = f"has {name} {in_words(expected)} in the file, and {in_words(had)} in the game"
             placed.add(i, "fact", what, fact=name)
-    if known and not copied and index is not None:
-        title, label = new_title(node.name, object_label(stored.objects[index])), object_label(one)
+    if before is not None and not copied:
+        title, label = new_title(node.name, object_label(before)), object_label(one)
         if title is not None and not _same(title, label):
             what = f"is called {called(title)} in the file, and {called(label)} in the game"
             placed.add(i, "fact", what, fact="name")
     properties = node.extras.get("properties")
-    follow = {"ClanID", "LogicalID"}
-    for name, value in (properties or {}).items() if isinstance(properties, dict) else ():
+    for name, value in properties.items() if isinstance(properties, dict) else ():
         had = now.get("properties", {}).get(name)
-        if name not in follow and not _same(value, had):
+        if name not in ("ClanID", "LogicalID") and not _same(value, had):
             what = f"has property {name} {in_words(value)} in the file, and {in_words(had)} in the game"
             placed.add(i, "fact", what, fact=name)
 
@@ -214,13 +209,6 @@ def _same(mine: object, theirs: object) -> bool:
     if isinstance(mine, str) and isinstance(theirs, int):
         return mine.lower() == f"{theirs:#x}"
     return str(mine).lower().replace("/", "\\") == str(theirs).lower().replace("/", "\\")
-
-
-def _object_stands(placed: Placed, i: int) -> None:
-    """Whether an object stands where its record puts it; one whose parts stand right does, too."""
-    if i in placed.parents:
-        return  # what is seen is below it
-    placed.tell_place(i, placed.world[i], placed.expected[i])
 
 
 def _markers(placed: Placed, written: Mission) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..edits.materials import NewMaterial, cell_of
+from ..edits.triangles import known_channels
 from ..findings import Kind
 from ..formats.gltf import WHOLE, FilePicture, ShownPicture, Surface, TextureTransform, is_image, same_picture
 from ..formats.material import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, MaterialKind, first_phase, with_values
@@ -351,6 +352,9 @@ class Shown:
     dialect: Dialect | None = None
     lacks: set[str] = field(default_factory=set)
 
+    def __post_init__(self) -> None:
+        self.facts_of_materials, self.rows = [{} for _ in self.materials], [-1 for _ in self.materials]
+
     @cached_property
     def size(self) -> float:
         """The largest coordinate of all things, which are there by then."""
@@ -408,15 +412,6 @@ def some_of(count: int, most: int = MOST_FRAMES) -> I64:
     return some[np.diff(some, prepend=-1) > 0]  # np.unique imports NumPy's masked arrays first
 
 
-def vertices_of(streams: Streams, mesh: Mesh) -> I64:
-    """Return the vertices of the triangles of a mesh. (N, 3)."""
-    pieces = [
-        streams.indices[p.index_start : p.index_start + p.index_count // 3 * 3].astype(np.int64) + p.vertex_start
-        for p in mesh.primitives
-    ]
-    return np.concatenate([np.empty(0, np.int64), *pieces]).reshape(-1, 3)
-
-
 def triangles_of(streams: Streams, mesh: Mesh, owner: int, linear: F64 | None = None) -> Triangles:
     """Return the triangles of a mesh.
 
@@ -425,9 +420,9 @@ def triangles_of(streams: Streams, mesh: Mesh, owner: int, linear: F64 | None = 
         owner: the thing that has it.
         linear: (3, 3), what a thing's world has beyond a rotation: a mirror turns triangles round.
     """
-    primitives = [p for p in mesh.primitives if p.index_count >= 3]
+    primitives = [p for p in mesh.primitives if p.index_count]
     counts = [p.index_count // 3 for p in primitives]
-    vertex = vertices_of(streams, mesh)
+    vertex = streams.corners(primitives)
     if linear is not None and np.linalg.det(linear) < 0:
         vertex = vertex[:, [0, 2, 1]]
     material = np.repeat(np.array([p.material for p in primitives], np.int64), counts)
@@ -440,24 +435,8 @@ def triangles_of(streams: Streams, mesh: Mesh, owner: int, linear: F64 | None = 
         None if streams.uv0 is None else streams.uv0[vertex],
         None if streams.uv1 is None else streams.uv1[vertex],
         colours,
-        None if colours is None else _known_channels(colours, counts),
+        None if colours is None else known_channels(colours, counts),
     )
-
-
-def _known_channels(colours: U8, counts: list[int]) -> Bools:
-    """Return which channels of colours mean something. (N, 3, 4) -> (N, 4).
-
-    Blender leaves out the alpha where no material uses it, and writes white on some primitives
-    beside coloured ones: full alpha, or white beside colours, says nothing.
-    """
-    ends = np.cumsum(counts)
-    full: Bools = np.array(
-        [(colours[end - n : end] == 255).all(axis=(0, 1)) for end, n in zip(ends, counts, strict=True)], np.bool_
-    ).reshape(-1, 4)
-    white = np.asarray(full[:, :3].all(axis=1))
-    known = ~full
-    known[:, :3] = (~white | white.all())[:, None]
-    return np.repeat(known, counts, axis=0)
 
 
 def joined(lists: Sequence[Triangles]) -> Triangles:
@@ -487,7 +466,6 @@ def shown_at_once(seen: ImportedScene, world: F64, cells: Sequence[tuple[int, in
         lists.setdefault(cells[i], []).append(found)
         out.things.append(Thing(item.name, -1, world[i][None], {}, names[i], own=len(names[i])))
     out.cells = {cell: joined(found) for cell, found in lists.items()}
-    out.facts_of_materials, out.rows = [{} for _ in out.materials], [-1 for _ in out.materials]
     return out
 
 

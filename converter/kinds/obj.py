@@ -29,7 +29,7 @@ from ..judge.difference import tell
 from ..judge.judge import differences_of_obj
 from ..judge.models import snapshot
 from ..numeric.arrays import F32, I64, U8, Bools
-from ..numeric.pose import rotate, rotation_matrix
+from ..numeric.pose import affine, rotate, rotation_matrix
 from ..options import ExportOptions, ImportOptions
 from ..scene.appearance import Appearance, Change, as_shown, rectangles_of, with_coordinates
 from ..scene.decode import Poses, poses_at
@@ -219,8 +219,7 @@ def _judge(out: ImportResult, seen: ImportedScene, stored: StoredModel, bare: se
     model = written.model()
     scene = written.scene(model)
     turns, places = poses_at(model, scene, scene.dialect, seen.info.get("frame", 0.0))
-    poses = np.tile(np.eye(4), (len(turns), 1, 1))
-    poses[:, :3, :3], poses[:, :3, 3] = rotation_matrix(turns), places
+    poses = affine(rotation_matrix(turns), places)
     if bare:
         seen.streams.normals = None
     cell = seen.info.get("lod", about.lod), seen.info.get("group", about.group)

@@ -93,6 +93,13 @@ def rotation_matrix(rotations: F64) -> F64:
     return m
 
 
+def affine(linear: F64, translations: ArrayLike) -> F64:
+    """Return matrices that turn and scale, then move, column vectors. (..., 3, 3), (..., 3) -> (..., 4, 4)."""
+    out = np.zeros((*linear.shape[:-2], 4, 4))
+    out[..., :3, :3], out[..., :3, 3], out[..., 3, 3] = linear, translations, 1.0
+    return out
+
+
 def rotation_in(linear: F64) -> F64:
     """Return the rotation of a polar decomposition; a mirror is taken for -1 times a rotation."""
     left, _, right = np.linalg.svd(linear)

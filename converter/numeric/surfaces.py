@@ -147,15 +147,10 @@ _WORDS = {
 
 
 def passes(flags: U32, required: int = 0, forbidden: int = 0) -> Bools:
-    """Return which flags pass: every required bit set, every forbidden one clear.
+    """Return which flags, (...) uint32, pass: every required bit set, every forbidden one clear.
 
-    ``(flags & required) == required && (flags | ~forbidden) == ~forbidden``, as the runtime has it.
-
-    Args:
-        flags: (...) uint32.
-        required, forbidden: masks of 32 bits.
-
-    Raises ConversionError: a mask that is not a 32-bit number.
+    ``(flags & required) == required && (flags | ~forbidden) == ~forbidden``, as the runtime has it. Raises
+    ConversionError: a mask that is not a 32-bit number.
     """
     flags = np.asarray(flags, np.uint32)
     need, clear = np.uint32(_checked(required)), np.uint32(_ALL32 & ~_checked(forbidden))
@@ -301,15 +296,9 @@ def triangulate(points: F64, start: I64) -> I64:
 
 
 def triangulate_flat(corners: F64) -> I64:
-    """Return the triangles of polygons in space that have equally many corners.
+    """Return the triangles of polygons in space, each seen along the axis that it faces most; they turn as it does.
 
-    Each is seen along the axis that it faces most.
-
-    Args:
-        corners: (P, n, 3), either way round.
-
-    Returns:
-        (P * (n - 2), 3) rows of all corners, which turn as their polygon does.
+    (P, n, 3) corners, either way round -> (P * (n - 2), 3) rows of all corners.
     """
     ahead = corners - corners[:, :1]
     with np.errstate(over="ignore", invalid="ignore"):

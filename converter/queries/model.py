@@ -16,7 +16,7 @@ from ..errors import ConversionError
 from ..formats.model import TABLES, MshModel, StreamType
 from ..formats.tables import GROUP_COUNT, LOD_COUNT
 from ..numeric.arrays import F64, I64, NONE16, U32, Bools, Records
-from ..numeric.pose import compose, rotation, rotation_matrix, sample
+from ..numeric.pose import affine, compose, rotation, rotation_matrix, sample
 from ..numeric.surfaces import passes
 from ..scene import dialect as dialects
 from ..scene.dialect import Dialect
@@ -252,15 +252,13 @@ def posed_matrices(model: MshModel, dialect: Dialect, time: float = 0.0) -> F64:
     Raises ConversionError: a legacy model.
     """
     _require_cells(model)
-    matrices = np.tile(np.eye(4), (len(model.nodes), 1, 1))
     tracks = dialects.tracks(model, dialect)
-    if tracks is not None:
-        pose = sample(tracks, np.arange(len(matrices)), [time])
-        translations = pose.position[:, 0].astype(np.float64)
-        turned, moved = compose(model.parents, rotation(pose.quaternion[:, 0]), translations)
-        matrices[:, :3, :3] = rotation_matrix(turned)
-        matrices[:, :3, 3] = moved
-    return matrices
+    if tracks is None:
+        return np.tile(np.eye(4), (len(model.nodes), 1, 1))
+    pose = sample(tracks, np.arange(len(model.nodes)), [time])
+    translations = pose.position[:, 0].astype(np.float64)
+    turned, moved = compose(model.parents, rotation(pose.quaternion[:, 0]), translations)
+    return affine(rotation_matrix(turned), moved)
 
 
 def pick(

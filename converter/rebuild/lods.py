@@ -11,14 +11,13 @@ import logging
 import math
 from heapq import heapify, heappop, heappush
 from math import sqrt
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import called, few, plural, printable
 from ..findings import Report
-from ..numeric.arrays import F64, I64, Bools, cross_products, surface_distance
+from ..numeric.arrays import F64, I64, Bools, cross_products, ranges, surface_distance
 from ..numeric.quantize import normalise
 from ..scene.dialect import VIEW, Dialect, part_name
 from ..scene.scene import GeneratedLevel, Mesh, Part, Scene, Streams
@@ -221,7 +220,6 @@ _SLOW = 10_000
 #: A level that is nearer, of the part's diagonal, is the same surface: places are float32.
 _SAME = 1e-6
 _LOG = logging.getLogger("msh_gltf")
-_Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 class _Level(NamedTuple):
@@ -308,7 +306,7 @@ def generate_lods(
                 vertex_end, index_end = vertex_end + size, index_end + count
             scene.meshes.append(Mesh(name, primitives))
             scene.parts.append(part._replace(lod=lod, group=group, mesh=len(scene.meshes) - 1))
-    scene.streams = _joined(pieces)
+    scene.streams = Streams.joined(pieces)
     keeps = (
         f"keeps more triangles than asked for: fewer would be more than {100 * limit:g} % of the part's diagonal away "
         "(--lod-error), or would move an open edge or a border between materials"
@@ -358,17 +356,12 @@ def _warning(scene: Scene, level: int, parts: list[Part], what: str, dialect: Di
 
 
 def _triangles(scene: Scene, part: Part) -> _Level:
-    corners: list[I64] = [np.empty((0, 3), np.int64)]
-    of: list[I64] = [np.empty(0, np.int64)]
-    for i, primitive in enumerate(scene.meshes[part.mesh].primitives):
-        last = primitive.index_start + primitive.index_count
-        own = scene.streams.indices[primitive.index_start : last].astype(np.int64) + primitive.vertex_start
-        corners.append(own.reshape(-1, 3))
-        of.append(np.full(len(own) // 3, i))
-    found, primitives = np.concatenate(corners), np.concatenate(of)
+    primitives = scene.meshes[part.mesh].primitives
+    found = scene.streams.corners(primitives)
+    of = np.repeat(np.arange(len(primitives)), [p.index_count // 3 for p in primitives])
     places = scene.streams.positions[found]
     real = (places != np.roll(places, 1, axis=1)).any(2).all(1)
-    return _Level(found[real], primitives[real], 0.0)
+    return _Level(found[real], of[real], 0.0)
 
 
 class _Levels:
@@ -423,8 +416,7 @@ def _vertices(streams: Streams, vertices: I64, wedge: I64, found: Simplifier, be
     order = np.argsort(wedge, kind="stable")
     start = np.searchsorted(wedge[order], wedges[face, corner])
     count = np.searchsorted(wedge[order], wedges[face, corner], side="right") - start
-    row = np.repeat(np.arange(len(face)), count)
-    option = vertices[order[np.arange(len(row)) - (np.cumsum(count) - count)[row] + start[row]]]
+    row, option = np.repeat(np.arange(len(face)), count), vertices[order[ranges(start, count)]]
     cross = cross_products(found.points[found.faces[found.alive]])
     score = np.zeros(len(row))
     if streams.normals is not None:
@@ -433,19 +425,3 @@ def _vertices(streams: Streams, vertices: I64, wedge: I64, found: Simplifier, be
     _, first = np.unique(row[best], return_index=True)
     out[face, corner] = option[best[first]]
     return out
-
-
-def _joined(pieces: list[Streams]) -> Streams:
-    def joined(arrays: list[NDArray[_Scalar] | None]) -> NDArray[_Scalar] | None:
-        """One stream of all pieces, which have it where the first has it."""
-        present = [array for array in arrays if array is not None]
-        return None if arrays[0] is None else np.concatenate(present)
-
-    return Streams(
-        np.concatenate([p.positions for p in pieces]),
-        np.concatenate([p.indices.astype(np.uint32) for p in pieces]),
-        normals=joined([p.normals for p in pieces]),
-        uv0=joined([p.uv0 for p in pieces]),
-        uv1=joined([p.uv1 for p in pieces]),
-        colours=joined([p.colours for p in pieces]),
-    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..edits.model import PartPlan, Plan
 from ..edits.nodes import NAME_ROOM, Identified
@@ -315,18 +314,12 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
     for row, i in enumerate(order):
         old, node = edits[i].old, scene.nodes[i]
         raw = fitted[i] if i in fitted else encode_name(node.name)
-        fresh = old is None or i in plan.names
-        if res9 is not None and old9 is not None and not fresh and old is not None and old < len(old9):
+        if res9 is not None and old9 is not None and old is not None and i not in plan.names and old < len(old9):
             res9[row] = old9[old]
         elif res9 is not None:
             res9["name"][row, : len(raw)] = np.frombuffer(raw, np.uint8)
-        text = encode_name(node.label) if dialect is Dialect.RETAIL else raw
-        keep = (
-            old is not None
-            and model.strings is not None
-            and i not in (plan.labels if dialect is Dialect.RETAIL else plan.names)
-        )
-        if keep and model.strings is not None and old is not None:
+        text, edited = (encode_name(node.label), plan.labels) if dialect is Dialect.RETAIL else (raw, plan.names)
+        if old is not None and model.strings is not None and i not in edited:
             records.append(model.strings.records[old])
         else:
             records.append(text + b"\0" if text else b"")
@@ -445,37 +438,23 @@ def report_rows(plan: Plan, stored: Scene | None) -> list[dict[str, str]]:
     return out
 
 
-def fit_uv(part: PartPlan, scene: Scene) -> NDArray[np.int16] | None:
+def fit_uv(part: PartPlan, scene: Scene) -> None:
     """Shift the new triangles of a part by whole turns into -32..32; the judge names what is clamped.
 
     All by one shift where that is enough, else those that do not fit by one of their own; u and v separately. Triangles
-    that match stored ones are not touched. ``part``: a part that changed; its triangles are changed in place.
-
-    Returns:
-        The part's texture coordinates where they were shifted, (T, 3, 2).
+    that match stored ones are not touched.
     """
-    triangles = part.triangles
-    if triangles is None or part.unchanged:
-        return None
+    triangles, uv0 = part.triangles, scene.streams.uv0
+    if triangles is None or part.unchanged or not triangles.clamped or triangles.uv0 is None or uv0 is None:
+        return
     fresh = np.ones(len(triangles), np.bool_) if part.match is None else part.match.old_of < 0
-    if triangles.clamped and triangles.uv0 is not None and scene.streams.uv0 is not None:
-        uv = scene.streams.uv0[triangles.vertex[fresh]].astype(np.float64)
-        _shift(uv, (0, 1))
-        for axis in (0, 1):
-            far = ~_fits(uv[..., axis]).all(axis=1)
-            turned = uv[far, :, axis]
-            uv[far, :, axis] = turned - _turns(turned, 1)
-        triangles.uv0[fresh], triangles.clamped = encode_uv(uv)
-        return triangles.uv0
-    return None
-
-
-def _shift(uv: F64, axes: tuple[int, ...]) -> None:
-    """Shift all triangles, (T, 3, 2), along u and v where one does not fit."""
-    for axis in (0, 1):
-        values = uv[..., axis]
+    uv = uv0[triangles.vertex[fresh]].astype(np.float64)
+    for values in (uv[..., 0], uv[..., 1]):
         if not _fits(values).all():
-            uv[..., axis] = values - _turns(values, axes)
+            values -= _turns(values, (0, 1))
+        far = ~_fits(values).all(axis=1)
+        values[far] -= _turns(values[far], 1)
+    triangles.uv0[fresh], triangles.clamped = encode_uv(uv)
 
 
 def _turns(values: F64, axes: int | tuple[int, ...]) -> F64:

@@ -210,15 +210,11 @@ def _interleaved(whole: F32, half: F32) -> F32:
 
 
 def frame_map(frames: I64, start: int, count: int) -> I64:
-    """Return the map of a run: the last key at or before each frame. (count,) key indices.
+    """Return the map of a run: the last key at or before each frame. (k,) key times -> (count,) indices in the pool.
 
-    Args:
-        frames: (k,) key times.
-        start: index of the run's first key in the pool.
-        count: frames of the timeline.
+    ``start``: of the run's first key.
     """
-    left = np.searchsorted(frames, np.arange(count), "right") - 1
-    return start + np.minimum(left, len(frames) - 1)
+    return start + np.searchsorted(frames, np.arange(count), "right") - 1
 
 
 def _sampled(run: Run, times: F32) -> Samples:
@@ -385,8 +381,6 @@ class _StoredRuns:
 
     def tail(self) -> Records:
         """Return the keys after the last run, which no node has."""
-        if not len(self.pool):
-            return np.zeros(0, KEY_DTYPE)
         return self.pool[int(self.fallback.max(initial=-1)) + 1 :]
 
     def timeline(self) -> int:

@@ -93,15 +93,9 @@ def slot_record(positions: F32, batch_count: int) -> Records:
 
 
 def describe(vertices: Records, flags: U16, slot: I64) -> tuple[Records, int]:
-    """Return the descriptors of triangles, and how many have no area.
+    """Return the descriptors of triangles, and how many have no area. ``slot``: which they are in.
 
-    Args:
-        vertices: (T, 3) ``VERTEX_DTYPE``.
-        flags: (T,) uint16.
-        slot: (T,) which slot they are in.
-
-    Returns:
-        (T,) ``TRIANGLE_DTYPE``.
+    (T, 3) ``VERTEX_DTYPE``, (T,), (T,) -> (T,) ``TRIANGLE_DTYPE``.
     """
     out = np.zeros(len(vertices), TRIANGLE_DTYPE)
     positions = np.ascontiguousarray(vertices["position"])
@@ -237,7 +231,7 @@ def change_in_place(space: Workspace, slot: int, edit: Edit) -> bool:
     stored, triangles, match = StoredSlot(space, slot), edit.triangles, edit.match
     edit = edit.with_stored_words(stored)
     assert match is not None
-    paired = _pair_all(stored, triangles, match, space)
+    paired = _pair_all(stored, triangles, match)
     if paired is None:
         return False
     old, new, _ = paired
@@ -281,9 +275,7 @@ def _new_values(stored: StoredSlot, edit: Edit, paired: tuple[I64, I64, I64]) ->
     rows = np.arange(len(old))[:, None]
     values = space.vertices[vertex]
     # a triangle that was matched keeps its words, whatever the editor rounded
-    exact = np.zeros(len(old), np.bool_)
-    exact[match.old_of[new] == old] = True
-    loose = ~exact
+    loose = match.old_of[new] != old
     position = triangles.positions[new][rows, turn]
     values["position"][loose] = position[loose]
     if triangles.uv0 is not None:
@@ -304,15 +296,13 @@ def _new_values(stored: StoredSlot, edit: Edit, paired: tuple[I64, I64, I64]) ->
     return values
 
 
-def _pair_all(
-    stored: StoredSlot, triangles: TriangleList, match: Match, space: Workspace
-) -> tuple[I64, I64, I64] | None:
+def _pair_all(stored: StoredSlot, triangles: TriangleList, match: Match) -> tuple[I64, I64, I64] | None:
     """Every old triangle that is still there with its new one, corners lined up."""
     fresh = np.flatnonzero(match.old_of < 0)
     if len(fresh) != len(match.lost):
         return None
     old, new, turn = match.pairs()
-    corner = space.vertices[stored.corner[match.lost]]
+    corner = stored.space.vertices[stored.corner[match.lost]]
     best = best_turns(triangles, fresh, corner["position"], corner["uv0"])
     return (np.concatenate([old, match.lost]), np.concatenate([new, fresh]), np.concatenate([turn, best]))
 
@@ -403,12 +393,10 @@ def rebuild_slot(space: Workspace, slot: int, edit: Edit) -> SlotGeometry:
         vertices["extra"][hit] = _edited_colours(colours, triangles.extra[hit], channels)
     _adopt_words(vertices, np.flatnonzero(match.old_of < 0), stored)
 
-    words = [edit.words]
     material = triangles.material.copy()
     material[material < 0] = len(edit.words) - 1
     # unchanged triangles keep the words of their batch
     stored_words = np.stack([space.batches[n][list(stored.rows)] for n in BATCH_WORDS], axis=1)
-    words.append(stored_words.astype(np.uint16))
     same = hit[~match.materials_differ[hit]]
     material[same] = len(edit.words) + stored.batch[match.old_of[same]] - stored.rows.start
     if stored.triangles is not None:
@@ -422,7 +410,7 @@ def rebuild_slot(space: Workspace, slot: int, edit: Edit) -> SlotGeometry:
         if stored.triangles is not None:
             more = space.triangles["tri_flags"][stored.triangles[back]]
         flags = np.concatenate([flags, more])
-    every = np.concatenate(words)
+    every = np.concatenate([edit.words, stored_words.astype(np.uint16)])
     # equal words are one material
     _, first, inverse = np.unique(every, axis=0, return_index=True, return_inverse=True)
     return build_slots([Corners(vertices, inverse.reshape(-1)[material], every[first], flags)])
@@ -446,11 +434,9 @@ def _stand(stored: StoredSlot, triangles: TriangleList, match: Match) -> Bools:
 
 
 def _edited_colours(stored: U8, edited: U8, channels: Bools) -> U8:
-    """Stored colours, with the edited ones where these are further apart than editors round.
+    """Stored colours, with the edited ones, (T, 3, 4) each, where these are further apart than editors round.
 
-    Args:
-        stored, edited: (T, 3, 4).
-        channels: (T, 1, 4), the channels that the file knows.
+    ``channels``: (T, 1, 4), those that the file knows.
     """
     apart = colours_apart(edited, stored, channels)[..., None]
     return np.asarray(np.where(apart & channels, edited, stored))

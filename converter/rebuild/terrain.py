@@ -182,8 +182,7 @@ class _Work:
 
     def _replace_faces(self, plan: LevelPlan, level: int) -> None:
         """Take out what is gone, and append what is new."""
-        lost = plan.lost
-        self.alive[lost] = False
+        self.alive[plan.lost] = False
         if not plan.fresh.size:
             return
         usable = np.unique(self.vertex[self.alive])
@@ -200,15 +199,15 @@ class _Work:
                 "delete it, or move the corners apart",
                 "triangles",
             )
-        self._append(plan, plan.fresh[distinct], vertex[distinct], level, lost)
+        self._append(plan, plan.fresh[distinct], vertex[distinct], level)
 
-    def _append(self, plan: LevelPlan, triangles: I64, vertex: I64, level: int, lost: I64) -> None:
+    def _append(self, plan: LevelPlan, triangles: I64, vertex: I64, level: int) -> None:
         """New faces, with the flags and unknown words of those that they replace."""
         new = np.zeros(len(triangles), FACE_DTYPE)
         first, second = self._materials(plan, triangles)
         middle = self.vertices["position"][vertex].astype(np.float64).mean(axis=1)
         square = self.old.grid.squares_at(middle.reshape(-1, 3))
-        source = self._replaced(middle, square, lost)
+        source = self._replaced(middle, square, plan.lost)
         kept = self.faces[np.maximum(source, 0)]
         has = source >= 0
         # a name that several pairs bear means the pair that was there
@@ -282,7 +281,7 @@ class _Work:
         self.dirty[rows] |= (self.vertex[rows] != turned).any(axis=1)
         self.vertex[rows] = turned
         self.alive[plan.lost] = False
-        self._append(plan, plan.fresh, vertex[len(loose) :], COARSE, plan.lost)
+        self._append(plan, plan.fresh, vertex[len(loose) :], COARSE)
 
     def _report_coarse_uv(self, triangles: TriangleList, rows: I64, vertex: I64) -> None:
         """Report coarse faces, (n,), whose coordinates are not those of their vertices, (n, 3)."""
@@ -330,8 +329,6 @@ class _Work:
         level, square = self.level[order], self.square[order]
         origin = np.where(order < len(old.faces), order, -1)
         named, vertices = self._used_vertices(vertex)
-        if len(vertices) > MOST_VERTICES:
-            raise too_many("vertices", len(vertices), MOST_VERTICES)
         if len(faces) > MOST_FACES:
             raise too_many("faces", len(faces), MOST_FACES)
         faces["vertex"] = named
@@ -391,10 +388,9 @@ class _Work:
         had[self.old.faces["vertex"]] = True
         had[len(self.old.positions) :] = True
         keep = used | ~had
-        number = np.cumsum(keep) - 1
-        if int(number[-1] if len(number) else 0) >= MOST_VERTICES:
-            raise too_many("vertices", int(keep.sum()), MOST_VERTICES)
-        return number[vertex].astype(np.uint16), self.vertices[keep]
+        if (count := int(keep.sum())) > MOST_VERTICES:
+            raise too_many("vertices", count, MOST_VERTICES)
+        return (np.cumsum(keep) - 1)[vertex].astype(np.uint16), self.vertices[keep]
 
 
 def _with_second(flags: U32, second: I64) -> U32:

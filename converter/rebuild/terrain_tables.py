@@ -82,8 +82,6 @@ def level_links(corners: F32, level: I64) -> tuple[I64, I64]:
     selectors = np.full(len(corners), 0x3F, np.int64)
     for number in (FINE, COARSE):
         rows = np.flatnonzero(level == number)
-        if not rows.size:
-            continue
         local, edges = neighbour_links(np.ascontiguousarray(corners[rows]))
         table = np.append(rows, np.full(NONE16 + 1 - len(rows), NONE16))
         link[rows], selectors[rows] = table[local], edges
@@ -224,15 +222,9 @@ STREAMS = {"position": _T.POSITIONS, "normal": _T.NORMALS, "uv0": _T.UV0, "micro
 
 
 def vertex_means(vertex: I64, values: F32, count: int) -> tuple[F32, Bools]:
-    """Return the mean of the values that corners give a vertex, and which vertices have any.
+    """Return the mean of the values that corners give a vertex, and which of ``count`` vertices have any.
 
-    Args:
-        vertex: (n,) vertex of each corner.
-        values: (n, k).
-        count: V, the number of vertices.
-
-    Returns:
-        (V, k), and (V,) bool.
+    (n,) vertex of each corner, (n, k) -> (V, k), (V,) bool.
     """
     total = np.zeros((count, values.shape[-1]))
     np.add.at(total, vertex, values.astype(np.float64))

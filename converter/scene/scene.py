@@ -12,7 +12,7 @@ damage stage and columns 0 to 3 are levels of detail (docs/reference/model.md#th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -266,6 +266,21 @@ class Streams:
         normals, uv0, uv1 = (None if one is None else one[rows] for one in (self.normals, self.uv0, self.uv1))
         colours = None if self.colours is None else self.colours[rows]
         return Streams(self.positions[rows], indices, normals, uv0, uv1, colours)
+
+    def corners(self, primitives: Iterable[Primitive]) -> I64:
+        """Return the vertices of the triangles of primitives, one after the other. (T, 3)."""
+        windows = [
+            self.indices[p.index_start : p.index_start + p.index_count].astype(np.int64) + p.vertex_start
+            for p in primitives
+        ]
+        return np.concatenate([np.empty(0, np.int64), *windows]).reshape(-1, 3)
+
+    @classmethod
+    def joined(cls, pieces: Sequence[Streams]) -> Streams:
+        """Join streams end to end, their indices as they are; one that a piece lacks is left out."""
+        columns = [[getattr(piece, one.name) for piece in pieces] for one in fields(cls)]
+        whole = (None if any(part is None for part in parts) else np.concatenate(parts) for parts in columns)
+        return cls(*whole)  # type: ignore[arg-type]
 
 
 #: The largest coordinate of a vertex: a box of such a size still has a volume in binary32.

@@ -6,7 +6,7 @@ import pytest
 
 from msh_gltf.converter.cli import gltf2msh, msh2gltf
 from msh_gltf.converter.findings import Kind, Report, Subject
-from msh_gltf.converter.judge.difference import JUDGED, Difference, explanation, tell
+from msh_gltf.converter.judge.difference import JUDGED, Difference, Lines, tell
 from tests.support.corpus import sample_called
 from tests.support.runs import call
 
@@ -43,25 +43,25 @@ def reported(where: str, what: str = "is kept", instead: str = "undo it", *kinds
     ],
 )
 def test_a_line_explains_its_kinds_and_amounts(report: Report, one: Difference, is_explained: bool) -> None:
-    assert (explanation(one, report) is not None) == is_explained
+    assert (Lines(report).explanation(one) is not None) == is_explained
 
 
 def test_a_warning_explains_what_it_says_that_it_does() -> None:
     report = Report(warnings=["part 'gun' follows its node"])
-    assert explanation(difference("place", 1), report) is None
+    assert Lines(report).explanation(difference("place", 1)) is None
     report.concerns(["gun"], "place", most=2)
-    assert explanation(difference("place", 1), report) is not None
-    assert explanation(difference("place", 2.5), report) is None
-    assert explanation(difference("triangles", 1), report) is None
+    assert Lines(report).explanation(difference("place", 1)) is not None
+    assert Lines(report).explanation(difference("place", 2.5)) is None
+    assert Lines(report).explanation(difference("triangles", 1)) is None
 
 
 def test_the_nearest_line_explains_that_is_about_the_same_fact() -> None:
     report = reported(Subject("node", "base"))
     report.skipped(Subject("part", "gun"), "is kept", "it cannot", "undo it")
-    assert explanation(difference("place", 5), report) == "part 'gun': is kept; it cannot; undo it"
+    assert Lines(report).explanation(difference("place", 5)) == "part 'gun': is kept; it cannot; undo it"
     for fact in ("clan", "host"):
         report.skipped(Subject("part", "gun"), f"{fact} became 7", "it cannot", "undo it", "fact", fact=fact)
-    found = [explanation(difference("fact", fact=fact), report) for fact in ("host", "clan", "vertex")]
+    found = [Lines(report).explanation(difference("fact", fact=fact)) for fact in ("host", "clan", "vertex")]
     assert [None if one is None else one.split(": ")[1][:4] for one in found] == ["host", "clan", "is k"]
 
 
