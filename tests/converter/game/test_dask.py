@@ -14,7 +14,7 @@ import pytest
 from msh_gltf.converter import cli
 from tests.converter.game.test_faults import wait_for
 from tests.support.game import make_large_game, snapshot
-from tests.support.runs import SCRIPTS, call, run_apart
+from tests.support.runs import SCRIPTS, call
 
 ROOT = Path(__file__).parents[3]
 needs_dask = pytest.mark.skipif(
@@ -60,9 +60,13 @@ def test_a_cluster_gives_the_same_bytes(cluster: dict, tmp_path: Path) -> None:
 
 
 @needs_dask
-def test_no_scheduler(tmp_path: Path) -> None:
+def test_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    import distributed
+
+    client = distributed.Client  # which is given 10 s by the command
+    monkeypatch.setattr(distributed, "Client", lambda address, timeout: client(address, timeout=timeout / 20))
     game = make_large_game(tmp_path / "game", 1)
-    result = run_apart("msh2gltf", game, "-o", tmp_path / "out", "--dask", "tcp://127.0.0.1:9")
-    assert result.returncode == 2
-    assert "no dask scheduler answers: tcp://127.0.0.1:9" in result.stderr
-    assert "Traceback" not in result.stderr
+    assert call(cli.msh2gltf, game, "-o", tmp_path / "out", "--dask", "tcp://127.0.0.1:9") == 2
+    said = capsys.readouterr().err
+    assert "no dask scheduler answers: tcp://127.0.0.1:9" in said
+    assert "Traceback" not in said
