@@ -2,7 +2,6 @@
 
 import random
 import signal
-import sys
 import tempfile
 import time
 import traceback
@@ -11,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from itertools import count
 from pathlib import Path
 from types import FrameType
@@ -33,8 +31,6 @@ READER, PIPELINE, PER_BYTE = 1.0, 10.0, 5e-5
 #: Bytes that an input may take beyond what the process has and its own size.
 ROOM = 256 << 20
 _STATM = Path("/proc/self/statm")
-#: Where watching costs much, it becomes seldom after so many executions without a new line.
-_WATCHED, _SELDOM = 5000, 16
 
 
 @dataclass(frozen=True)
@@ -58,11 +54,6 @@ class Target:
     rest: Callable[[Any], object] = lambda opened: None
     short: int = 400
     seconds: float = READER
-
-
-def called(module: str, name: str, *more: object, **options: object) -> Callable[[Any], Any]:
-    """Return a function that calls one of the product with its argument and more; imported when it runs."""
-    return lambda value: getattr(import_module(f"msh_gltf.{module}"), name)(value, *more, **options)
 
 
 class Hang(BaseException):
@@ -205,15 +196,10 @@ def fuzz(
     coverage = Coverage()
     report = Report(target.name)
     most = 4 * max(map(len, seeds)) + 4096
-    last = 0
     begin = spoke = time.perf_counter()
     with strict():
         for data in seeds:
-            coverage.start()
-            try:
-                execute(target, data)
-            finally:
-                coverage.stop()
+            execute(target, data)
         base = peak_kib()
         for n in range(executions):
             if n % 64 == 0:
@@ -232,24 +218,19 @@ def fuzz(
                 at = max(at, chance.randrange(len(pool)))
             parent = pool[at]
             data = target.mutate(chance, parent, seeds)
-            watched = coverage.cheap or n - last < _WATCHED or n % _SELDOM == 0
-            _once(target, data, coverage if watched else None, report)
-            if not watched or not coverage.fresh:
-                continue
-            last = n
-            if len(data) <= most:
+            known = coverage.lines
+            _once(target, data, report)
+            if coverage.lines > known and len(data) <= most:
                 corpus.append(data)
     report.seconds, report.lines = time.perf_counter() - begin, coverage.lines
     report.corpus, report.peak_kib = len(corpus), peak_kib() - base
     return report
 
 
-def _once(target: Target, data: bytes, coverage: Coverage | None, report: Report) -> None:
+def _once(target: Target, data: bytes, report: Report) -> None:
     report.executions += 1
     report.largest = max(report.largest, len(data))
     start = time.process_time()
-    if coverage is not None:
-        coverage.start()
     try:
         with limited(target, data):
             inside, value = execute(target, data)
@@ -258,7 +239,6 @@ def _once(target: Target, data: bytes, coverage: Coverage | None, report: Report
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        sys.settrace(None)
         report.inside += 1
         place = place_of(error)
         if place in report.crashes:
@@ -269,9 +249,6 @@ def _once(target: Target, data: bytes, coverage: Coverage | None, report: Report
         else:
             text = "".join(traceback.format_exception(error))
             report.crashes[place] = Crash(data, place, text)
-    finally:
-        if coverage is not None:
-            coverage.stop()
     took = time.process_time() - start
     report.slow += took > READER
     if took > report.slowest:

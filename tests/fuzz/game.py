@@ -7,6 +7,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from msh_gltf.converter.formats.mission import read_mission
+from msh_gltf.converter.formats.objects import read_unit
+from msh_gltf.converter.kinds.check import check_file
+from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
+from msh_gltf.converter.options import ExportOptions, ImportOptions
 from tests.fuzz.assembly import _registry_seeds, _unit_seeds
 from tests.fuzz.engine import PIPELINE, Target, as_file, scratch, write
 from tests.fuzz.mutate import (
@@ -22,27 +27,22 @@ from tests.fuzz.mutate import (
     split_glb,
 )
 from tests.fuzz.targets import areal_maps, is_json, read_container, terrains, tiny_models
+from tests.support.assembly import clan, full_mission, mission, placed, registry, unit
 
 _MISSION, _UNIT, _REGISTRY = "MISSIONS/M/data.tma", "UNITS/robot.dat", "objects.rlb"
 
 
 def _registry() -> bytes:
-    from tests.support.assembly import registry
-
     parts = {f"m{i}": ("EXTO", [("static.rlb", f"m{i}.msh")]) for i in range(3)}
     return registry({**parts, "fr_base": ("FORT", [("objects.rlb", "m1")]), "s_rock": ("STAT", parts["m0"][1])})
 
 
 def _robot() -> bytes:
-    from tests.support.assembly import unit
-
     return unit([("m2", 0, -1, 2), ("m0", 4, 1, 0), ("m1", 3, 0, 0)])
 
 
 @cache
 def _missions() -> list[bytes]:
-    from tests.support.assembly import clan, full_mission, mission, placed
-
     place = (1.0, 1.0, 0.0)
     objects = [
         placed(kind=0, path="UNITS\\robot.dat", id=100, name="Base", clan=1, place=place),
@@ -87,9 +87,6 @@ def _in_game(name: str, data: bytes) -> Path:
 
 
 def _export(path: Path, **options: Any) -> list[tuple[Path, bytes]]:
-    from msh_gltf.converter.kinds.dispatch import load_file
-    from msh_gltf.converter.options import ExportOptions
-
     given = ExportOptions(**options)
     return list(load_file(path, None, given).files(scratch() / "x.glb", given))
 
@@ -116,15 +113,11 @@ def mutate_mission(chance: random.Random, data: bytes, others: list[bytes]) -> b
 
 
 def _unit_first(data: bytes) -> Path:
-    from msh_gltf.converter.formats.objects import read_unit
-
     read_unit(data, "robot.dat")
     return _in_game(_UNIT, data)
 
 
 def _mission_first(data: bytes) -> Path:
-    from msh_gltf.converter.formats.mission import read_mission
-
     read_mission(data, "data.tma")
     return _in_game(_MISSION, data)
 
@@ -136,8 +129,6 @@ def _out(path: Path) -> None:
 
 def _out_tolerant(path: Path) -> None:
     """``--tolerant``, and the import gives the bytes."""
-    from msh_gltf.converter.kinds.dispatch import import_gltf
-
     for target, data in _export(path, mode="tolerant"):
         write(target, data)
     assert import_gltf(scratch() / "x.glb").data == path.read_bytes()
@@ -150,8 +141,6 @@ def _registry_first(data: bytes) -> Path:
 
 def _checked(path: Path) -> None:
     """``msh-inspect --check`` of the file, and of the registry of its game."""
-    from msh_gltf.converter.kinds.check import check_file
-
     for one in (path, _game() / _REGISTRY):
         for checked in check_file(one, one.name, (_game(),)):
             for finding in checked.findings:
@@ -220,9 +209,6 @@ def _with_sidecar(name: str) -> Any:
 
 def _import(opened: Any) -> None:
     """``gltf2msh`` with the sidecar, where nodes may be missing."""
-    from msh_gltf.converter.kinds.dispatch import import_gltf
-    from msh_gltf.converter.options import ImportOptions
-
     path, sidecar = opened
     import_gltf(path, sidecar, ImportOptions(allow_delete=True))
 

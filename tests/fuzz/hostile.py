@@ -8,6 +8,8 @@ from typing import Any
 
 from tests.fuzz.mutate import dump, join_glb, join_nres, split_nres
 from tests.fuzz.targets import areal_maps, models, terrains
+from tests.support.assembly import component, full_mission, registry, unit
+from tests.support.rsli import cipher, deflate, library
 
 HUGE = 0xFFFFFFFF
 Hostile = tuple[str, str, bytes]
@@ -287,8 +289,6 @@ def _pictures() -> Iterator[Hostile]:
 
 
 def _assembly() -> Iterator[Hostile]:
-    from tests.support.assembly import component, full_mission, registry, unit
-
     yield "children", "unit", struct.pack("<2I", 0xF0F1, 0) + component("a", children=0x7FFFFFFF)
     yield "deep", "unit", unit([("a", 0, 0, 1)] * 3000 + [("a", 0, 0, 0)])
     mission = full_mission()
@@ -299,8 +299,6 @@ def _assembly() -> Iterator[Hostile]:
         yield (f"text of {size}", "mission", mission[:at] + struct.pack("<I", size) + mission[at + 4 :])
     parents = [("objects.rlb", f"k{i}") for i in range(200)]
     yield "parents", "registry", registry({f"k{i}": ("FORT", parents) for i in range(200)})
-    from tests.support.rsli import cipher, deflate, library
-
     zeros = deflate(bytes(64 << 20))
     for size in (64 << 20, HUGE, 1 << 24):
         row = b"BOMB".ljust(12, b"\0") + struct.pack("<IHh3I", 0, 0x100, 0, size, 64, len(zeros))

@@ -6,8 +6,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from msh_gltf.converter.files import read_file
 from msh_gltf.converter.findings import Mode
-from msh_gltf.converter.formats.kinds import Kind
+from msh_gltf.converter.formats.kinds import Kind, find_model
+from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.kinds.appearance import Libraries
+from msh_gltf.converter.kinds.base import Source
+from msh_gltf.converter.kinds.check import check_file
+from msh_gltf.converter.kinds.dispatch import import_gltf, load, load_file
+from msh_gltf.converter.kinds.model import LoadedModel
+from msh_gltf.converter.kinds.obj import import_obj
+from msh_gltf.converter.options import ExportOptions, ImportOptions
 from tests.fuzz.engine import PIPELINE, Target, as_file, scratch, write
 from tests.fuzz.mutate import (
     dump,
@@ -42,11 +51,6 @@ def _out(data: bytes) -> Any:
 
 def _model_out(opened: Any, mode: Mode = "default", keep: bool = False) -> None:
     """``msh2gltf`` of a model: read, check, decode, write glTF."""
-    from msh_gltf.converter.formats.kinds import find_model
-    from msh_gltf.converter.kinds.base import Source
-    from msh_gltf.converter.kinds.model import LoadedModel
-    from msh_gltf.converter.options import ExportOptions
-
     path, archive = opened
     options = ExportOptions(paths=True, points=True, mode=mode)
     loaded = LoadedModel.load(Source(path, archive, find_model(archive, None)), options)
@@ -65,8 +69,6 @@ def _areal_out(opened: Any) -> None:
 
 def _model_tolerant(opened: Any) -> None:
     """``--tolerant``: what is locally broken is left out, and the import gives the bytes."""
-    from msh_gltf.converter.kinds.dispatch import import_gltf
-
     path, _ = opened
     _model_out(opened, "tolerant", keep=True)
     assert import_gltf(path.with_suffix(".glb")).data == path.read_bytes()
@@ -81,10 +83,6 @@ def _areal_tolerant(opened: Any) -> None:
 
 
 def _map_out(opened: Any, kind: Kind, mode: Mode = "default") -> None:
-    from msh_gltf.converter.kinds.base import Source
-    from msh_gltf.converter.kinds.dispatch import load
-    from msh_gltf.converter.options import ExportOptions
-
     path, archive = opened
     options = ExportOptions(mode=mode)
     load(kind, Source(path, archive), options).files(path.with_suffix(".glb"), options)
@@ -104,8 +102,6 @@ def _check_seeds() -> list[bytes]:
 
 def _check(opened: Any) -> None:
     """``msh-inspect --check``: every finding about any file, none of it an exception."""
-    from msh_gltf.converter.kinds.check import check_file
-
     path, _ = opened
     for checked in check_file(path, path.name, ()):
         for finding in checked.findings:
@@ -131,9 +127,6 @@ _ENTRIES = 6
 
 @cache
 def _bare() -> Any:
-    from msh_gltf.converter.kinds.dispatch import load_file
-    from msh_gltf.converter.options import ExportOptions
-
     path = as_file(tiny_models()[0], ".msh")
     return load_file(path, None, ExportOptions(find_textures=False))
 
@@ -155,9 +148,6 @@ def _library(data: bytes) -> Any:
 
 def _with_materials(folder: Path) -> None:
     """A model with the materials of the libraries, its pictures in the glTF."""
-    from msh_gltf.converter.kinds.appearance import Libraries
-    from msh_gltf.converter.options import ExportOptions
-
     appearance = Libraries([folder]).appearance(_material_names(), _lightmap_names(), {(0, 1): 0.5})
     replace(_bare(), appearance=appearance).files(folder / "x.glb", ExportOptions())
 
@@ -188,12 +178,6 @@ def _smallest() -> bytes:
 @cache
 def pairs() -> list[tuple[bytes, bytes]]:
     """``(glb, sidecar)`` of small models, a terrain and an areal map."""
-    from msh_gltf.converter.files import read_file
-    from msh_gltf.converter.formats.nres import read_nres
-    from msh_gltf.converter.kinds.base import Source
-    from msh_gltf.converter.kinds.dispatch import load, load_file
-    from msh_gltf.converter.options import ExportOptions
-
     found = []
     for model in (*tiny_models()[:2], tiny_models()[-1], _smallest()):
         loaded = load_file(as_file(model, ".msh"), None, ExportOptions(find_textures=False))
@@ -240,8 +224,6 @@ def _digest(glb: bytes) -> bytes:
 
 def _to_model(opened: Any) -> None:
     """``gltf2msh`` with the sidecar."""
-    from msh_gltf.converter.kinds.dispatch import import_gltf
-
     path, sidecar = opened
     import_gltf(path, sidecar)
 
@@ -253,9 +235,6 @@ def _alone(data: bytes) -> Any:
 
 def _to_new_model(path: Path) -> None:
     """``gltf2msh --no-sidecar``: a model of nothing but the file, in one of two dialects."""
-    from msh_gltf.converter.kinds.dispatch import import_gltf
-    from msh_gltf.converter.options import ImportOptions
-
     dialect = ("auto", "retail")[path.stat().st_size % 2]
     options = ImportOptions(dialect=dialect, rigid_skin=True, ignore_scale=True, use_sidecar=False)
     import_gltf(path, None, options)
@@ -289,9 +268,6 @@ def _obj(data: bytes) -> Any:
 
 
 def _obj_to_model(path: Path) -> None:
-    from msh_gltf.converter.kinds.obj import import_obj
-    from msh_gltf.converter.options import ImportOptions
-
     import_obj(path, None, ImportOptions(use_sidecar=False))
 
 

@@ -1,12 +1,40 @@
 """One target per reader: bytes in, a value or a ``ConversionError`` out."""
 
+import base64
+import io
 import json
+import struct
 import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz.engine import ROOT, Target, as_file, called, outside, scratch
+import numpy as np
+from PIL import Image
+
+from msh_gltf.converter import MANIFEST
+from msh_gltf.converter.formats.areal_map import areal_payload, read_areal_map
+from msh_gltf.converter.formats.kinds import archive_kind, find_model, kind_at, models_in
+from msh_gltf.converter.formats.material import find_material, new_material, read_material, write_material
+from msh_gltf.converter.formats.model import model_at, write_model
+from msh_gltf.converter.formats.model_parts import read_points
+from msh_gltf.converter.formats.nres import read_nres, write_nres
+from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
+from msh_gltf.converter.formats.terrain import read_build_dat, read_terrain, write_build_dat, write_terrain
+from msh_gltf.converter.formats.texture import read_texm, write_texm
+from msh_gltf.converter.formats.wear import agrees, new_wear, read_wear, read_wear_names
+from msh_gltf.converter.game.manifest import Manifest, Output, Record, read_manifest, write_manifest
+from msh_gltf.converter.game.walk import Folder, Skipped
+from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
+from msh_gltf.converter.options import ExportOptions, ImportOptions
+from msh_gltf.converter.scene.appearance import appearance_of
+from msh_gltf.converter.scene.companions import shown_points
+from msh_gltf.exporters.gltf_file import png_bytes
+from msh_gltf.importers.gltf import read_gltf
+from msh_gltf.importers.materials import read_picture
+from msh_gltf.importers.obj import read_obj
+from tests.fuzz.documents import documents
+from tests.fuzz.engine import ROOT, Target, as_file, outside, scratch
 from tests.fuzz.mutate import (
     join_nres,
     mutate_bytes,
@@ -19,6 +47,8 @@ from tests.fuzz.mutate import (
     split_glb,
     split_nres,
 )
+from tests.support.points import cpt
+from tests.support.terrain_maker import make_terrain
 
 DATA = ROOT / "tests/data"
 
@@ -34,9 +64,6 @@ def models() -> list[bytes]:
 @cache
 def tiny_models() -> list[bytes]:
     """Models of few nodes, made of the documents, in two dialects: a pipeline takes a few ms."""
-    from msh_gltf.converter.kinds.dispatch import import_gltf
-    from msh_gltf.converter.options import ImportOptions
-
     return [
         import_gltf(
             as_file(document, ".glb"),
@@ -79,8 +106,6 @@ def _nres_seeds() -> list[bytes]:
 
 
 def read_container(data: bytes) -> Any:
-    from msh_gltf.converter.formats.nres import read_nres
-
     return read_nres(data, "x")
 
 
@@ -89,9 +114,6 @@ def _nres_first(data: bytes) -> Any:
 
 
 def _nres_rest(opened: Any) -> None:
-    from msh_gltf.converter.formats.kinds import archive_kind, find_model, kind_at, models_in
-    from msh_gltf.converter.formats.nres import write_nres
-
     data, archive = opened
     assert write_nres(archive) == data, "the bytes do not come back"
     archive_kind(archive)
@@ -106,15 +128,11 @@ def _nres_rest(opened: Any) -> None:
 
 
 def _msh_rest(archive: Any) -> None:
-    from msh_gltf.converter.formats.model import model_at, write_model
-
     write_model(model_at(archive, None, "x.msh"))
 
 
 @cache
 def terrains() -> list[bytes]:
-    from tests.support.terrain_maker import make_terrain
-
     sizes = [(1, 1, 1), (2, 1, 1), (2, 2, 1), (3, 2, 2)]
     return [
         make_terrain(i, across=a, down=d, steps=s, blend=bool(i % 2), x_first=i < 3)
@@ -123,15 +141,12 @@ def terrains() -> list[bytes]:
 
 
 def _terrain_rest(archive: Any) -> None:
-    from msh_gltf.converter.formats.terrain import read_terrain, write_terrain
-
     write_terrain(read_terrain(archive, "Land.msh"))
 
 
 @cache
 def areal_maps() -> list[bytes]:
     """Small areal maps: a few squares side by side, with and without polys, and cells."""
-    import struct
 
     def made(wide: int, high: int, polys: int) -> bytes:
         areals = b""
@@ -157,8 +172,6 @@ def areal_maps() -> list[bytes]:
 
 
 def _areal_rest(archive: Any) -> None:
-    from msh_gltf.converter.formats.areal_map import areal_payload, read_areal_map
-
     areals = read_areal_map(archive)
     entry = archive.first_of_type(12)
     assert areal_payload(areals) == entry.payload, "the bytes do not come back"
@@ -177,16 +190,12 @@ def _wear_seeds() -> list[bytes]:
 
 
 def _build_dat_rest(read: Any) -> None:
-    from msh_gltf.converter.formats.terrain import write_build_dat
-
     build, _ = read
     write_build_dat(build)
     _ = build.categories
 
 
 def _wear_rest(read: Any) -> None:
-    from msh_gltf.converter.formats.wear import agrees, new_wear, read_wear_names
-
     wear, _ = read
     names = read_wear_names(wear.text.encode("cp1251", "replace"))
     agrees(names, wear.materials)
@@ -206,9 +215,6 @@ def _material(data: bytes) -> Any:
 
 
 def _material_rest(opened: Any) -> None:
-    from msh_gltf.converter.formats.material import find_material, new_material, read_material, write_material
-    from msh_gltf.converter.scene.appearance import appearance_of
-
     archive, entries = opened
     find_material(archive, "DEFAULT")
     for entry in entries:
@@ -220,8 +226,6 @@ def _material_rest(opened: Any) -> None:
 
 def _textures() -> list[bytes]:
     """Each texture alone; the large ones cut to a small one's size."""
-    import struct
-
     entries = split_nres((DATA / "libs/Textures.lib").read_bytes())
     assert entries is not None
     found = [entry[5] for entry in sorted(entries, key=lambda entry: len(entry[5]))]
@@ -234,8 +238,6 @@ def _textures() -> list[bytes]:
 
 
 def _texm_rest(texm: Any) -> None:
-    from msh_gltf.converter.formats.texture import write_texm
-
     for level in range(len(texm.levels)):
         texm.rgba(level)
     _ = texm.pages, texm.has_alpha
@@ -243,29 +245,20 @@ def _texm_rest(texm: Any) -> None:
 
 
 def _points_seeds() -> list[bytes]:
-    from tests.support.points import cpt
-
     one = ("a", 0, (1.0, 2.0, 3.0), (0.0, 0.0, 1.0))
     return [b"", cpt([]), cpt([one]), cpt([one, ("b", 1, (0, 0, 0), (0, 0, 0))] * 2)]
 
 
 @cache
 def _scene() -> Any:
-    from msh_gltf.converter.kinds.dispatch import load_file
-    from msh_gltf.converter.options import ExportOptions
-
     return load_file(DATA / "retail__odd__l_mast_010.msh", None, ExportOptions()).scene
 
 
 def _points(data: bytes) -> Any:
-    from msh_gltf.converter.formats.model_parts import read_points
-
     return read_points(data, "x.cpt")
 
 
 def _points_rest(points: Any) -> None:
-    from msh_gltf.converter.scene.companions import shown_points
-
     shown_points(points, _scene())
 
 
@@ -274,9 +267,6 @@ def _points_rest(points: Any) -> None:
 
 @cache
 def _sidecar_seeds() -> list[bytes]:
-    from msh_gltf.converter.kinds.dispatch import load_file
-    from msh_gltf.converter.options import ExportOptions
-
     loaded = load_file(DATA / "retail__system__MTCHECK.msh", None, ExportOptions())
     return [loaded.files(Path("x.glb"), ExportOptions())[0][1]]
 
@@ -284,10 +274,6 @@ def _sidecar_seeds() -> list[bytes]:
 @cache
 def gltf_seeds() -> list[bytes]:
     """Small documents with every feature that is read: made here, and of the exporters."""
-    import base64
-
-    from tests.fuzz.documents import documents
-
     found = []
     for tree, binary in documents():
         uri = "data:application/octet-stream;base64," + base64.b64encode(binary).decode()
@@ -328,10 +314,6 @@ def _obj(data: bytes) -> Any:
 
 @cache
 def _manifest_seeds() -> list[bytes]:
-    from msh_gltf.converter import MANIFEST
-    from msh_gltf.converter.game.manifest import Manifest, Output, Record, write_manifest
-    from msh_gltf.converter.game.walk import Folder, Skipped
-
     made = Manifest("1.0")
     outputs = (Output("a/m.msh-sidecar", 5, "ab"), Output("a/m.glb", 7, "cd"))
     finding = {"code": "entry-twice", "severity": "warning", "text": "x"}
@@ -359,8 +341,6 @@ def _manifest_seeds() -> list[bytes]:
 
 
 def _manifest(data: bytes) -> Any:
-    from msh_gltf.converter import MANIFEST
-
     is_json(data)
     folder = scratch() / "run"
     folder.mkdir(exist_ok=True)
@@ -370,8 +350,6 @@ def _manifest(data: bytes) -> Any:
 
 
 def _manifest_rest(folder: Any) -> None:
-    from msh_gltf.converter.game.manifest import read_manifest
-
     manifest = read_manifest(folder)
     assert manifest is not None
     for record in manifest.in_order():
@@ -380,13 +358,6 @@ def _manifest_rest(folder: Any) -> None:
 
 @cache
 def _pictures() -> list[bytes]:
-    import io
-
-    import numpy as np
-    from PIL import Image
-
-    from msh_gltf.exporters.gltf_file import png_bytes
-
     ramp = np.arange(8 * 4 * 4, dtype=np.uint8).reshape(4, 8, 4)
     found = [png_bytes(ramp)]
     for mode in ("L", "P", "1", "RGB", "LA", "I;16"):
@@ -400,28 +371,28 @@ def _picture(data: bytes) -> Any:
     return as_file(data, ".png")
 
 
-_build_dat = called("converter.formats.terrain", "read_build_dat", "BuildDat.lst")
-_wear = called("converter.formats.wear", "read_wear", "x.wea")
-_texm = called("converter.formats.texture", "read_texm", "x")
-_sidecar = called("converter.formats.sidecar", "read_sidecar", "x.msh-sidecar")
-_sidecar_rest = called("converter.formats.sidecar", "write_sidecar")
-_gltf_rest = called("importers.gltf", "read_gltf", rigid_skin=True)
-_obj_rest = called("importers.obj", "read_obj")
-_picture_rest = called("importers.materials", "read_picture")
-
 READERS = [
     Target("nres", _nres_seeds, mutate_nres, _nres_first, _nres_rest, 1000),
     Target("msh", models, mutate_nres, read_container, _msh_rest, 500),
     Target("terrain", terrains, mutate_nres, read_container, _terrain_rest, 500),
     Target("areal_map", areal_maps, mutate_nres, read_container, _areal_rest, 500),
-    Target("build_dat", _build_dat_seeds, mutate_text, _build_dat, _build_dat_rest, 500),
-    Target("wear", _wear_seeds, mutate_text, _wear, _wear_rest, 1000),
+    Target(
+        "build_dat",
+        _build_dat_seeds,
+        mutate_text,
+        lambda data: read_build_dat(data, "BuildDat.lst"),
+        _build_dat_rest,
+        500,
+    ),
+    Target("wear", _wear_seeds, mutate_text, lambda data: read_wear(data, "x.wea"), _wear_rest, 1000),
     Target("material", _materials, mutate_nres, _material, _material_rest, 1000),
-    Target("texm", _textures, mutate_bytes, _texm, _texm_rest, 1000),
+    Target("texm", _textures, mutate_bytes, lambda data: read_texm(data, "x"), _texm_rest, 1000),
     Target("control_points", _points_seeds, mutate_bytes, _points, _points_rest, 1000),
-    Target("sidecar", _sidecar_seeds, mutate_sidecar, _sidecar, _sidecar_rest, 500),
-    Target("gltf", gltf_seeds, mutate_gltf, _gltf, _gltf_rest, 800),
-    Target("obj", lambda: list(_OBJ), mutate_text, _obj, _obj_rest, 300),
+    Target(
+        "sidecar", _sidecar_seeds, mutate_sidecar, lambda data: read_sidecar(data, "x.msh-sidecar"), write_sidecar, 500
+    ),
+    Target("gltf", gltf_seeds, mutate_gltf, _gltf, lambda path: read_gltf(path, rigid_skin=True), 800),
+    Target("obj", lambda: list(_OBJ), mutate_text, _obj, read_obj, 300),
     Target("manifest", _manifest_seeds, mutate_json, _manifest, _manifest_rest, 500),
-    Target("picture", _pictures, mutate_png, _picture, _picture_rest, 500),
+    Target("picture", _pictures, mutate_png, _picture, read_picture, 500),
 ]

@@ -192,7 +192,8 @@ def _header(m: Model) -> None:
         if points := _posed(m, retail):
             box = [f(axis) for f in (min, max) for axis in zip(*points, strict=True)]
             errors.append(max(abs(a - b) for a, b in zip(box, low + high, strict=True)))
-    m.add("header-box", errors and min(errors) > 1e-3 * max(math.dist(low, high), 1e-9))
+    room = max(1e-3 * math.dist(low, high), 1e-6 * max(map(abs, (*low, *high))), 1e-12)  # rounding, if it has no size
+    m.add("header-box", errors and min(errors) > room)
 
 
 def _posed(m: Model, retail: bool) -> list[V3]:
