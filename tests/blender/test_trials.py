@@ -1,62 +1,89 @@
-"""Causes of silent edits, in real Blender through the extension: each trial is exact, or named (``trials.py``)."""
+"""Edits in real Blender, by the extension and by Blender's own exporter: each trial is exact, or named (``trials.py``).
+
+What is said of each, and what changed, stands in ``trials.txt``, as Blender 5.0 has it;
+``python -m tests.blender.test_trials`` writes it again, for you to read what became different.
+"""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from blender_extension import build
-from tests.blender.trials import judged, run_blender
+from tests.blender.trials import PLAIN, WAYS, judged, run_blender
+from tests.support.recorded import Recorded
 
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
 pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
-EXACT = (
-    ("model", "nothing"),
-    ("model", "node in a new collection"),
-    ("model", "uneven last key"),
-    ("model", "twice as slow"),
-    ("model", "painted white"),
-    ("mission", "nothing"),
-    ("mission", "drag to other clan"),
-)
-NAMED = (
-    ("model", "taken cell"),
-    ("model", "painted colours"),
-    ("model", "painted points"),
-    ("model", "visibility keys"),
-    ("model", "constraint to radar"),
-    ("model", "driver"),
-    ("model", "driven modifier"),
-    ("model", "node gamma"),
-    ("model", "node curves"),
-    ("model", "metaball"),
-    ("model", "geometry nodes instances"),
-    ("model", "parent to a vertex"),
-    ("model", "collection instance"),
-    ("unit", "rename component"),
-)
+REPORTS = Recorded(__file__, "trials.txt")
+COMMAND, EXTENSION = WAYS
+NAMES = {
+    (
+        EXTENSION,
+        "model",
+    ): """nothing, node in a new collection, uneven last key, twice as slow, painted white, taken cell,
+        painted colours, painted points, visibility keys, constraint to radar, driver, driven modifier, node gamma,
+        node curves, metaball, geometry nodes instances, parent to a vertex, collection instance""",
+    (EXTENSION, "unit"): "rename component",
+    (EXTENSION, "mission"): "nothing, drag to other clan",
+    (COMMAND, "model"): """move node, turn node, parent keeps transform, rename node, delete node, copy branch,
+        cube added below, move vertex, delete face, subdivide, assigned material, level added by name,
+        delete level part, rename level part, lod property, array modifier, apply transforms, set origin, scale all,
+        move node and levels apart, key on still node, emptied mesh""",
+    (COMMAND, "unit"): "nothing, delete component, move component",
+    (COMMAND, "mission"): """nothing, move building, turn building, move root of building, move mesh of tree,
+        delete mesh of unit, copy tree, scale tree, delete unit, move route point, move lode, edit mesh of building,
+        cube added""",
+    (
+        COMMAND,
+        "terrain",
+    ): """raise corner, raise all, ground face deleted, ground subdivided, ground painted, new ground,
+        dragged across""",
+    (COMMAND, "areal map"): "corner moved, areal deleted",
+    (PLAIN, "model"): "move node, move vertex, delete face, assigned material, rename node, cube added below",
+    (PLAIN, "terrain"): "raise corner, ground face deleted, ground painted, dragged across",
+    (PLAIN, "areal map"): "corner moved",
+}
+TRIALS = [(way, kind, name) for (way, kind), names in NAMES.items() for name in " ".join(names.split()).split(", ")]
+
+
+def run_all(out: Path) -> None:
+    assert BLENDER
+    run_blender(BLENDER, out, str(build.build(out / "zip")), TRIALS)
+
+
+def said(folder: Path, way: str, kind: str, name: str) -> tuple[str, str]:
+    """The verdict, and it with what changed and every message."""
+    one = judged(folder, way, kind, name)
+    lines = [one.verdict, *one.found, *one.changes, *one.messages]
+    return one.verdict, "; ".join(lines).replace(str(folder), "").replace("\n", " ")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("trials")
     try:
-        zip_file = build.build(out / "zip")
+        run_all(out)
     except build.BuildError as error:
         pytest.skip(f"no extension: {error}")
-    assert BLENDER
-    run_blender(BLENDER, out, str(zip_file), [("extension", *trial) for trial in EXACT + NAMED])
     return out
 
 
-@pytest.mark.parametrize(("kind", "name"), EXACT)
-def test_what_the_game_can_show_arrives(folder: Path, kind: str, name: str) -> None:
-    one = judged(folder, "extension", kind, name)
-    assert (one.verdict, one.found) == ("exact", [])
+@pytest.mark.parametrize(("way", "kind", "name"), TRIALS, ids=map(" ".join, TRIALS))
+def test_an_edit_arrives_or_is_named(folder: Path, way: str, kind: str, name: str) -> None:
+    verdict, text = said(folder, way, kind, name)
+    assert verdict in ("exact", "named")
+    REPORTS.require(f"{way}, {kind}, {name}", text)
 
 
-@pytest.mark.parametrize(("kind", "name"), NAMED)
-def test_what_it_cannot_is_named(folder: Path, kind: str, name: str) -> None:
-    one = judged(folder, "extension", kind, name)
-    assert one.verdict == "named", one
-    assert any("not applied" in text for text in one.messages)
+def reports(folder: Path) -> Iterator[tuple[str, str]]:
+    run_all(folder)
+    for trial in TRIALS:
+        yield ", ".join(trial), said(folder, *trial)[1]
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as place:
+        REPORTS.write(reports(Path(place)))

@@ -49,20 +49,17 @@ def trial(way, kind, name, folder):
     bpy.context.view_layer.update()
     if bpy.context.scene.frame_current != 0:
         bpy.context.scene.frame_set(0)
-    said = {"names": names, "messages": [], "error": "", "objects": [o.name for o in bpy.context.scene.objects]}
+    said = {"names": names, "messages": [], "error": "", "rows": []}
     try:
         if extension:
             bpy.ops.export_scene.msh_put_back()
             said["messages"] = messages()
+            rows = bpy.context.scene.msh_gltf.rows
+            said["rows"] = [f"{row.what} {row.name} {row.status}: {row.reason}" for row in rows]
         else:
-            lines = {"use_mesh_edges": True} if kind == "mission" else {}
-            bpy.ops.export_scene.gltf(
-                filepath=str(folder / "edited.glb"),
-                export_extras=True,
-                export_attributes=True,
-                export_apply=True,
-                **lines,
-            )
+            own = {"export_extras": True, "export_attributes": True, "export_apply": True}
+            own |= {"use_mesh_edges": True} if kind == "mission" else {}
+            bpy.ops.export_scene.gltf(filepath=str(folder / "edited.glb"), **(own if way != "plain" else {}))
     except RuntimeError as error:
         said["error"] = str(error).strip()
     facts, arrays = shown(JOB["frames"][kind], before)

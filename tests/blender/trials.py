@@ -45,6 +45,8 @@ SOURCES = {"model": TURRET, "unit": UNIT, "mission": MISSION, "terrain": LAND, "
 #: Frames at which both sides are looked at.
 FRAMES = {"model": [0, 3, 12, 24], "unit": [0, 6, 12], "mission": [0], "terrain": [0], "areal map": [0]}
 WAYS = ("command line", "extension")
+#: The command line, with the files of an exporter whose options nobody changed; only where it is asked for.
+PLAIN = "plain"
 #: Errors that are about no edit, and lines.
 BROKEN = re.compile(r"internal error|cannot be loaded")
 NOISE = re.compile(r"unchanged|made a change|^$")
@@ -60,16 +62,13 @@ class Outcome:
     verdict: str
     found: list[str] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
 
 
 def main() -> int:
     options = arguments()
-    known = names_of_edits()
-    trials = [
-        trial
-        for trial in known
-        if re.search(options.only, trial[2]) and options.kind in (None, trial[1]) and options.way in (None, trial[0])
-    ]
+    known = names_of_edits([options.way] if options.way else WAYS)
+    trials = [trial for trial in known if re.search(options.only, trial[2]) and options.kind in (None, trial[1])]
     folder = Path(options.keep or tempfile.mkdtemp())
     blender = ROOT / f".venv-blender{'' if options.blender == '5.0' else f'-{options.blender}'}" / "bin/python"
     run_blender(blender, folder, options.zip, trials)
@@ -88,23 +87,23 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--blender", default="5.0")
     parser.add_argument("--only", default="")
     parser.add_argument("--kind", choices=[*SOURCES], default=None)
-    parser.add_argument("--way", choices=WAYS, default=None)
+    parser.add_argument("--way", choices=[*WAYS, PLAIN], default=None)
     parser.add_argument("--keep", help="leave all files in this folder")
     parser.add_argument("--zip", help="the extension; built by default")
     parser.add_argument("--verbose", action="store_true", help="the messages of every trial")
     return parser.parse_args()
 
 
-def names_of_edits() -> list[tuple[str, str, str]]:
+def names_of_edits(ways: Sequence[str]) -> list[tuple[str, str, str]]:
     """Way, kind and name of every trial: the names are read without Blender."""
     command = [sys.executable, HERE / "trial_names.py"]
     found: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     return [
         (way, kind, name)
-        for way in WAYS
+        for way in ways
         for kind, edits in found["edits"].items()
         for name in edits
-        if way != WAYS[0] or [kind, name] not in found["only_extension"]
+        if way == WAYS[1] or [kind, name] not in found["only_extension"]
     ]
 
 
@@ -146,10 +145,9 @@ def judged(folder: Path, way: str, kind: str, name: str) -> Outcome:
         return Outcome(way, kind, name, "failed", text.strip().splitlines()[-1:])
     said = json.loads((here / "said.json").read_text("utf-8"))
     messages, error = [*said["messages"], said["error"]], said["error"]
-    if way == "extension":
-        game = here / "game"
-    else:
-        game, messages, error = by_command(folder, here, SOURCES[kind]["gltf"])
+    game, changes = here / "game", [row for row in said["rows"] if " kept: " not in row]
+    if way != "extension":
+        game, messages, error, changes = by_command(folder, here, SOURCES[kind]["gltf"])
     source = SOURCES[kind]
     entry = ["--entry", source["entry"]] if "entry" in source else []
     second = here / "second.glb"
@@ -169,17 +167,29 @@ def judged(folder: Path, way: str, kind: str, name: str) -> Outcome:
     else:
         said_so = any("not applied" in text for text in about) or error
         verdict = "named" if named and said_so else "loud" if said_so else "exact"
-    return Outcome(way, kind, name, verdict, found, about)
+    changes += [f"writes {', '.join(written)}"] if (written := differing(folder / "game", game)) else []
+    return Outcome(way, kind, name, verdict, found, about, changes)
+
+
+def differing(before: Path, after: Path) -> list[str]:
+    """The files of a game that are others now; those of its history are left out."""
+    files = [path for path in after.rglob("*") if path.is_file() and ".msh-gltf" not in path.parts]
+    was = {path: before / path.relative_to(after) for path in files}
+    return sorted(
+        path.relative_to(after).as_posix()
+        for path, old in was.items()
+        if not old.is_file() or old.read_bytes() != path.read_bytes()
+    )
 
 
 def is_in(name: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
-def by_command(folder: Path, here: Path, gltf: str) -> tuple[Path, list[str], str]:
-    """``gltf2msh`` on the run with the edited file; the game after it, what was said, and why it was refused."""
+def by_command(folder: Path, here: Path, gltf: str) -> tuple[Path, list[str], str, list[str]]:
+    """``gltf2msh`` on the run with the edited file: the game after it, messages, why it was refused, what changed."""
     if not (here / "edited.glb").is_file():
-        return folder / "game", ["Blender exports nothing"], ""
+        return folder / "game", ["Blender exports nothing"], "", []
     report, code = here / "report.json", 0
     if not (here / "out").is_dir():
         shutil.copytree(folder / "out", here / "out")
@@ -188,11 +198,11 @@ def by_command(folder: Path, here: Path, gltf: str) -> tuple[Path, list[str], st
         with contextlib.redirect_stderr(io.StringIO()), mock.patch.object(workers, "run_here", in_this_process):
             code = call(cli.gltf2msh, *command)
     said = json.loads(report.read_text("utf-8")) if report.is_file() else {"items": []}
-    messages = texts(said)
+    messages, changes = texts(said), texts(said, "changes")
     if code and not report.is_file():
         messages.append("refused")
     error = " ".join(one["detail"] for one in said["items"] if one["status"] == "failed")
-    return here / "new" if (here / "new").is_dir() else folder / "game", messages, error
+    return here / "new" if (here / "new").is_dir() else folder / "game", messages, error, changes
 
 
 def in_this_process(function: Callable[[Any], Any], tasks: Sequence[Any], _: int) -> Iterator[tuple[int, Any]]:
@@ -200,24 +210,25 @@ def in_this_process(function: Callable[[Any], Any], tasks: Sequence[Any], _: int
     yield from enumerate(map(function, tasks))
 
 
-def texts(report: Any) -> list[str]:
-    """Every message of a report: what is not applied, warnings and errors."""
+def texts(report: Any, of: str = "not_applied") -> list[str]:
+    """Every message of a report: what is not applied, warnings and errors; or what changed."""
     out: list[str] = []
     if isinstance(report, list):
-        return [text for one in report for text in texts(one)]
+        return [text for one in report for text in texts(one, of)]
     if not isinstance(report, dict):
         return out
     for key, value in report.items():
-        if key == "not_applied":
-            out += [
-                f"not applied: {' '.join(map(str, one.values())) if isinstance(one, dict) else one}" for one in value
-            ]
-        elif key == "warnings":
+        if key == of:
+            start = "not applied: " if of == "not_applied" else ""
+            out += [f"{start}{' '.join(map(str, one.values())) if isinstance(one, dict) else one}" for one in value]
+        elif of == "not_applied" and key == "warnings":
             out += [str(one) for one in value]
-        elif key in ("error", "message") or (key == "detail" and report.get("status") == "failed"):
+        elif of == "not_applied" and (
+            key in ("error", "message") or (key == "detail" and report.get("status") == "failed")
+        ):
             out.append(str(value))
         elif isinstance(value, (list, dict)):
-            out += texts(value)
+            out += texts(value, of)
     return out
 
 
@@ -234,7 +245,7 @@ def show(one: Outcome, verbose: bool) -> None:
 
 def count(outcomes: list[Outcome]) -> None:
     """Print how many of each verdict there are."""
-    for way in WAYS:
+    for way in (*WAYS, PLAIN):
         found = Counter(one.verdict for one in outcomes if one.way == way)
         if found:
             print(f"{way}: {found.total()} trials, " + ", ".join(f"{n} {v}" for v, n in sorted(found.items())))
