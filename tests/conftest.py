@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from tests.second import plugin
+from tests.support.blender import needs_blender
 
 plugin.install()  # before anything imports a writer
 
@@ -52,11 +53,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at -m
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the slow tests: whole folders and modules."""
+    """Mark the slow tests, whole folders and modules, and those that need Blender."""
     for item in items:
         place = item.path.relative_to(ROOT / "tests").as_posix()
         if place.startswith(tuple(SLOW)):
             item.add_marker(pytest.mark.slow)
+        if place.startswith("blender/"):
+            item.add_marker(needs_blender)
 
 
 @pytest.hookimpl(tryfirst=True)

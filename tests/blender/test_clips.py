@@ -1,7 +1,5 @@
 """Clips through real Blender: scenes at other frame rates, and options that damage a clip."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,11 +8,10 @@ from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from tests.converter.edits.test_scaled_animation import WALKER
+from tests.support.blender import blender
 from tests.support.corpus import Sample, sample_called
 from tests.support.runs import first_difference, to_gltf
 
-BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 SAMPLES = [Sample("walker", WALKER, None, WALKER), sample_called("spec__system__a_bird_007")]
 RATES = (24, 25, 30, 50, 60)
 #: What is reported of a file that an option of the exporter made.
@@ -35,9 +32,7 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     sample: Sample = request.param
     folder = tmp_path_factory.mktemp("clips")
     source = to_gltf(sample, folder / "model.glb")
-    script = Path(__file__).parent / "clips.py"
-    result = subprocess.run([BLENDER, script, source, folder], capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr[-2000:]
+    blender("clips.py", source, folder)
     return sample, folder
 
 

@@ -1,19 +1,16 @@
 """Vertex colours through real Blender, which writes VEC3 on some meshes and VEC4 on others."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from msh_gltf.converter.kinds.dispatch import import_gltf
+from tests.support.blender import blender
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable
 from tests.support.gltf_view import GltfView
 from tests.support.runs import first_difference, to_gltf
 
-BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 SAMPLE = sample_called("spec__system__R_H_002")
 
 
@@ -26,9 +23,7 @@ def test_colours_come_back_whatever_the_materials_do_with_alpha(tmp_path: Path, 
         if i % 3 == translucent:
             material["alphaMode"] = "BLEND"
     edited = document.save(tmp_path / "e.glb")
-    script = Path(__file__).parent / "roundtrip.py"
-    result = subprocess.run([BLENDER, script, tmp_path, edited], capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr[-2000:]
+    blender("roundtrip.py", tmp_path, edited)
     came = tmp_path / kind / "e.glb"
     view = GltfView(came)
     kinds = {

@@ -23,14 +23,13 @@ from msh_gltf.converter.options import ImportOptions
 from tests.converter.game.test_import_run import same_but_for
 from tests.docs.materials import example_game
 from tests.support.assembled_game import GameParts
+from tests.support.blender import BLENDER
 from tests.support.controller import walker
 from tests.support.corpus import DATA, LIBS
 from tests.support.game import MESH, archive, entry, make_game, original, snapshot
 from tests.support.points import CTPT, POINTS, cpt
 from tests.support.runs import call, first_difference
 
-BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"
 WALKER = EXAMPLES / "walker.msh"

@@ -13,11 +13,11 @@ from msh_gltf.converter.numeric.pose import rotation_matrix
 from msh_gltf.converter.options import ExportOptions, ImportOptions
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect
-from tests.blender.test_extension import EXAMPLES, UNTOUCHED, WALKER, Seen, parse, pytestmark, see, zip_file
+from tests.blender.test_extension import EXAMPLES, UNTOUCHED, WALKER, Seen, parse, see, zip_file
 from tests.support.rebuilt import parse as parsed
 from tests.support.runs import call
 
-__all__ = ["pytestmark", "zip_file"]
+__all__ = ["zip_file"]
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter.formats.nres import read_nres
-from tests.blender.test_extension import UNTOUCHED, WALKER, Seen, parse, pytestmark, see, tables, zip_file
+from tests.blender.test_extension import UNTOUCHED, WALKER, Seen, parse, see, tables, zip_file
 
-__all__ = ["pytestmark", "zip_file"]
+__all__ = ["zip_file"]
 SCALED = "has animated scale; nodes of a model have none"
 
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.blender.test_extension import WALKER, Seen, pytestmark, see, zip_file
+from tests.blender.test_extension import WALKER, Seen, see, zip_file
 from tests.docs.materials import example_game
 from tests.support.game import original
 
-__all__ = ["pytestmark", "zip_file"]
+__all__ = ["zip_file"]
 
 STEPS = ("panel_of_game", "moved_game", "on_save", "unsaved", "exported_over", "given_away")
 

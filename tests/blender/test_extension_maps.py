@@ -11,12 +11,12 @@ from msh_gltf.converter.checks.areal_map import check_areal_map
 from msh_gltf.converter.formats.areal_map import areal_payload, read_areal_map
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.terrain import read_terrain
-from tests.blender.test_extension import LEVEL, Seen, by_command, pytestmark, see, zip_file
+from tests.blender.test_extension import LEVEL, Seen, by_command, see, zip_file
 from tests.docs.materials import example_game
 from tests.support.areal_edits import own, record_bytes
 from tests.support.game import snapshot
 
-__all__ = ["pytestmark", "zip_file"]
+__all__ = ["zip_file"]
 
 
 @pytest.fixture(scope="module")

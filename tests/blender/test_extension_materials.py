@@ -9,12 +9,12 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.formats.material import read_material
 from msh_gltf.converter.formats.nres import Entry, read_nres
 from msh_gltf.converter.formats.wear import read_wear_names
-from tests.blender.test_extension import Seen, pytestmark, see, zip_file
+from tests.blender.test_extension import Seen, see, zip_file
 from tests.docs.materials import example_game
 from tests.support.game import original
 from tests.support.runs import call
 
-__all__ = ["pytestmark", "zip_file"]
+__all__ = ["zip_file"]
 
 
 @pytest.fixture(scope="module")

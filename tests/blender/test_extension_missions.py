@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.formats.objects import read_unit
-from tests.blender.test_extension import Seen, pytestmark, see, zip_file
+from tests.blender.test_extension import Seen, see, zip_file
 from tests.support.assembled_game import BASE, GROUND, ROBOT
 
-__all__ = ["pytestmark", "zip_file"]
+__all__ = ["zip_file"]
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.mission import read_mission
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.objects import read_registry
-from tests.blender.test_extension import Seen, pytestmark, see, zip_file
+from tests.blender.test_extension import Seen, see, zip_file
 from tests.support.game import original, snapshot
 from tests.support.runs import run
 
-__all__ = ["pytestmark", "zip_file"]
+__all__ = ["zip_file"]
 
 
 @pytest.fixture(scope="module")

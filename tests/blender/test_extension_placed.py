@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter.formats.objects import read_unit
-from tests.blender.test_extension import Seen, pytestmark, see, zip_file
+from tests.blender.test_extension import Seen, see, zip_file
 
-__all__ = ["pytestmark", "zip_file"]
+__all__ = ["zip_file"]
 STEPS = ("things", "opened", "by_gltf", "carried", "fielded")
 
 

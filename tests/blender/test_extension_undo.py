@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter.formats.nres import read_nres
-from tests.blender.test_extension import Seen, pytestmark, see, zip_file
+from tests.blender.test_extension import Seen, see, zip_file
 from tests.docs.materials import example_game
 from tests.support.game import original as kept
 from tests.support.game import snapshot
 
-__all__ = ["pytestmark", "zip_file"]
+__all__ = ["zip_file"]
 
 UNCHANGED = "unchanged, restored byte for byte"
 FAILED = "the last export failed"

@@ -1,7 +1,5 @@
 """Scenes made in real Blender by hand convert, or say what is in the way."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +13,9 @@ from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import Scene
+from tests.support.blender import blender
 from tests.support.foreign import world
 
-BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 PLAIN = (
     "cube",
     "uv_sphere",
@@ -50,9 +47,7 @@ PLAIN = (
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("foreign")
-    script = Path(__file__).parent / "make.py"
-    result = subprocess.run([BLENDER, script, out], capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr[-2000:]
+    blender("make.py", out)
     return out
 
 

@@ -1,19 +1,13 @@
 """Real Blender imports our files and sees what the recorded truth says."""
 
-import os
-import subprocess
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.numeric.pose import compose, rotation, rotation_matrix
+from tests.support.blender import blender
 from tests.support.corpus import sample_called
 from tests.support.runs import to_gltf
-
-BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 
 
 @pytest.fixture(scope="module", params=["retail__odd__s_rock_009", "spec__system__a_bird_007"])
@@ -24,11 +18,7 @@ def seen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     target = to_gltf(sample, folder / "model.glb")
     last = sample.truth["frame_count"] - 1
     frames = sorted({0, 1, last // 2, last})
-    probe = Path(__file__).parent / "probe.py"
-    result = subprocess.run(
-        [BLENDER, probe, target, folder / "out.npz", *map(str, frames)], capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 0, result.stderr
+    blender("probe.py", target, folder / "out.npz", *frames)
     with np.load(folder / "out.npz") as file:
         return sample, frames, dict(file)
 

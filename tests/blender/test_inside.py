@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from msh_gltf import import_gltf
+from tests.support.blender import blender
 from tests.support.inside_game import convert, make, robot_of
 
-BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 SCRIPT = """
 import os
 import sys
@@ -198,8 +195,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     convert(mission, out / "mission.glb", clips=True)
     convert(mission, out / "still.glb")
     convert(robot_of(mission), out / "robot.glb")
-    done = subprocess.run([BLENDER, "-c", SCRIPT, out], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    blender(SCRIPT, out)
     return out
 
 

@@ -1,8 +1,6 @@
 """Materials and textures edited in real Blender arrive in the game, and nothing else changes."""
 
-import os
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +13,10 @@ from msh_gltf.converter.formats.texture import read_texm
 from msh_gltf.converter.formats.wear import read_wear_names
 from tests.converter.game.library_edits import read_png
 from tests.docs.materials import EXAMPLES, example_game
+from tests.support.blender import blender
 from tests.support.gltf_edit import Editable
 from tests.support.runs import call, run
 
-BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 HERE = Path(__file__).parent
 TURRET = "turrets.rlb/e_tur_01.glb"
 LIBRARIES = ("turrets.rlb", "Material.lib", "Textures.lib")
@@ -34,13 +31,6 @@ EDITS: dict[str, dict[str, list[str]]] = {
     "delete": {"turrets.rlb": ["e_tur_01.msh"]},
     "another_image": {"Material.lib": ["glass"], "Textures.lib": ["PANE.0"]},
 }
-
-
-def blender(script: Path, *arguments: object) -> None:
-    done = subprocess.run(
-        [str(BLENDER), str(script), *map(str, arguments)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout[-1500:] + done.stderr[-2000:]
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +72,7 @@ def shown(folder: Path, model: str) -> dict[str, tuple[Any, ...]]:
 
 @pytest.mark.parametrize("edit", EDITS)
 def test_an_edit_of_materials_arrives(edit: str, out: Path, tmp_path: Path) -> None:
-    blender(HERE / "edit_materials.py", out / TURRET, tmp_path, edit)
+    blender("edit_materials.py", out / TURRET, tmp_path, edit)
     for kind in ("extras", "plain"):
         work, new = tmp_path / f"out_{kind}", tmp_path / f"new_{kind}"
         shutil.copytree(out, work)

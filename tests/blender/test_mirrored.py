@@ -1,7 +1,5 @@
 """Nodes mirrored in real Blender: what moves below them is where Blender shows it."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,12 +7,11 @@ import pytest
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.options import ImportOptions
 from tests.converter.edits.test_scaled_animation import WALKER, assert_same_places
+from tests.support.blender import blender
 from tests.support.corpus import Sample, sample_called
 from tests.support.gltf_edit import Editable
 from tests.support.runs import to_gltf
 
-BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 EDITS = ("mirror", "mirror_twice", "mirror_bigger", "mirror_applied", "mirror_applied_below", "bigger_applied")
 WALKER_SAMPLE = Sample("walker", WALKER, None, WALKER)
 SHARED = sample_called("spec__odd__Gen_stat_011")  # nodes with one mesh, degenerate triangles
@@ -30,11 +27,7 @@ SHARED = sample_called("spec__odd__Gen_stat_011")  # nodes with one mesh, degene
 )
 def test_scaled_nodes_with_animation(tmp_path: Path, sample: Sample, node: str, frames: int) -> None:
     source = to_gltf(sample, tmp_path / "model.glb")
-    script = Path(__file__).parent / "edit.py"
-    result = subprocess.run(
-        [BLENDER, script, source, tmp_path, node, *EDITS], capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 0, result.stderr[-2000:]
+    blender("edit.py", source, tmp_path, node, *EDITS)
     for name in EDITS:
         file = tmp_path / f"{name}.glb"
         back = import_gltf(file, tmp_path / "model.msh-sidecar")

@@ -1,7 +1,5 @@
 """Materials of an OBJ through real Blender: untouched, and with an artist's edits."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,12 +7,11 @@ import pytest
 from msh_gltf.converter import cli
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.kinds.obj import import_obj
+from tests.support.blender import blender
 from tests.support.runs import call
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"
-BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 EDITS = ("nothing", "alpha", "other_picture", "no_picture")
 
 
@@ -23,10 +20,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder, game = tmp_path_factory.mktemp("obj"), EXAMPLES / "textures"
     source = EXAMPLES / "hangar.msh"
     assert call(cli.msh2gltf, source, "-o", folder / "hangar.obj", "--game", game, "-q") == 0
-    assert BLENDER is not None
-    command = [BLENDER, HERE / "edit_obj.py", folder / "hangar.obj", folder, *EDITS]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (folder / f"{EDITS[-1]}.obj").exists(), done.stdout + done.stderr
+    blender("edit_obj.py", folder / "hangar.obj", folder, *EDITS)
     return folder
 
 

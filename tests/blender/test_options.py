@@ -1,17 +1,14 @@
 """What real Blender writes with damaging options is recognised, and the option named."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from msh_gltf import ConversionError, import_gltf
+from tests.support.blender import blender
 from tests.support.corpus import LIBS, sample_called
 from tests.support.runs import require, to_gltf
 
-BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 WALKER = sample_called("retail__system__R_H_002")
 
 
@@ -19,10 +16,7 @@ WALKER = sample_called("retail__system__R_H_002")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("options")
     source = to_gltf(WALKER, out / "m.glb", "--textures", LIBS)
-    script = Path(__file__).parent / "options.py"
-    command = [BLENDER, script, source, out]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr[-2000:]
+    blender("options.py", source, out)
     return out
 
 

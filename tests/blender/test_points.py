@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +13,7 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.formats.model_parts import read_points
 from msh_gltf.converter.formats.nres import read_nres
 from tests.blender.test_extension import Seen, points_archive, see, zip_file
+from tests.support.blender import blender
 from tests.support.corpus import sample_called
 from tests.support.game import original, snapshot
 from tests.support.gltf_view import GltfView
@@ -22,8 +21,6 @@ from tests.support.points import POINTS, cpt
 from tests.support.runs import call, run
 
 __all__ = ["zip_file"]
-BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 ROBOT = sample_called("retail__system__R_H_002")
 EDIT = """
 import os
@@ -56,9 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (out / "robot.cpt").write_bytes(cpt(POINTS))
     model = shutil.copy(ROBOT.path, out / "robot.msh")
     assert call(cli.msh2gltf, model, "-o", out / "robot.glb", "-q") == 0
-    arguments = [BLENDER, "-c", EDIT, out / "robot.glb", out]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    blender(EDIT, out / "robot.glb", out)
     return out
 
 
@@ -95,8 +90,7 @@ def test_edits_arrive_in_the_game(folder: Path, tmp_path: Path) -> None:
     before = snapshot(game)
     assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
     kept = shutil.copy(out / "a.rlb/robot.glb", tmp_path / "kept.glb")
-    done = subprocess.run([BLENDER, "-c", EDIT, kept, tmp_path], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    blender(EDIT, kept, tmp_path)
     shutil.copy(tmp_path / "editedTrue.glb", out / "a.rlb/robot.glb")
     assert run("gltf2msh", out, "--game", game, "--in-place", "--require-all").returncode == 0
     old, new = (read_nres(data, "a.rlb").entries for data in (original(game / "a.rlb"), (game / "a.rlb").read_bytes()))

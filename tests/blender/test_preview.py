@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -11,10 +10,9 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter import cli
+from tests.support.blender import BLENDER
 from tests.support.runs import call
 
-BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 ROOT = Path(__file__).parents[2]
 
 

@@ -1,18 +1,13 @@
 """msh -> glb -> real Blender (import, export, nothing touched) -> msh is byte-identical."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from msh_gltf.converter.kinds.dispatch import import_gltf
+from tests.support.blender import blender
 from tests.support.corpus import LIBS, SAMPLES, Sample
 from tests.support.runs import first_difference, to_gltf
-
-BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
-
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MODELS = [*SAMPLES, *(Sample(path.stem, path, None, path) for path in sorted(EXAMPLES.glob("*.msh")))]
@@ -27,9 +22,7 @@ def through_blender(tmp_path_factory: pytest.TempPathFactory) -> Path:
         to_gltf(sample, folder / f"{number}.glb", *(["--textures", LIBS] if number % 2 else []))
         for number, sample in enumerate(MODELS)
     ]
-    script = Path(__file__).parent / "roundtrip.py"
-    result = subprocess.run([BLENDER, script, folder, *models], capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr[-2000:]
+    blender("roundtrip.py", folder, *models)
     return folder
 
 

@@ -1,25 +1,14 @@
 """Terrains and areal maps through real Blender, untouched; edits of them are trials (``test_trials.py``)."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.kinds.dispatch import import_gltf
+from tests.support.blender import blender
 from tests.support.maps import LEVELS
 from tests.support.runs import call, first_difference
-
-BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
-HERE = Path(__file__).parent
-
-
-def blender(script: str, *arguments: object) -> None:
-    result = subprocess.run([BLENDER, HERE / script, *map(str, arguments)], capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr[-2000:]
-
 
 UNNUMBERED = "areal map: is kept, whatever was edited"
 

@@ -4,7 +4,6 @@ What is said of each, and what changed, stands in ``trials.txt``, as Blender 5.0
 ``python -m tests.blender.test_trials`` writes it again, for you to read what became different.
 """
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,10 +12,9 @@ import pytest
 
 from blender_extension import build
 from tests.blender.trials import PLAIN, WAYS, judged, run_blender
+from tests.support.blender import BLENDER
 from tests.support.recorded import Recorded
 
-BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 REPORTS = Recorded(__file__, "trials.txt")
 COMMAND, EXTENSION = WAYS
 NAMES = {

@@ -1,8 +1,6 @@
 """The steps of the tutorials, done by real Blender: they do what the pages say."""
 
-import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,17 +12,10 @@ from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions
 from tests.docs.materials import EXAMPLES, example_game
+from tests.support.blender import blender
 from tests.support.runs import call
 
-BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 TURRET, LAND = "turrets.rlb/e_tur_01.glb", "DATA/MAPS/Tut_1/Land.glb"
-
-
-def blender(name: str, *arguments: object) -> None:
-    script = [BLENDER, EXAMPLES / "blender" / name, *arguments]
-    done = subprocess.run(list(map(str, script)), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
 
 
 @pytest.fixture(scope="module")
@@ -35,10 +26,10 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tutorials") / "out"
     assert call(cli.msh2gltf, example_game(), "-o", folder, "-q") == 0
     (folder / "habits").mkdir()
-    blender("habits.py", folder / "turrets.rlb/e_tur_02.glb", folder / "habits")
-    blender("second_gun.py", folder / TURRET)
-    blender("hill.py", folder / LAND)
-    blender("bunker.py", folder / "my_bunker.glb")
+    blender(EXAMPLES / "blender/habits.py", folder / "turrets.rlb/e_tur_02.glb", folder / "habits")
+    blender(EXAMPLES / "blender/second_gun.py", folder / TURRET)
+    blender(EXAMPLES / "blender/hill.py", folder / LAND)
+    blender(EXAMPLES / "blender/bunker.py", folder / "my_bunker.glb")
     return folder
 
 

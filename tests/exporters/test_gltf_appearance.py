@@ -1,9 +1,7 @@
 """Materials as the game shows them: colours, textures, translucency, in the glTF and back."""
 
 import json
-import os
 import shutil
-import subprocess
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -14,13 +12,13 @@ from PIL import Image
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.kinds.dispatch import import_gltf
-from tests.exporters.test_gltf_terrain import VALIDATOR
+from tests.support.blender import blender, needs_blender
 from tests.support.corpus import CORPUS, LIBS, sample_called
 from tests.support.gltf_view import GltfView
 from tests.support.runs import call, require, run
+from tests.support.validator import issues
 
 ROOM = sample_called("retail__static__i_room_006")
-BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
 
 
 @pytest.fixture
@@ -178,19 +176,13 @@ def test_way_back_and_validator(game: Path, tmp_path: Path) -> None:
         export(game / "models/room.msh", target, "--game", game)
         assert import_gltf(target).data == ROOM.source
         files.append(target)
-    node = shutil.which("node")
-    require(node, "node is not installed: the Khronos validator cannot run")
-    require((VALIDATOR / "node_modules/gltf-validator").is_dir(), "gltf-validator is not installed")
-    result = subprocess.run([node, VALIDATOR / "validate.mjs", *files], capture_output=True, text=True, check=True)
-    for line in result.stdout.splitlines():
-        assert json.loads(line)["issues"] == [], line
+    assert issues(files) == {}
 
 
+@needs_blender
 def test_through_blender(game: Path, tmp_path: Path) -> None:
-    require(BLENDER, "no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
     export(game / "models/room.msh", tmp_path / "room.glb", "--game", game)
-    script = Path(__file__).parents[1] / "blender/roundtrip.py"
-    subprocess.run([BLENDER, script, tmp_path, tmp_path / "room.glb"], capture_output=True, check=True)
+    blender("roundtrip.py", tmp_path, tmp_path / "room.glb")
     for kind in ("plain", "extras"):
         shown = GltfView(tmp_path / kind / "room.glb")
         assert shown.json["images"]

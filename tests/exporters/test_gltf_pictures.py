@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -22,12 +21,14 @@ from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.scene.appearance import Appearance, Picture
 from msh_gltf.converter.storage import VAULT
 from msh_gltf.exporters.gltf import export_gltf
-from tests.exporters.test_gltf_appearance import BLENDER, VALIDATOR, export, picture
+from tests.exporters.test_gltf_appearance import export, picture
+from tests.support.blender import blender, needs_blender
 from tests.support.corpus import LIBS, sample_called
 from tests.support.game import MESH, archive, entry
 from tests.support.gltf_view import GltfView
 from tests.support.maps import level_called
-from tests.support.runs import call, require, run
+from tests.support.runs import call, run
+from tests.support.validator import issues
 
 LIT = sample_called("retail__system__R_H_002")
 LIBRARIES = ("Material.lib", "Textures.lib", "lightmap.lib")
@@ -359,9 +360,6 @@ def test_ground_in_a_run(land: Path, game: Path, tmp_path: Path) -> None:
 
 
 def test_validator(land: Path, game: Path, tmp_path: Path) -> None:
-    node = shutil.which("node")
-    require(node, "node is not installed: the Khronos validator cannot run")
-    require((VALIDATOR / "node_modules/gltf-validator").is_dir(), "gltf-validator is not installed")
     out = tmp_path / "out"
     assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
     files = [*out.rglob("*.glb")]
@@ -369,21 +367,16 @@ def test_validator(land: Path, game: Path, tmp_path: Path) -> None:
         target = tmp_path / f"{source.stem}.gltf"
         export(source, target, "--game", game)
         files.append(target)
-    result = subprocess.run([node, VALIDATOR / "validate.mjs", *files], capture_output=True, text=True, check=True)
-    lines = result.stdout.splitlines()
-    assert len(lines) == len(files)
-    for line in lines:
-        assert json.loads(line)["issues"] == [], line
+    assert issues(files) == {}
 
 
+@needs_blender
 def test_through_blender(land: Path, game: Path, tmp_path: Path) -> None:
     """Pictures beside the glTF, lightmaps and grounds do not disturb the import."""
-    require(BLENDER, "no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
     out = tmp_path / "out"
     assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
     terrain = next(p for p in out.rglob("Land.glb") if GltfView(p).info["kind"] == "terrain")
-    script = Path(__file__).parents[1] / "blender/roundtrip.py"
-    subprocess.run([BLENDER, script, tmp_path, out / "lit.glb", terrain], capture_output=True, check=True)
+    blender("roundtrip.py", tmp_path, out / "lit.glb", terrain)
     for kind in ("plain", "extras"):
         for glb, source in ((out / "lit.glb", LIT.source), (terrain, land.read_bytes())):
             back = import_gltf(tmp_path / kind / glb.name, glb.with_suffix(".msh-sidecar"))

@@ -1,9 +1,6 @@
 """``--strict`` and ``--tolerant``: single models, whole games, real validator, real Blender."""
 
 import json
-import os
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,14 +10,14 @@ from msh_gltf.converter.checks import all_rules
 from msh_gltf.converter.game.manifest import read_manifest
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from tests.converter.checks.test_corruptions import checked
+from tests.support.blender import blender, needs_blender
 from tests.support.corpus import DATA
 from tests.support.corruption import CATALOGUE
 from tests.support.corruption.base import NAN, Nres
 from tests.support.game import LOOSE, MESH, archive, entry, make_game, snapshot, write
-from tests.support.runs import call, require, run
+from tests.support.runs import call, run
+from tests.support.validator import issues
 
-VALIDATOR = Path(__file__).parents[2] / "validator"
-BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
 MODELS = ("model", "file", "terrain", "areal map")
 LEFT_OUT = [kind for kind in CATALOGUE if kind.format in MODELS and all_rules()[kind.code].drops]
 
@@ -145,30 +142,14 @@ def converted(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, byte
 
 
 def test_validator_is_silent(converted: list[tuple[Path, bytes]]) -> None:
-    node = shutil.which("node")
-    require(node, "node is not installed: the Khronos validator cannot run")
-    require(
-        (VALIDATOR / "node_modules/gltf-validator").is_dir(),
-        "gltf-validator is not installed: npm install in tests/validator",
-    )
-    result = subprocess.run(
-        [node, VALIDATOR / "validate.mjs", *[path for path, _ in converted]], capture_output=True, text=True, check=True
-    )
-    lines = result.stdout.splitlines()
-    assert len(lines) == len(converted)
-    for line in lines:
-        assert json.loads(line)["issues"] == [], line
+    assert issues([path for path, _ in converted]) == {}
 
 
-@pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
+@needs_blender
 def test_broken_models_come_back_through_blender(converted: list[tuple[Path, bytes]], tmp_path: Path) -> None:
     """Imported and exported with the stock add-on, nothing touched: the broken bytes; one sample of each kind."""
     one = {path.name.partition("_")[0]: (path, data) for path, data in reversed(converted)}.values()
-    script = Path(__file__).parents[2] / "blender/roundtrip.py"
-    result = subprocess.run(
-        [BLENDER, script, tmp_path, *[path for path, _ in one]], capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 0, result.stderr[-2000:]
+    blender("roundtrip.py", tmp_path, *[path for path, _ in one])
     for path, data in one:
         for kind in ("plain", "extras"):
             back = import_gltf(tmp_path / kind / path.name, path.with_suffix(".msh-sidecar"))

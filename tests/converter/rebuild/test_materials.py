@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 from pathlib import Path
@@ -14,12 +13,12 @@ import pytest
 from msh_gltf.converter.errors import called
 from msh_gltf.converter.rebuild.workspace import new_rows
 from msh_gltf.converter.scene.scene import Material
+from tests.support.blender import blender, needs_blender
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.runs import SCRIPTS, run, to_gltf
 
 ROOM = sample_called("retail__static__i_room_006")
-BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
 
 
 def foreign(folder: Path, names: list[str | None]) -> Path:
@@ -181,7 +180,7 @@ def test_obj(tmp_path: Path) -> None:
     assert rows_of(tmp_path / "box.wea") == ["BRICK", "GLASS"]
 
 
-@pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python")
+@needs_blender
 def test_a_model_made_in_blender(tmp_path: Path) -> None:
     """Two cubes, three materials, one of them a copy: what Blender itself writes."""
     code = f"""
@@ -196,7 +195,7 @@ for i, names in enumerate((["WALL", "ROOF"], ["WALL.001"])):
         polygon.material_index = k % len(names)
 bpy.ops.export_scene.gltf(filepath={str(tmp_path / "tower.glb")!r})
 """
-    subprocess.run([BLENDER, "-c", code], check=True, capture_output=True)
+    blender(code)
     assert run("gltf2msh", "tower.glb", cwd=tmp_path).returncode == 0
     assert sorted(rows_of(tmp_path / "tower.wea")) == ["ROOF", "WALL"]
     again = tmp_path / "again.glb"

@@ -1,9 +1,7 @@
 """Control points in glTF: below their nodes, never in the way."""
 
 import json
-import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +15,7 @@ from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.model_parts import read_points
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import import_gltf
+from tests.support.blender import blender, needs_blender
 from tests.support.corpus import CORPUS, sample_called
 from tests.support.game import MESH, archive, entry, write
 from tests.support.gltf_edit import Editable, drop_extras
@@ -25,7 +24,6 @@ from tests.support.points import Point, cpt
 from tests.support.runs import call, require, run
 
 ROBOT = sample_called("retail__system__R_H_002")
-BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
 CTPT = int.from_bytes(b"CTPT", "little")
 POINTS: list[Point] = [
     ("CameraCenter", 2, (0.0, 0.0, 0.876), (0.0, 1.0, 0.0)),
@@ -190,12 +188,11 @@ def test_the_corpus_has_files_of_this_size() -> None:
     assert seen
 
 
-@pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python")
+@needs_blender
 def test_through_blender(robot: Path, tmp_path: Path) -> None:
     """Import, export, nothing touched."""
     target = shown(robot, tmp_path / "robot.glb")
-    script = Path(__file__).parents[2] / "blender/roundtrip.py"
-    subprocess.run([BLENDER, script, tmp_path, target], check=True, capture_output=True)
+    blender("roundtrip.py", tmp_path, target)
     for kind in ("plain", "extras"):
         back = import_gltf(tmp_path / kind / "robot.glb", tmp_path / "robot.msh-sidecar")
         assert ([str(c) for c in back.changes], back.warnings) == ([], [])
