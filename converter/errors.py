@@ -22,6 +22,11 @@ def plural(count: int, noun: str) -> str:
 _MOST_NAMED = 5
 
 
+def listed(texts: Sequence[str], joint: str = "and") -> str:
+    """Return texts as a sentence lists them: ``a, b and c``."""
+    return f" {joint} ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
+
+
 def few(texts: Sequence[str], most: int = _MOST_NAMED) -> str:
     """Return the first of some texts, and how many others there are: ``a, b and 3 others``."""
     left = len(texts) - most

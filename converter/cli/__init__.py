@@ -23,7 +23,7 @@ from types import FrameType
 import click
 
 from .. import GARBAGE, STOPPING
-from ..errors import CHECK_PATH, MACHINE, ConversionError, fault_of, internal_error, quoted
+from ..errors import CHECK_PATH, MACHINE, ConversionError, fault_of, internal_error, listed, quoted
 from ..language import use_language
 from .common import EXIT_INTERRUPTED, EXIT_SIGNAL, EXIT_USAGE, Option, say
 
@@ -309,7 +309,7 @@ def _elsewhere(name: str, own: click.Command) -> str | None:
         return f"it goes after the command: {own.name} {owners[0]} ... {name}" if owners else None
     commands = [to_gltf.command, to_msh.command, inspect.command, *mod.command.commands.values()]
     owners = [f"{'msh-mod ' * (one.name in mod.command.commands)}{one.name}" for one in commands if name in _names(one)]
-    return f"it belongs to {' and '.join(owners)}" if owners else None
+    return f"it belongs to {listed(owners)}" if owners else None
 
 
 def _example(error: click.UsageError, context: click.Context) -> str | None:

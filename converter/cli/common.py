@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from .. import __version__
-from ..errors import ConversionError, Malformed, plural, printable, reason_of, shortened
+from ..errors import ConversionError, Malformed, listed, plural, printable, reason_of, shortened
 from ..language import LANGUAGES, VARIABLE, in_language
 from ..options import Declared
 
@@ -206,34 +206,9 @@ def refuse_batch_options(context: click.Context, *, only: tuple[str, ...]) -> No
             raise click.UsageError(f"{problem}; give that, or leave it out")
 
 
-#: Options of imports without effect: of files that have no animations, of what places models, and of maps.
-_NOT_OF_MESHES = ("scene", "clip", "fps", "reduce", "rigid_skin", "ignore_scale")
-_NOT_OF_PLACES = ("dialect", "clip", "ignore_scale", "lod_ratios", "lod_error", "own_materials")
-_NOT_OF_MAPS = ("dialect", *_NOT_OF_MESHES[1:], "lod_ratios", "lod_error")
-
-
-def without_effect(typed: Mapping[str, str], source: Path, name: str, data: bytes) -> list[str]:
-    """Return warnings about options that change nothing of an import.
-
-    ``typed``: options as of :func:`given_options`. ``name``, ``data``: what the import made of the source.
-    """
-    from ..errors import with_article
-    from ..formats.kinds import Kind, file_kind
-    from ..formats.nres import is_nres, read_nres
-    from ..formats.objects import is_unit
-
-    names: tuple[str, ...]
-    if not is_nres(data[:4]):
-        kind, names = Kind.UNIT if is_unit(data) else Kind.MISSION, _NOT_OF_PLACES
-    elif (kind := file_kind(read_nres(data, name, longer=True))) is not Kind.MODEL:
-        names = _NOT_OF_MAPS
-    else:
-        names = () if source.suffix.lower() in (".glb", ".gltf") else _NOT_OF_MESHES
-    what = f"a file {source.suffix}" if kind is Kind.MODEL else with_article(kind)
-    found = [f"{typed[one]} has no effect on {what}" for one in names if one in typed]
-    if kind is Kind.MODEL and "lod_error" in typed and "lod_ratios" not in typed:
-        found.append(f"{typed['lod_error']} has no effect without --generate-lods")
-    return found
+def without_effect(typed: Mapping[str, str], names: Iterable[str], what: str) -> list[str]:
+    """Return warnings about options that change nothing of what is converted; ``typed`` as of :func:`given_options`."""
+    return [f"{typed[one]} has no effect on {what}" for one in names if one in typed]
 
 
 def grouped(command: click.Command, context: click.Context) -> dict[str, list[click.Option]]:
@@ -344,8 +319,7 @@ def output_path(output: str | None, default_name: str, suffixes: tuple[str, ...]
     if path.suffix.lower() in suffixes:
         return path
     if path.suffix or path.exists():
-        endings = " or ".join(filter(None, [", ".join(suffixes[:-1]), suffixes[-1]]))
-        problem = f"-o {output}: expected a directory or a file ending in {endings}"
+        problem = f"-o {output}: expected a directory or a file ending in {listed(suffixes, 'or')}"
         new = "" if path.exists() else f" ({output}/ is a new directory)"
         raise click.UsageError(problem + new)
     return path / default_name

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from ..errors import ConversionError, plural, printable, quoted
+from ..errors import ConversionError, listed, plural, printable, quoted
 from ..game.manifest import FAILED, Outcome, Progress, Run
 from ..language import in_language
 from ..storage import cannot_write, no_follow, walk_files, write_outputs
@@ -207,7 +207,6 @@ def put_back(given: ToMsh, options: ImportOptions) -> None:
         click.UsageError: options that do not go together.
         ConversionError: the directory or the game is not what it should be.
     """
-
     game, output = given.game, given.output
     if game is None:
         raise click.UsageError("a directory of glTF needs the game: --game GAME_DIR")
@@ -228,8 +227,6 @@ def put_back(given: ToMsh, options: ImportOptions) -> None:
 
 def _run_of(given: ToMsh, options: ImportOptions, saved: set[str] | None = None) -> tuple[Run, str]:
     """Put a directory back, or what was saved there; the run, and the line that ends it."""
-    from collections import Counter
-
     from ..formats.material import MATERIALS
     from ..game.import_run import import_run
     from ..game.write_game import Places
@@ -254,7 +251,8 @@ def _run_of(given: ToMsh, options: ImportOptions, saved: set[str] | None = None)
     nouns += Counter("material" if o.id.startswith(f"{MATERIALS}::") else "texture" for o in painted)
     nouns["object key"] = sum("key" in outcome.facts for outcome in changed)
     parts = [plural(count, noun) for noun, count in nouns.items() if count]
-    what = f"{' and '.join(parts) or 'nothing'} went into {game if output is None else output}"
+    where = game if output is None else output
+    what = f"{listed(parts)} went into {where}" if parts else f"nothing went into {where}"
     if back := sum(outcome.status == "restored" for outcome in run.everything):
         what += f"; taken back: {plural(back, 'earlier change')}"
     undo = f"; msh-mod undo {quoted(game)} takes it back" if output is None and (parts or back) else ""
@@ -263,7 +261,6 @@ def _run_of(given: ToMsh, options: ImportOptions, saved: set[str] | None = None)
 
 def _watch(given: ToMsh, options: ImportOptions) -> NoReturn:
     """Put the directory back now, and each of its files whenever it is saved; only a signal ends it."""
-
     saves, saved = Saves(given.source), None
     while True:
         try:
@@ -283,7 +280,6 @@ def _watch(given: ToMsh, options: ImportOptions) -> NoReturn:
 
 def _show_pass(run: Run, given: ToMsh, closing: str) -> None:
     """What one pass did, in few lines."""
-
     if given.report is not None:
         write_report(run, given.report)
     for outcome in run.everything:

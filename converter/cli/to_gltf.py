@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -29,6 +28,7 @@ from .common import (
     say,
     say_written,
     version_option,
+    without_effect,
     write_stdout,
 )
 from .given import ToGltf
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..findings import Finding
-    from ..formats.kinds import Kind
     from ..kinds.base import Files, Loaded
     from ..kinds.library import LoadedTexture
     from ..options import ExportOptions
@@ -246,7 +245,9 @@ def _export_one(given: ToGltf, options: ExportOptions, typed: dict[str, str]) ->
     loaded, make_files = _load(given, options)
     if not given.quiet:
         _show_findings(loaded.findings, source, given.verbose)
-        for warning in filter(None, [loaded.why_no_ranges(options), *_without_effect(loaded.kind, typed)]):
+        names = _NOT_OF_EXPORTED_MAPS if loaded.kind in ("terrain", "areal map") else ()
+        without = without_effect(typed, names, with_article(loaded.kind))
+        for warning in filter(None, [loaded.why_no_ranges(options), *without]):
             say(f"warning: {source}: {warning}", error=True)
     if output == STDOUT:
         write_stdout(make_files(Path("model.glb"), False)[-1][1])
@@ -375,11 +376,3 @@ def _export_many(given: ToGltf, options: ExportOptions) -> None:
 
 #: Options of exports without effect on maps.
 _NOT_OF_EXPORTED_MAPS = ("dialect", "fps", "lod", "group", "clips", "subframes", "stored_keys", "paths", "points")
-
-
-def _without_effect(kind: Kind, typed: Mapping[str, str]) -> list[str]:
-    """Return warnings about options that change nothing of an export; ``typed`` as of :func:`given_options`."""
-    from ..errors import with_article
-
-    names = _NOT_OF_EXPORTED_MAPS if kind in ("terrain", "areal map") else ()
-    return [f"{typed[one]} has no effect on {with_article(kind)}" for one in names if one in typed]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import called, few, plural, printable, quoted
+from ..errors import called, few, plural, printable, quoted, with_article
 from .common import (
     FILE,
     SETTINGS,
@@ -33,7 +33,7 @@ from .common import (
 from .given import ToMsh
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from ..game.archive_folder import Packed
     from ..kinds.import_result import ImportResult
@@ -42,6 +42,10 @@ if TYPE_CHECKING:
 
 #: Endings of files that are written.
 _ENDINGS = (".msh", ".map", ".tma", ".dat")
+#: Options without effect: of files that have no animations, of what places models, and of maps.
+_NOT_OF_MESHES = ("scene", "clip", "fps", "reduce", "rigid_skin", "ignore_scale")
+_NOT_OF_PLACES = ("dialect", "clip", "ignore_scale", "lod_ratios", "lod_error", "own_materials")
+_NOT_OF_MAPS = ("dialect", *_NOT_OF_MESHES[1:], "lod_ratios", "lod_error")
 _OF_PICTURES = ("texm", "mips")
 _OF_RUNS = ("in_place", "watch", "add", "tag", "jobs", "fail_fast", "dask", "dry_run", "log_file")
 _OF_NEW_MODELS = ("add", "tag", "dry_run")
@@ -148,7 +152,7 @@ def _import_one(given: ToMsh, options: ImportOptions, typed: dict[str, str]) -> 
     if output not in (None, STDOUT):  # say so before any work
         output_path(output, "model.msh", _ENDINGS)
     result = _import_file(given, options)
-    result.differences.warnings += without_effect(typed, source, result.name, result.data)
+    result.differences.warnings += options_without_effect(typed, source, result.name, result.data)
     target = None
     if output != STDOUT:
         target = output_path(output, _file_name(result.name), _ENDINGS)
@@ -175,6 +179,26 @@ def _import_one(given: ToMsh, options: ImportOptions, typed: dict[str, str]) -> 
     elif not given.quiet:
         _show_result(result, given.verbose)
         say_written(files, written)
+
+
+def options_without_effect(typed: Mapping[str, str], source: Path, name: str, data: bytes) -> list[str]:
+    """Return warnings about options that change nothing of an import.
+
+    ``typed``: options as of :func:`given_options`. ``name``, ``data``: what the import made of the source.
+    """
+    from ..formats.kinds import Kind, file_kind
+    from ..formats.nres import is_nres, read_nres
+    from ..formats.objects import is_unit
+
+    if not is_nres(data[:4]):
+        return without_effect(typed, _NOT_OF_PLACES, with_article(Kind.UNIT if is_unit(data) else Kind.MISSION))
+    if (kind := file_kind(read_nres(data, name, longer=True))) is not Kind.MODEL:
+        return without_effect(typed, _NOT_OF_MAPS, with_article(kind))
+    names = () if source.suffix.lower() in (".glb", ".gltf") else _NOT_OF_MESHES
+    found = without_effect(typed, names, f"a file {source.suffix}")
+    if "lod_error" in typed and "lod_ratios" not in typed:
+        found.append(f"{typed['lod_error']} has no effect without --generate-lods")
+    return found
 
 
 def _show_explanations(given: ToMsh, result: ImportResult) -> None:

@@ -113,9 +113,12 @@ def _no_place(folder: Path, known: dict[str, tuple[str, int, str]]) -> list[NotA
     gone = [one["name"] for one in _index(folder)["entries"] if one["file"] not in known]
     why, instead = "entries of an RsLi library are replaced, not added", "replace one that is there"
     out = [NotApplied(where=f"file {called(name)}", what="is new", why=why, instead=instead) for name in new]
+    return [*out, *map(_without_file, map(str, gone))]
+
+
+def _without_file(entry: str) -> NotApplied:
     what, why = "has no file any more", "packing deletes nothing"
-    left = (f"entry {called(str(name))}" for name in gone)
-    return [*out, *(NotApplied(where=where, what=what, why=why, instead="it stays") for where in left)]
+    return NotApplied(where=f"entry {called(entry)}", what=what, why=why, instead="it stays")
 
 
 def _changed_since_unpacked(label: str, name: str) -> ConversionError:
@@ -249,15 +252,11 @@ class Packed:
 
 @dataclass(frozen=True)
 class _File:
-    """A file of a folder.
-
-    ``row``: what the index says of it. ``before``: SHA-256 of the entry when it was unpacked, where that is known.
-    """
+    """A file of a folder. ``row``: what the index says of it."""
 
     path: Path
     name: bytes
     row: Row | None
-    before: str | None = None
 
 
 def pack_folder(folder: Path, archive: Path, now: bytes | None, *, force: bool = False) -> Packed:
@@ -303,8 +302,8 @@ def pack_folder(folder: Path, archive: Path, now: bytes | None, *, force: bool =
     if gone:
         raise ConversionError("is gone", file=str(folder / gone[0]), hint="a new archive needs every file of its index")
     # the archive as it was, without its payloads
-    frame = None if _digests(folder) is None else _index(folder).get("frame")
-    if frame is None:
+    frame = _index(folder).get("frame")
+    if frame is None or not all(row.before for row in rows):
         entries = [
             Entry(row.type_id, *row.attributes, name_field(row.name), 0, 0, bytes(read_file(one.path)))
             for one in files
@@ -338,23 +337,14 @@ def _put_into_library(folder: Path, now: bytes, label: str, *, as_new: bool) -> 
 
 def _files(folder: Path, rows: list[Row] | None) -> Iterator[_File]:
     """The files of a folder, in the order of its index; what the index does not name comes last."""
-    known = _digests(folder) or {}
     indexed = {row.file: row for row in rows or []}
     for row in indexed.values():
         if (path := folder / row.file).is_file():
-            yield _File(path, row.name, row, known.get(row.file))
+            yield _File(path, row.name, row)
     below = f"{ENTRIES}/" if any(row.file.startswith(f"{ENTRIES}/") for row in indexed.values()) else ""
     for file, name in layout_of(folder / below).names.items():
         if f"{below}{file}" not in indexed:
             yield _File(folder / below / file, name.encode("cp1251", "replace"), None)
-
-
-def _digests(folder: Path) -> dict[str, str] | None:
-    """SHA-256 of the entries when they were unpacked, by file; ``None``: no index says so."""
-    try:
-        return {str(one["file"]): str(one["sha256"]) for one in _index(folder)["entries"]}
-    except (TypeError, KeyError):
-        return None
 
 
 def _filled(frame: bytes, files: list[_File]) -> bytes:
@@ -380,7 +370,8 @@ def _put(archive: Archive, files: list[_File], rows: list[Row], force: bool) -> 
         if not (same := sorted(archive.namesakes(one.name))) and (known := _by_number(archive, one.path.name)):
             one, same = replace(one, name=known), sorted(archive.namesakes(known))
         number = seen[one.name] = seen.get(one.name, -1) + 1
-        if sha256(data) == one.before and (len(same) > number):
+        before = "" if one.row is None else one.row.before
+        if sha256(data) == before and len(same) > number:
             continue
         if number < len(same):
             index = same[number]
@@ -388,7 +379,7 @@ def _put(archive: Archive, files: list[_File], rows: list[Row], force: bool) -> 
             entry = archive.entries[index]
             if entry.payload == data:
                 continue
-            if not force and one.before is not None and sha256(entry.payload) != one.before:
+            if not force and before and sha256(entry.payload) != before:
                 raise _changed_since_unpacked(archive.label, entry.name)
             _compare_sounds(entry, data, one.path, out)
             width, height = _size(entry, data, one.path)
@@ -412,10 +403,7 @@ def _put(archive: Archive, files: list[_File], rows: list[Row], force: bool) -> 
     if left and not rows and not out.not_applied:
         out.warnings.append(f"kept in the archive, without a file in the folder: {few(left)}")
     names = {one.name for one in files}
-    for row in rows:
-        if row.name not in names:
-            where, why = f"entry {called(decode_text(row.name))}", "packing deletes nothing"
-            out.not_applied.append(NotApplied(where=where, what="has no file any more", why=why, instead="it stays"))
+    out.not_applied += [_without_file(decode_text(row.name)) for row in rows if row.name not in names]
     out.data = write_nres(edits.archive())
     return out
 

@@ -82,9 +82,7 @@ def find_changes(before: bytes, after: bytes, type_id: int | None) -> TableChang
     if made == after:
         return found
     delta = encode_delta(made, after)
-    if len(before) <= MEASURED and repeats_base(decode_delta(delta, bytes(len(made)), len(after)), before):
-        return None
-    return replace(found, layout=delta)
+    return None if _gives_away(delta, len(made), len(after), before) else replace(found, layout=delta)
 
 
 def _units(old: Split, state: States, later: States) -> dict[str, Unit]:
@@ -95,6 +93,11 @@ def _units(old: Split, state: States, later: States) -> dict[str, Unit]:
             rows = np.flatnonzero(was != now)
             out[key] = Unit(len(old.tables[key].data), rows, was[rows])
     return out
+
+
+def _gives_away(delta: bytes, size: int, made: int, before: bytes) -> bool:
+    """Whether a delta laid over zeros repeats the base; ``size``, ``made``: bytes that it is applied to, and makes."""
+    return len(before) <= MEASURED and repeats_base(decode_delta(delta, bytes(size), made), before)
 
 
 def _repeats_rows(change: RowChange | LineChange, table: Table, before: bytes) -> bool:
@@ -114,8 +117,7 @@ def _blob(key: str, table: Table, other: Table, before: bytes, old: Split, found
     }
     for shortest in SHORTEST:
         delta = encode_delta(base, after, shortest)
-        bare = decode_delta(delta, bytes(len(base)), len(after))
-        if len(before) > MEASURED or not repeats_base(bare, before):
+        if not _gives_away(delta, len(base), len(after), before):
             digests = short_digest(base), short_digest(after)
             return BytesChange(key, len(after), *digests, near, "", delta)
     return None
@@ -158,17 +160,6 @@ def table_of(entry: Split, key: str) -> Table:
 
 
 # ------------------------------------------------------------------ what two differences share
-
-
-def touched_tables(changes: TableChanges) -> list[Touched]:
-    """Return what changes of each table."""
-    out = [Touched(label_of(changes.content, key), change.rows, "rows") for key, change in changes.rows.items()]
-    out += [Touched(label_of(changes.content, key), NO_ROWS, "bytes") for key in changes.blobs]
-    if changes.attributes:
-        out.append(Touched(DIRECTORY, np.array(sorted(changes.attributes)), "rows"))
-    if changes.layout:
-        out.append(Touched(LAYOUT, NO_ROWS, "bytes"))
-    return out
 
 
 def shared_places(one: TableChanges, other: TableChanges) -> list[Touched]:
@@ -285,9 +276,15 @@ def touched(diff: bytes) -> list[Touched]:
     """Return what a difference changes, table by table. Raises ConversionError: the difference is damaged."""
     packed = unpack(diff)
     changes = _changes(packed)
-    if changes is not None:
-        return touched_tables(changes)
-    return [Touched(WHOLE, NO_ROWS, str(packed.description["kind"]))]
+    if changes is None:
+        return [Touched(WHOLE, NO_ROWS, str(packed.description["kind"]))]
+    out = [Touched(label_of(changes.content, key), change.rows, "rows") for key, change in changes.rows.items()]
+    out += [Touched(label_of(changes.content, key), NO_ROWS, "bytes") for key in changes.blobs]
+    if changes.attributes:
+        out.append(Touched(DIRECTORY, np.array(sorted(changes.attributes)), "rows"))
+    if changes.layout:
+        out.append(Touched(LAYOUT, NO_ROWS, "bytes"))
+    return out
 
 
 def overlap(one: bytes, other: bytes) -> list[Touched]:
@@ -317,14 +314,11 @@ def digests(diff: bytes) -> tuple[str, str]:
 def _whole_delta(before: bytes, after: bytes, shared: bool) -> bytes:
     if len(before) == len(after):  # a repainted texture, say
         delta = encode_in_place(before, after)
-        bare = decode_delta(delta, bytes(len(before)), len(after))
-        if not shared or len(before) > MEASURED or not repeats_base(bare, before):
+        if not shared or not _gives_away(delta, len(before), len(after), before):
             return delta
-    delta = b""
     for shortest in SHORTEST:
         delta = encode_delta(before, after, shortest)
-        bare = decode_delta(delta, bytes(len(before)), len(after))
-        if len(before) > MEASURED or not repeats_base(bare, before):
+        if not _gives_away(delta, len(before), len(after), before):
             break
     return delta
 

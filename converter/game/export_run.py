@@ -37,7 +37,6 @@ from .manifest import (
     as_row,
     guarded,
     has_journal,
-    is_written,
     known_at_once,
     read_manifest,
     write_manifest,
@@ -163,8 +162,11 @@ def export_run(
         run.textures = [o for i, o in outcomes.items() if items[i].kind is Kind.TEXTURE]
         if not dry_run:
             manifest.failed = [Skipped(o.id, o.detail) for o in run.everything if o.status == FAILED]
-            if manifest != before or not is_written(out):
-                _write_manifest(out, manifest, run)
+            if manifest != before or has_journal(out) or not (out / MANIFEST).is_file():
+                try:
+                    write_manifest(out, manifest)
+                except ConversionError as error:  # what was converted is there all the same
+                    run.unreadable = [*run.unreadable, Skipped(MANIFEST, str(error))]
     here = {item.target for item in [*found.items, *items]}
     if gone := len(manifest.records.keys() - here):
         run.notes.append(f"{plural(gone, 'model')} of earlier runs: not in the input, outputs kept")
@@ -192,13 +194,6 @@ def _export_all(
 
     ids, sizes = [task.item.id for task in tasks], [task.item.size for task in tasks]
     return engine.gather(export_item, tasks, progress, ids=ids, sizes=sizes, each=note, known=unchanged_item)
-
-
-def _write_manifest(out: Path, manifest: Manifest, run: Run) -> None:
-    try:
-        write_manifest(out, manifest)
-    except ConversionError as error:  # what was converted is there all the same
-        run.unreadable = [*run.unreadable, Skipped(MANIFEST, str(error))]
 
 
 def _transactions(items: Sequence[Item]) -> int:
@@ -414,10 +409,10 @@ def _export(task: ExportTask) -> Outcome:
     target = out.joinpath(*item.target.split("/"))
     loaded = load(item.kind, source_of(archive, item, look.now), task.options)
     files = loaded.files(target, task.options, sidecar=task.sidecar, root=out)
-    dialect, why = ("", "", ""), ""
+    dialect = ("", "", "")
     if isinstance(loaded, LoadedModel):
         decision = loaded.decision
-        dialect, why = (decision.dialect.value, decision.step, decision.reason), loaded.why_no_ranges(task.options)
+        dialect = decision.dialect.value, decision.step, decision.reason
     outputs = [Output(path.relative_to(out).as_posix(), len(d), sha256(d)) for path, d in files]
     converted = perf_counter()
     if not task.force:
@@ -446,7 +441,7 @@ def _export(task: ExportTask) -> Outcome:
         item.id,
         "converted",
         detail=look.note if look.current else "",
-        warnings=[*messages(loaded.findings), *([why] if why else [])],
+        warnings=[*messages(loaded.findings), *filter(None, [loaded.why_no_ranges(task.options)])],
         facts={"dialect": record.dialect, "outputs": [output.path for output in outputs]},
         seconds={"read": read - look.started, "convert": converted - read, "write": perf_counter() - converted},
         result=record,

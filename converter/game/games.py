@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ..errors import ConversionError, called, printable
 from ..findings import NotApplied
+from ..formats.material import LibraryEdit
 from ..formats.names import decode_text, encode_name
 from ..formats.nres import Archive, Entry, read_nres, write_nres
 from ..formats.nres_edits import ArchiveEdits
@@ -26,7 +27,7 @@ from ..kinds.import_result import (
     shows_same_points,
     wear_beside,
 )
-from ..kinds.library import files_beside
+from ..kinds.library import Replacement, edited_entry, files_beside
 from ..kinds.new_entries import NewEntries
 from ..storage import refuse_existing, write_outputs
 from .edits import GameEdits
@@ -203,6 +204,11 @@ def changed_since(file: str, entry: str | None, hint: str, companion: Companion 
     return ConversionError(problem, file=file, entry=entry, hint=hint)
 
 
+def file_as_archive(data: memoryview | bytes | None, label: str) -> Archive:
+    """Return a file that is a model as an archive of one entry without a name, for :func:`entry_to_replace`."""
+    return Archive(label, entries=[Entry(0, 0, 0, 0, b"", 0, 0, b"" if data is None else data)])
+
+
 def entry_to_replace(
     archive: Archive | ArchiveEdits,
     raw_name: bytes,
@@ -240,8 +246,33 @@ def entry_to_replace(
     if any(is_new(archive.entries[i]) for i in same):
         return None
     if not force:
-        raise changed_since(archive.label, name, hint)
+        raise changed_since(archive.label, name or None, hint)
     return same[0]
+
+
+def library_edit(
+    archive: Archive | ArchiveEdits,
+    edit: LibraryEdit,
+    label: str,
+    known: Collection[str],
+    hint: str,
+    force: bool = False,
+) -> tuple[int, Replacement] | None:
+    """Return the entry of a library that an edit is for, and what it becomes; ``None``: the library has it already.
+
+    ``known``, ``hint``, ``force``, errors: as of :func:`entry_to_replace`.
+    """
+    index = entry_to_replace(
+        archive,
+        encode_name(edit.entry.name),
+        -1,
+        known={edit.entry.digest, *known},
+        is_new=lambda entry: edited_entry(edit, entry, label) is None,
+        hint=hint,
+        force=force,
+    )
+    made = None if index is None else edited_entry(edit, archive.entries[index], label)
+    return None if index is None or made is None else (index, made)
 
 
 def put_new_entry(
@@ -393,16 +424,14 @@ def _with_model(
     origin: Origin, before: bytes, data: bytes, known: Collection[str], companions: Sequence[Companion]
 ) -> bytes:
     """The file's bytes with the model in it."""
-    hint = HINT_OF_COPY
-    if origin.index is None:
-        if before != data and sha256(before) not in known:
-            raise changed_since(str(origin.path), None, hint)
-        return data
-    archive = read_nres(before, str(origin.path))
-    edits = ArchiveEdits(archive)
+    hint, label = HINT_OF_COPY, str(origin.path)
+    archive = file_as_archive(before, label) if origin.index is None else read_nres(before, label)
     index = entry_to_replace(
-        archive, origin.raw_name, origin.index, known=known, is_new=lambda entry: entry.payload == data, hint=hint
+        archive, origin.raw_name, origin.index or 0, known=known, is_new=lambda entry: entry.payload == data, hint=hint
     )
+    if origin.index is None:
+        return data
+    edits = ArchiveEdits(archive)
     if index is not None:
         edits.replace(index, data)
     put_companions(edits, origin.raw_name, companions, hint, known=known)

@@ -168,8 +168,9 @@ def compose(base: bytes | None, layers: Iterable[Layer], read: Read, label: str)
         index = places[slot]
         put_value(edits, index, _applied(value_of(archive.entries[index]), groups[slot], read, label))
     for slot in sorted(groups.keys() - places.keys()):
-        type_id, *rest = (value := _applied(None, groups[slot], read, label)).attributes
-        edits.add(bytes.fromhex(slot.name), type_id, value.data, (rest[0], rest[1], rest[2]))
+        value = _applied(None, groups[slot], read, label)
+        type_id, attr1, attr2, attr3 = value.attributes
+        edits.add(bytes.fromhex(slot.name), type_id, value.data, (attr1, attr2, attr3))
     return write_nres(edits.archive())
 
 

@@ -21,7 +21,7 @@ from ..kinds.open_files import entry_file
 from ..options import ImportOptions
 from ..scene.dialect import Dialect
 from .edits import GameEdits
-from .games import HINT_OF_RUN, changed_since, entry_to_replace
+from .games import HINT_OF_RUN, entry_to_replace, file_as_archive
 from .history import Layer, Slot
 from .manifest import Outcome, Record, guarded, known_at_once
 from .sources import archive_majority, open_archive
@@ -98,16 +98,19 @@ class Brought:
         path = self._in_files[file][0][0]
         return self.door.was(f"{self.prefix}{path}", {*self.layers_of(file)}.__contains__)
 
-    def archive(self, path: Path, source: str) -> Archive:
+    def archive(self, path: Path, source: str, *, is_model: bool = False) -> Archive:
         """Return an archive, or the folder that it was unpacked into, without what was brought; it is made once.
 
-        ``source``: what messages and reports call it. Raises ConversionError: as of :meth:`was`.
+        ``source``: what messages and reports call it. ``is_model``: the file is one, and becomes an archive of it.
+        Raises ConversionError: as of :meth:`was`.
         """
         if source not in self._archives:
-            self._archives[source] = self._archive(path, source)
+            self._archives[source] = self._archive(path, source, is_model)
         return self._archives[source]
 
-    def _archive(self, path: Path, source: str) -> Archive:
+    def _archive(self, path: Path, source: str, is_model: bool) -> Archive:
+        if is_model:
+            return file_as_archive(self.was(source) if self.has(source) else read_file(path), source)
         if self.has(source):
             return read_nres(self.was(source) or b"", source)
         archive = open_archive(str(path), source, stamp(path))
@@ -129,10 +132,8 @@ class Brought:
         """
         if not self.has(record.source) and record.source not in self._in_folders:
             return None
-        if record.index is None:
-            data = self.was(record.source)
-            return () if data is None else ((0, Entry(0, 0, 0, 0, b"", 0, 0, data)),)
-        archive, raw = self.archive(path, record.source), bytes.fromhex(record.raw_name or "")
+        archive = self.archive(path, record.source, is_model=record.index is None)
+        raw = bytes.fromhex(record.raw_name or "")
         same = sorted(archive.namesakes(raw))
         return tuple((i, archive.entries[i]) for i in same if archive.entries[i].name_bytes == raw)
 
@@ -304,14 +305,15 @@ def _import_known(task: ImportTask) -> Outcome:
         return outcome
     if task.game_file is None:
         raise ConversionError("is not in the game's directory", file=task.source)
-    needed, index = _target(task, record, result.data)
-    if not (needed or result.companions):
+    found = _entry_to_replace(task, record, lambda entry: entry.payload == result.data)
+    if found is None and not result.companions:
         outcome.detail = "the game has it already"
         return outcome
     outcome.status, outcome.detail = "changed", ""
     outcome.facts["items"] = [row for row in result.report if row["status"] != "kept"]
     model = bytes.fromhex(record.raw_name or "")
-    data = result.data if needed and not kept else None
+    data = None if found is None or kept else result.data
+    index = None if found is None or record.index is None else found[0]
     outcome.result = Edited(task.source, index, None, data, model=model, companions=tuple(result.companions))
     return outcome
 
@@ -370,40 +372,24 @@ def _untouched(task: ImportTask, record: Record) -> bool:
 def _entry_to_replace(task: ImportTask, record: Record, is_new: Callable[[Entry], bool]) -> tuple[int, Entry] | None:
     """The entry that an edited one replaces, with its directory index; as :func:`entry_to_replace`."""
     assert task.game_file is not None
-    if task.before is None:
-        archive = open_archive(task.game_file, task.source, stamp(task.game_file))
-        places: Sequence[int] = range(len(archive.entries))
-    else:
+    places: Sequence[int]
+    if task.before is not None:
         archive, places = Archive(task.source, entries=[one for _, one in task.before]), [i for i, _ in task.before]
+    elif record.index is None:
+        archive, places = file_as_archive(read_file(Path(task.game_file)), task.source), (0,)
+    else:
+        archive = open_archive(task.game_file, task.source, stamp(task.game_file))
+        places = range(len(archive.entries))
     found = entry_to_replace(
         archive,
         bytes.fromhex(record.raw_name or ""),
-        places.index(record.index) if record.index in places else -1,
+        places.index(record.index or 0) if (record.index or 0) in places else -1,
         known={record.sha256, *task.written},
         is_new=is_new,
         hint=HINT_OF_RUN,
         force=task.force,
     )
     return None if found is None else (places[found], archive.entries[found])
-
-
-def _target(task: ImportTask, record: Record, data: bytes) -> tuple[bool, int | None]:
-    """Whether a model must be written, and the directory index of the entry that it replaces;
-    ``None`` for a file of its own.
-
-    Raises:
-        ConversionError: the game's model is not the one that was converted.
-    """
-    assert task.game_file is not None
-    if record.index is None:
-        files = [bytes(read_file(Path(task.game_file)))] if task.before is None else [e.payload for _, e in task.before]
-        if data in files:
-            return False, None
-        if not (task.force or {record.sha256, *task.written} & {sha256(now) for now in files}):
-            raise changed_since(task.source, None, HINT_OF_RUN)
-        return True, None
-    found = _entry_to_replace(task, record, lambda entry: entry.payload == data)
-    return found is not None, None if found is None else found[0]
 
 
 def _import_new(task: ImportTask) -> Outcome:

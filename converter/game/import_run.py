@@ -27,13 +27,12 @@ from ..formats.nres import NAME_SIZE
 from ..formats.sidecar import SUFFIX, read_sidecar
 from ..formats.wear import WEAR_ENDING, edited_wear, read_wear, write_wear
 from ..kinds.import_result import unapplied
-from ..kinds.library import edited_entry
 from ..kinds.new_entries import NewEntries, NewEntry, contradicted, meant_message, merged, no_library
 from ..kinds.open_files import entry_file, find_library
 from ..options import ImportOptions
 from ..storage import real_path, remove_temporary
 from .edits import GameEdits
-from .games import HINT_OF_RUN, entry_to_replace
+from .games import HINT_OF_RUN, library_edit
 from .import_item import JOIN, Brought, Edited, ImportTask, brought_by, import_item, untouched_item
 from .manifest import FAILED, Manifest, Outcome, Progress, Run, guarded, read_manifest
 from .new_models import NewKeys
@@ -462,19 +461,11 @@ def _import_entry(id: str, edit: LibraryEdit, game: Path, brought: Brought, forc
     path = _library(game, library)
     source = text_of(path.relative_to(game))
     archive = brought.archive(path, source)
-    raw = encode_name(edit.entry.name)
-    index = entry_to_replace(
-        archive,
-        raw,
-        -1,
-        known={edit.entry.digest, *brought.digests(source, edit.entry.name, raw.hex())},
-        is_new=lambda entry: edited_entry(edit, entry, source) is None,
-        hint=HINT_OF_RUN,
-        force=force,
-    )
-    new = None if index is None else edited_entry(edit, archive.entries[index], source)
-    if index is None or new is None:
+    known = brought.digests(source, edit.entry.name, encode_name(edit.entry.name).hex())
+    found = library_edit(archive, edit, source, known, HINT_OF_RUN, force)
+    if found is None:
         return Outcome(id, "unchanged", "the game has it already")
+    index, new = found
     outcome = Outcome(id, "changed", warnings=new.warnings)
     outcome.facts["changes"] = [str(Change(edit.where, edit.what))]
     if not path.is_dir():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ConversionError, plural
-from ..files import UNREADABLE, read_file, stamp
+from ..files import UNREADABLE, in_any_case, read_file, stamp
 from ..findings import Finding, Mode
 from ..formats.kinds import MISSION_FILE, Kind
 from ..formats.material import MATERIAL_TYPE, read_material
@@ -216,12 +217,10 @@ class Uses:
     def __init__(self, root: Path) -> None:
         self.users: dict[Thing, dict[Thing, None]] = {}
         self.spelled: dict[Thing, str] = {}
-        for path in _files(root):
-            source = readable(path.relative_to(root).as_posix())
-            try:
-                self._read(path, source)
-            except ConversionError:
-                continue
+        for path in (folder / name for folder, _, names in walk_files(root) for name in names):
+            if path.is_file() and os.access(path, os.R_OK):
+                with suppress(ConversionError):
+                    self._read(path, readable(path.relative_to(root).as_posix()))
 
     def find(self, name: str) -> list[Thing]:
         """Return the things of a name: whole, without its ending, or the last part of a path."""
@@ -256,9 +255,9 @@ class Uses:
                 self._use(self._take("object key", unit.key(row)), user)
         elif name.endswith(".wea"):
             user = self._list(bytes(read_file(path)), source)
-            if name[:-4].endswith(("1", "2")):  # Land1.wea, Land2.wea
-                level = source[: -len("1.wea")]
-                self._use(user, self._take("level", level))
+            level, number = path.stem[:-1], path.stem[-1:]
+            if number in ("1", "2") and in_any_case(path.parent, [f"{level}.msh"]).exists():  # Land1.wea, Land2.wea
+                self._use(user, self._take("level", source[: -len("1.wea")]))
         elif name == "builddat.lst":
             user = self._take("BuildDat.lst", source)
             for paths in read_build_dat(bytes(read_file(path)), source)[0].categories.values():
@@ -289,13 +288,10 @@ class Uses:
 
     def _material(self, archive: Archive, entry: Any) -> None:
         user = self._take("material", entry.name)
-        try:
-            phases = read_material(entry, archive.label).phases
-        except ConversionError:
-            return
-        for raw in phases["texture"]:
-            if texture := decode_text(raw.tobytes().partition(b"\0")[0]):
-                self._use(self._take("texture", texture), user)
+        with suppress(ConversionError):
+            for raw in read_material(entry, archive.label).phases["texture"]:
+                if texture := decode_text(raw.tobytes().partition(b"\0")[0]):
+                    self._use(self._take("texture", texture), user)
 
     def _list(self, data: bytes, name: str) -> Thing:
         user = self._take("material list", name)
@@ -320,15 +316,6 @@ def _names(thing: Thing) -> Iterator[str]:
     yield from (thing.name, last, short)
     if thing.kind not in ("texture", "lightmap", "material", "object key"):
         yield short.rpartition(".")[0]
-
-
-def _files(root: Path) -> Iterator[Path]:
-    """The files below a directory, sorted; links to directories are not followed."""
-    for folder, _, names in walk_files(root):
-        for name in names:
-            path = folder / name
-            if path.is_file() and os.access(path, os.R_OK):
-                yield path
 
 
 def describe_uses(name: str, game: Path) -> list[dict[str, Any]]:

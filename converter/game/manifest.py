@@ -325,11 +325,6 @@ def read_manifest(directory: Path) -> Manifest | None:
     return manifest
 
 
-def is_written(directory: Path) -> bool:
-    """Whether there is a manifest that no journal adds to."""
-    return (directory / MANIFEST).is_file() and not has_journal(directory)
-
-
 def has_journal(directory: Path) -> bool:
     """Whether a run was killed there."""
     return (directory / JOURNAL).is_file()

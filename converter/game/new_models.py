@@ -21,13 +21,12 @@ from ..formats.nres_edits import ArchiveEdits
 from ..formats.objects import REGISTRY, REGISTRY_ROW_DTYPE, TAGS, Member, is_registry, read_registry
 from ..formats.wear import WEAR_ENDING
 from ..kinds.import_result import ImportResult, put_wear
-from ..kinds.library import edited_entry
 from ..kinds.new_entries import NewEntries, NewEntry, meant_message, no_library
 from ..kinds.open_files import find_library, open_nres
 from ..kinds.registry import Game, find_game, majority_of
 from ..scene.dialect import Dialect
 from ..storage import not_there, real_path
-from .games import HINT_OF_COPY, Games, entry_to_replace, put_companions, put_new_entry
+from .games import HINT_OF_COPY, Games, library_edit, put_companions, put_new_entry
 from .import_item import JOIN, Brought, Edited
 from .manifest import Outcome
 from .walk import text_of
@@ -233,17 +232,10 @@ def _find(folders: Sequence[Path], name: str) -> Path | None:
 
 def _edit(plan: LibraryPlan, path: Path, edit: LibraryEdit) -> None:
     edits = plan.open(path)
-    index = entry_to_replace(
-        edits,
-        encode_name(edit.entry.name),
-        -1,
-        known={edit.entry.digest, *plan.games.left(path)},
-        is_new=lambda entry: edited_entry(edit, entry, path.name) is None,
-        hint=HINT_OF_COPY,
-    )
-    made = None if index is None else edited_entry(edit, edits.entries[index], path.name)
-    if index is None or made is None:
+    found = library_edit(edits, edit, path.name, plan.games.left(path), HINT_OF_COPY)
+    if found is None:
         return
+    index, made = found
     edits.replace(index, made.data, attr1=made.attr1, attr2=made.attr2)
     title = f"{printable(edit.entry.name)} of {edit.entry.library}"
     plan.messages += [*made.warnings, f"{title} changes for every model that uses it"]
@@ -321,8 +313,6 @@ def add_model(plan: LibraryPlan, to: Destination, result: ImportResult, *, force
             "is not a model, which alone can be added", file=result.name, hint="put it back as an edit of what it was"
         )
     edits = plan.open(to.archive)
-    if edits.entries and not models_in(edits.archive()):
-        raise ConversionError("has no models", file=str(to.archive), hint="name an archive that has some")
     with edits.whole():
         there = put_new_entry(edits, to.name, MODEL_TYPE, result.data, force=force, hint=hint)
         messages = put_wear(edits, to.name, result.wear)

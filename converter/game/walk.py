@@ -197,7 +197,9 @@ def walk(
         if reason := reason or (None if kind is not None else foreign(path)):
             found.skipped.append(Skipped(source, reason))
         elif kind is not None:
-            found.items.append(_placed_item(kind, path, source, targets))
+            name, size = PurePosixPath(source).name, path.stat().st_size
+            target = targets.file(source, escape(stem(name)))  # called like the file, without its ending
+            found.items.append(Item(str(path), source, None, name, kind, size, target))
         else:
             _look_into(path, source, targets, found, longer)
     return found
@@ -233,14 +235,6 @@ def _in_game(folder: Path) -> bool:
     return find_game(folder) is not None
 
 
-def _placed_item(kind: Kind, path: Path, source: str, targets: _Targets) -> Item:
-    """A unit or a mission; its glTF is called like the file, without its ending."""
-    name = PurePosixPath(source).name
-    target = targets.file(source, escape(stem(name)))
-    size = path.stat().st_size
-    return Item(str(path), source, index=None, name=name, kind=kind, size=size, target=target)
-
-
 #: Why the game's other container is no input of a run.
 RSLI = "RsLi, a container of another kind"
 
@@ -265,27 +259,16 @@ def _look_into(path: Path, source: str, targets: _Targets, found: Found, longer:
         found.unreadable.append(Skipped(source, _without_file(error)))
         return
     if kind is not Kind.ARCHIVE:
-        name = readable(entry_name(path))
-        target = targets.file(source, file_stem(name))
-        found.items.append(
-            Item(
-                str(path),
-                source,
-                index=None,
-                name=name,
-                kind=kind,
-                size=archive.total_size + archive.trailing,
-                target=target,
-            )
-        )
-    else:
-        folder = targets.folder(source)
-        types = Counter(printable(entry.type_text) for entry in archive.entries)
-        found.archives.append(Folder(source, folder, dict(sorted(types.items()))))
-        try:
-            _look_at_entries(path, source, archive, folder, found)
-        except ConversionError as error:  # the file has changed meanwhile
-            found.unreadable.append(Skipped(source, _without_file(error)))
+        name, size = readable(entry_name(path)), archive.total_size + archive.trailing
+        found.items.append(Item(str(path), source, None, name, kind, size, targets.file(source, file_stem(name))))
+        return
+    folder = targets.folder(source)
+    types = Counter(printable(entry.type_text) for entry in archive.entries)
+    found.archives.append(Folder(source, folder, dict(sorted(types.items()))))
+    try:
+        _look_at_entries(path, source, archive, folder, found)
+    except ConversionError as error:  # the file has changed meanwhile
+        found.unreadable.append(Skipped(source, _without_file(error)))
 
 
 def _look_at_entries(path: Path, source: str, archive: Archive, folder: str, found: Found) -> None:
@@ -304,9 +287,7 @@ def _look_at_entries(path: Path, source: str, archive: Archive, folder: str, fou
             found.skipped.append(Skipped(id, "an archive in an archive is not looked into"))
         else:
             target = f"{folder}/{names.take(file_stem(entry.name), index)}.glb"
-            found.items.append(
-                Item(str(path), source, index=index, name=entry.name, kind=kind, size=entry.size, target=target)
-            )
+            found.items.append(Item(str(path), source, index, entry.name, kind, entry.size, target))
 
 
 def _without_file(error: ConversionError) -> str:

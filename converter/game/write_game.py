@@ -25,7 +25,7 @@ from ..kinds.open_files import named_like
 from ..storage import copy_output, real_path, require_inside, write_outputs
 from .edits import GameEdits
 from .games import HINT_OF_RUN, changed_since, entry_to_replace, may_replace, put_companions, put_new_entry
-from .history import Layer, digest_of_file
+from .history import Layer
 from .import_item import JOIN, Brought, Edited
 from .manifest import FAILED, Outcome, Progress, Run, guarded
 from .new_models import NewKeys
@@ -420,26 +420,19 @@ def _content(placed: PlacedImport) -> tuple[bytes, list[bytes]]:
 def _edited_there(id: str, source: str, placed: PlacedImport, brought: Brought, force: bool) -> Outcome:
     result, path, index = placed.result, placed.path, placed.index
     assert path is not None
-    known = {placed.sha256, *brought.digests(source, decode_text(placed.raw_name), placed.raw_name.hex())}
-    is_there = result.kept_all
-    if index is None:
-        now = brought.was(source) if brought.has(source) else bytes(read_file(path))
-        if not is_there and now != result.data and digest_of_file(now) not in known and not force:
-            raise changed_since(source, None, HINT_OF_RUN)
-    else:
-        archive = brought.archive(path, source)
-        index = entry_to_replace(
-            archive,
-            placed.raw_name,
-            index,
-            known=known,
-            is_new=lambda entry: entry.payload == result.data,
-            hint=HINT_OF_RUN,
-            force=force,
-        )
-        is_there |= index is None
+    found = entry_to_replace(
+        brought.archive(path, source, is_model=index is None),
+        placed.raw_name,
+        index or 0,
+        known={placed.sha256, *brought.digests(source, decode_text(placed.raw_name), placed.raw_name.hex())},
+        is_new=lambda entry: entry.payload == result.data,
+        hint=HINT_OF_RUN,
+        force=force,
+    )
+    is_there = result.kept_all or found is None
     if is_there and not result.companions:
         return Outcome(id, "unchanged", "the game has it already")
+    index = None if index is None else found
     data, companions = None if is_there else result.data, tuple(result.companions)
     return Outcome(
         id, "changed", result=Edited(source, index, None, data, model=placed.raw_name, companions=companions)

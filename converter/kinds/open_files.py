@@ -58,12 +58,14 @@ class Row:
         file: its path from the folder that the archive was unpacked into, with ``/``.
         type_id: its type, as a number.
         attributes: the directory's attr1, attr2 and attr3.
+        before: SHA-256 of the entry when it was unpacked; empty where the index does not say.
     """
 
     file: str
     name: bytes
     type_id: int
     attributes: tuple[int, int, int]
+    before: str = ""
 
 
 def rows_of(folder: Path) -> list[Row] | None:
@@ -80,7 +82,10 @@ def rows_of(folder: Path) -> list[Row] | None:
 
 
 def _own_rows(index: Any) -> list[Row]:
-    return [_row(one["file"], bytes.fromhex(one["name"]), one["type"], one["attributes"]) for one in index["entries"]]
+    return [
+        _row(one["file"], bytes.fromhex(one["name"]), one["type"], one["attributes"], str(one.get("sha256", "")))
+        for one in index["entries"]
+    ]
 
 
 def _manifest_rows(index: Any) -> list[Row]:
@@ -106,12 +111,12 @@ def _list_rows(index: Any) -> list[Row]:
     return rows
 
 
-def _row(file: str, name: bytes, type_id: int, attributes: Sequence[int]) -> Row:
+def _row(file: str, name: bytes, type_id: int, attributes: Sequence[int], before: str = "") -> Row:
     path = PurePosixPath(file)
     first, second, third = (int(one) & 0xFFFFFFFF for one in attributes)
     if path.is_absolute() or ".." in path.parts or len(path.parts) > 2:
         raise ValueError("leads out of the folder")
-    return Row(file, name, int(type_id) & 0xFFFFFFFF, (first, second, third))
+    return Row(file, name, int(type_id) & 0xFFFFFFFF, (first, second, third), before)
 
 
 @dataclass(frozen=True)

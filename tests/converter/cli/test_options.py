@@ -11,8 +11,9 @@ from click.testing import CliRunner
 
 from msh_gltf import ExportOptions, ImportOptions
 from msh_gltf.converter.cli import to_gltf, to_msh
-from msh_gltf.converter.cli.common import nested, options_of, read_options, without_effect
+from msh_gltf.converter.cli.common import nested, options_of, read_options
 from msh_gltf.converter.cli.given import ToGltf, ToMsh
+from msh_gltf.converter.cli.to_msh import options_without_effect
 from msh_gltf.converter.options import declared, lod_ratios, option
 
 ROOT = Path(__file__).parents[3]
@@ -107,7 +108,7 @@ def test_what_cannot_be_read_is_a_usage_error() -> None:
 )
 def test_options_without_effect_are_named(source: str, data: bytes, named: list[str]) -> None:
     typed = {"clip": "--clip", "lod_error": "--lod-error", "force": "--force"}
-    assert without_effect(typed, Path(source), "Land.msh" if data == LAND else "a", data) == named
+    assert options_without_effect(typed, Path(source), "Land.msh" if data == LAND else "a", data) == named
 
 
 @pytest.mark.parametrize("option", ["--weld", "--vertex-ids"])
