@@ -61,7 +61,21 @@ def edited() -> list[tuple[bytes, bytes, int | None]]:
     out.append((write_areal_map(areals), write_areal_map(replace_polygons(areals, smaller))))
     more = replace(mission, objects=[*mission.objects, mission.objects[1]])
     out.append((write_mission(mission), write_mission(more)))
-    return [*((before, after, None) for before, after in out), *plain()]
+    return [*((before, after, None) for before, after in [*out, *odd()]), *plain()]
+
+
+def odd() -> Iterator[tuple[bytes, bytes]]:
+    """Models with fewer descriptors than triangles, and with only a header of slots; versions with errors."""
+    path = MODELS[0]
+    whole, moved = (split("model", data) for data in (path.read_bytes(), edited_model(path, "move vertices", 1)))
+    for size in (16, 32):
+        yield tuple(one.join({"7.0": bytes(one.tables["7.0"].data[:-size])}, {}) for one in (whole, moved))
+    header = bytes(whole.tables["2.0h"].data)
+    for table in (b"", header[:8]):
+        changed = {"2.0": table, "2.0h": header[: 140 * (not table)]}
+        first = whole.join(changed, {})
+        yield first, split("model", first).join({"3.0": bytes(moved.tables["3.0"].data)}, {})
+        yield whole.join({}, {}), first
 
 
 def plain() -> Iterator[tuple[bytes, bytes, int | None]]:
@@ -79,7 +93,7 @@ def plain() -> Iterator[tuple[bytes, bytes, int | None]]:
     for points in ([moved, *POINTS[1:]], [*POINTS, POINTS[0]]):
         yield cpt(POINTS), cpt(points), CTPT
     material = bytearray(blank_material())
-    material[4:6] = b"\1\2"
+    material[2:6] = b"\1\0\1\2"
     yield blank_material(), bytes(material), MATERIAL_TYPE
     yield bytes(material), bytes(material) + bytes(MATERIAL_TRACK_DTYPE.itemsize), MATERIAL_TYPE
 
@@ -288,6 +302,14 @@ def bombs() -> list[bytes]:
         of(b'{"a":' + b"[" * 900 + b"]" * 900 + b"}", b""),
         of(b"[" + b"[]," * 6_000_000 + b"0]", b""),
     ]
+
+
+@pytest.mark.parametrize("unit", [["3.0", 8, 1], ["7.0", 8, 0], ["7.0", -1, 1], ["7.0", 8, 2], [7, 8, "x"], [0]])
+def test_what_is_not_computed_is_refused(unit: list[object]) -> None:
+    """Rows of tables that follow from nothing, none, of a table of less than nothing, out of order."""
+    about = {"kind": "tables", "content": "model", "computed": True, "units": [unit]}
+    with pytest.raises(ConversionError, match=r"computes what is not computed|rows out of order|cannot be read"):
+        touched(pack(Packed("0" * 64, "1" * 64, 8, about, bytes(16))))
 
 
 def _tables(table: dict[str, object]) -> dict[str, object]:
