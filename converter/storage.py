@@ -112,6 +112,11 @@ def write_outputs(files: Sequence[tuple[Path, bytes]], force: bool, *, durable: 
     return [path for path, _ in files]
 
 
+def write_durably(files: Sequence[tuple[Path, bytes]]) -> None:
+    """Write files of a game or its vault over what is there; as of :func:`write_outputs`, durable."""
+    write_outputs(files, force=True, durable=True)
+
+
 def copy_output(source: Path, target: Path) -> None:
     """Copy a file with its times and permissions; the copy appears whole or not at all.
 

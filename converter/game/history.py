@@ -12,7 +12,7 @@ from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ..errors import Conflict, ConversionError, Malformed, printable, reason_of
+from ..errors import Conflict, ConversionError, Malformed, listed, printable, reason_of
 from ..formats.kinds import Kind, content_kind
 from ..formats.model_parts import POINTS_ENDING, POINTS_TYPE
 from ..formats.names import decode_text, fold_upper
@@ -22,6 +22,8 @@ from ..formats.sidecar import sha256
 from ..formats.wear import WEAR_ENDING, WEAR_TYPE
 from .vault import Vault
 
+#: Between what one change came from: an entry of a library may come from several models.
+JOIN = "\n"
 #: Reads a stored difference by its digest.
 Read = Callable[[str], bytes]
 #: The directory's type_id, attr1, attr2 and attr3; of a change ``None`` where it keeps one.
@@ -55,7 +57,7 @@ class Layer:
     Attributes:
         number: the transaction that brought it; layers of a slot apply in this order.
         owner: who brought it: an output directory's id, a mod.
-        item: the model, texture or file that it came from, as reports call it; of several one a line.
+        item: the models, textures or files that it came from, as reports call them, :data:`JOIN` between them.
         slot: what it changes.
         before, after: SHA-256 of the value that it was made for, and of its result; ``before`` is
             empty where there was nothing.
@@ -73,9 +75,14 @@ class Layer:
     stored: str
 
     @property
+    def items(self) -> list[str]:
+        """What it came from, one by one."""
+        return self.item.split(JOIN)
+
+    @property
     def source(self) -> str:
-        """What it came from, in a sentence."""
-        return self.item.replace("\n", " and ")
+        """The same in a sentence."""
+        return listed(self.items)
 
     def is_made_on(self, other: Layer) -> bool:
         """Whether another change of the same, or of the whole file, came first."""

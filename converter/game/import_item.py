@@ -26,9 +26,6 @@ from .history import Layer, Slot
 from .manifest import Outcome, Record, guarded, known_at_once
 from .sources import archive_majority, open_archive
 
-#: Between the models of one layer's ``item``: an entry of a library may come from several.
-JOIN = "\n"
-
 
 @dataclass(frozen=True)
 class Brought:
@@ -67,6 +64,11 @@ class Brought:
         for file, slot, digest in self.left:
             found.setdefault((file, slot.name), set()).add(digest)
         return found
+
+    @property
+    def items(self) -> set[str]:
+        """The models and textures that it came from, as reports call them."""
+        return {item for _, _, layer in self.layers for item in layer.items}
 
     def has(self, file: str) -> bool:
         """Whether any of it is in a file."""
@@ -148,7 +150,7 @@ def brought_by(door: GameEdits, prefix: str, records: Mapping[str, Record]) -> B
     """
 
     def is_shown(number: int, layer: Layer) -> bool:
-        shown = [records[item].edits for item in layer.item.split(JOIN) if item in records]
+        shown = [records[item].edits for item in layer.items if item in records]
         return number <= min(shown, default=0)
 
     layers = [
@@ -235,6 +237,11 @@ class Edited:
     type_id: int = MODEL_TYPE
     attributes: tuple[int, int, int] = (0, 0, 0)
     is_new_file: bool = False
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it replaces a file of an unpacked library, not an entry."""
+        return not self.model and self.index is None and self.name is None
 
 
 def import_item(task: ImportTask) -> Outcome:

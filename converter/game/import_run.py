@@ -33,7 +33,7 @@ from ..options import ImportOptions
 from ..storage import real_path, remove_temporary
 from .edits import GameEdits
 from .games import HINT_OF_RUN, library_edit
-from .import_item import JOIN, Brought, Edited, ImportTask, brought_by, import_item, untouched_item
+from .import_item import Brought, Edited, ImportTask, brought_by, import_item, untouched_item
 from .manifest import FAILED, Manifest, Outcome, Progress, Run, guarded, read_manifest
 from .new_models import NewKeys
 from .sources import stray_pictures
@@ -137,7 +137,7 @@ def _door(places: Places, manifest: Manifest, dry_run: bool) -> tuple[GameEdits,
 def _added(run: Run, out: Path, manifest: Manifest, beside: Tree, brought: Brought, add: bool) -> list[_New]:
     """The new glTF files that become entries; what is not taken is noted as skipped."""
     new = _new_files(out, manifest, beside.files)
-    before = {item for _, _, layer in brought.layers for item in layer.item.split(JOIN)}
+    before = brought.items
     added = [row for row in new if row[1] is not None and (add or f"{row[1]}::{row[2]}" in before)]
     for target, source, name in new:
         if source is None:
@@ -240,8 +240,7 @@ def _new_files(out: Path, manifest: Manifest, files: list[Path]) -> list[_New]:
 
 def _not_concerned(tasks: list[ImportTask], saved: Collection[str], brought: Brought) -> set[str]:
     """The items of which no file was saved, and nothing is in force in the game."""
-    in_force = {item for _, _, layer in brought.layers for item in layer.item.split(JOIN)}
-    out = set()
+    out, in_force = set(), brought.items
     for task in tasks:
         paths = {task.target, f"{task.target.removesuffix('.glb')}.gltf"}
         paths |= {output.path for output in task.record.outputs} if task.record is not None else set()

@@ -435,7 +435,7 @@ def _terrain_tables(terrain: Terrain, rows: Mapping[str, I64]) -> dict[str, byte
     )
     squares, found = [], np.zeros(len(terrain.slots), np.bool_)
     for own in (terrain.square_slots(COARSE), terrain.square_slots(FINE)):
-        here = np.flatnonzero(np.isin(own, slot_rows) & (own >= 0))
+        here = np.flatnonzero(np.isin(own, slot_rows))
         here = here[np.isin(here, layout.square[level == FINE])]
         squares.append(here)
         found[own[here]] = True

@@ -27,7 +27,7 @@ from ..kinds.registry import Game, find_game, majority_of
 from ..scene.dialect import Dialect
 from ..storage import not_there, real_path
 from .games import HINT_OF_COPY, Games, library_edit, put_companions, put_new_entry
-from .import_item import JOIN, Brought, Edited
+from .import_item import Brought, Edited
 from .manifest import Outcome
 from .walk import text_of
 
@@ -379,7 +379,7 @@ class NewKeys:
         for layer in own:
             index = now.find(bytes.fromhex(layer.slot.name))
             if index is not None and (there := now.entries[index].type_text) in TAGS:
-                self._before |= dict.fromkeys(layer.item.split(JOIN), there)
+                self._before |= dict.fromkeys(layer.items, there)
         if own:
             now = brought.archive(game / self.path, label)
         self._archive = ArchiveEdits(now)

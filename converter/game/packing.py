@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -60,8 +60,8 @@ class Packed:
     before: str
     after: str
     size: int
-    description: Mapping[str, Any] = field(default_factory=dict)
-    payload: memoryview | bytes = b""
+    description: Mapping[str, Any]
+    payload: memoryview | bytes
 
 
 def most_bytes(stored: int) -> int:

@@ -28,7 +28,7 @@ from ..storage import (
     link_message,
     sync_directory,
     undisturbed,
-    write_outputs,
+    write_durably,
 )
 from .history import History, Layer, State, can_be_made, digest_of_file, version
 from .vault import Vault, as_writer, inside, writer
@@ -168,7 +168,7 @@ def _place(vault: Vault, name: str, path: Path, *, is_there: bool) -> None:
     except OSError as error:
         if error.errno != errno.EXDEV:  # a folder of the game on another disk
             raise
-        write_outputs([(path, ready.read_bytes())], force=True, durable=True)
+        write_durably([(path, ready.read_bytes())])
 
 
 def _sync_names(root: Path, path: Path) -> None:
@@ -208,7 +208,7 @@ def _write_back(path: Path, data: bytes | None) -> None:
     if data is None:
         path.unlink(missing_ok=True)
     elif file_bytes(path) != data:
-        write_outputs([(path, data)], force=True, durable=True)
+        write_durably([(path, data)])
 
 
 def _recovered(vault: Vault) -> list[str]:

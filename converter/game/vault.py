@@ -25,7 +25,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..errors import ConversionError, Malformed, in_words, printable, reason_of
-from ..files import read_json
+from ..files import in_any_case, read_json
 from ..formats.objects import REGISTRY
 from ..formats.sidecar import sha256
 from ..storage import (
@@ -37,6 +37,7 @@ from ..storage import (
     is_taken,
     no_follow,
     sync_directory,
+    write_durably,
     write_outputs,
 )
 
@@ -87,12 +88,7 @@ def last_transaction(path: Path) -> int:
 
 def as_listed(path: Path) -> Path:
     """Return a file's path as its folder lists it, where the disk does not tell cases apart."""
-    with contextlib.suppress(OSError):
-        names = os.listdir(path.parent)
-        same = [name for name in names if name.lower() == path.name.lower()]
-        if path.name not in names and len(same) == 1 and path.exists():
-            return path.with_name(same[0])
-    return path
+    return in_any_case(path.parent, [path.name]) if os.path.exists(path) else path
 
 
 def _is_game(folder: Path) -> bool:
@@ -225,7 +221,7 @@ class Vault:
             self._require_real()
             path = self.path / "originals" / digest
             if source is None or not _cloned(source, path, digest):
-                write_outputs([(path, data)], force=True, durable=True)
+                write_durably([(path, data)])
         return digest
 
     def keep_changes(self, changes: Iterable[bytes]) -> None:
@@ -234,7 +230,7 @@ class Vault:
         new = ((digest, data) for data in changes if not self.has_change(digest := sha256(data)))
         while some := dict(islice(new, _AT_ONCE)):
             files = [(self.path / "changes" / digest, data) for digest, data in some.items()]
-            write_outputs(files, force=True, durable=True)
+            write_durably(files)
 
     def append(self, record: dict[str, Any]) -> None:
         """Add a transaction to the history; on the disk when this returns.
@@ -290,9 +286,9 @@ class Vault:
         self.clear_staged()
         try:
             ready = [(self.staged(name), data) for name, data in files.items()]
-            write_outputs(ready, force=True, durable=True)
+            write_durably(ready)
             text = json.dumps(intent, separators=(",", ":")).encode()
-            write_outputs([(self.path / "intent.json", text)], force=True, durable=True)
+            write_durably([(self.path / "intent.json", text)])
         except BaseException:
             if not is_taken(self.path / "intent.json"):
                 self.clear_staged()

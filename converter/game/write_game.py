@@ -25,8 +25,8 @@ from ..kinds.open_files import named_like
 from ..storage import copy_output, real_path, require_inside, write_outputs
 from .edits import GameEdits
 from .games import HINT_OF_RUN, changed_since, entry_to_replace, may_replace, put_companions, put_new_entry
-from .history import Layer
-from .import_item import JOIN, Brought, Edited
+from .history import JOIN, Layer
+from .import_item import Brought, Edited
 from .manifest import FAILED, Outcome, Progress, Run, guarded
 from .new_models import NewKeys
 from .walk import Skipped, Tree, text_of
@@ -111,7 +111,7 @@ class GameWriter:
                 self._edited(path, [])
         self.jobs = self._door.planned()
         if self._undecided:
-            gone = sorted({item for one in self._undecided for item in one.item.split(JOIN)})
+            gone = sorted({item for one in self._undecided for item in one.items})
             self._run.notes.append(f"kept in the game as it was written: what came from {few(gone, 3)}")
         if self._places.new is None:
             return
@@ -166,7 +166,7 @@ class GameWriter:
         if (
             before is None
             or any(not layer.slot.name for layer in own)
-            or any(_is_file(outcome.result) for outcome in outcomes)
+            or any(outcome.result.is_file for outcome in outcomes)
         ):
             self._edited_file(path, outcomes, before)
             return
@@ -255,7 +255,7 @@ class GameWriter:
 
     def _is_undecided(self, layer: Layer) -> bool:
         """Whether nothing is known of what a glTF that a change came from shows now."""
-        origins = [self._items.get(item) for item in layer.item.split(JOIN)]
+        origins = [self._items.get(item) for item in layer.items]
         return any(outcome is not None and outcome.is_undecided for outcome in origins)
 
     def _report(self, path: Path, outcomes: list[Outcome], files: list[Path]) -> None:
@@ -268,12 +268,12 @@ class GameWriter:
         new = {item for file in files for news in self._door.open(self._file(file)).news for item in news.split(JOIN)}
         for outcome in outcomes:
             done = outcome.result is not None and outcome.status in ("changed", "added")
-            if done and outcome.id not in new and _origins(outcome).split(JOIN)[0] not in new:
+            if done and new.isdisjoint([outcome.id, *outcome.origins[:1]]):
                 outcome.status, outcome.detail = "unchanged", "the game has it already"
 
     def _restored(self, path: Path, layer: Layer) -> None:
         """Note that an edit of an earlier run is undone."""
-        file, item = text_of(path), layer.item.split(JOIN)[0]
+        file, item = text_of(path), layer.items[0]
         if item.partition("::")[0] != file:  # an entry of a library, which models changed
             item = f"{file}::{layer.slot.text}" if layer.slot.name else file
         outcome = self._items.get(item)
@@ -338,13 +338,6 @@ class GameWriter:
 def _origins(outcome: Outcome) -> str:
     """The models that a change comes from, as the history has them."""
     return JOIN.join(outcome.origins or [outcome.id])
-
-
-def _is_file(edited: object) -> bool:
-    """Whether an edit replaces a file, not an entry of one."""
-    if not isinstance(edited, Edited) or edited.model:
-        return False
-    return edited.index is None and edited.name is None
 
 
 def _copy_link(source: Path, target: Path, game: Path) -> None:

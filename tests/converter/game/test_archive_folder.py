@@ -14,7 +14,7 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import Entry, read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import name_field, new_archive
-from msh_gltf.converter.game.archive_folder import LAYOUTS, deflated, library_of
+from msh_gltf.converter.game.archive_folder import LAYOUTS, deflated, library_of, wave_format
 from tests.docs.materials import example_game
 from tests.support.game import snapshot
 from tests.support.runs import call
@@ -237,6 +237,20 @@ def test_an_index_unpacks_to_what_its_folder_explains(tmp_path: Path) -> None:
     (tmp_path / "entries/big.bin").unlink()
     write(deflated(data, ()))
     assert library_of(tmp_path) == data
+
+
+@pytest.mark.parametrize(
+    ("chunks", "said"),
+    [
+        (b"fmt \x10\0\0\0\1\0\1\0\x22\x56\0\0\0\0\0\0\2\0\x10\0", "PCM, 22,050 Hz, 16 bits, mono"),
+        (b"odd \1\0\0\0x\0fmt \x10\0\0\0\x11\0\3\0\0\1\0\0\0\0\0\0\1\0\4\0", "IMA ADPCM, 256 Hz, 4 bits, 3 channels"),
+        (b"fmt \x10\0\0\0\1\0\1\0\x22\x56\0\0\0\0\0\0\2\0\x10", "a WAV file without a format"),
+        (b"data\2\0\0\0xyfmt ", "a WAV file without a format"),
+        (b"", "a WAV file without a format"),
+    ],
+)
+def test_what_a_sound_is(chunks: bytes, said: str) -> None:
+    assert wave_format(b"RIFF\0\0\0\0WAVE" + chunks) == said
 
 
 def test_a_numbered_file_is_not_a_second_entry(

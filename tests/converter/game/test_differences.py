@@ -23,8 +23,9 @@ from msh_gltf.converter.formats.material import MATERIAL_TRACK_DTYPE, MATERIAL_T
 from msh_gltf.converter.formats.mission import read_mission, write_mission
 from msh_gltf.converter.formats.objects import TAG_TYPES
 from msh_gltf.converter.formats.wear import WEAR_TYPE
+from msh_gltf.converter.game.changes import pack_changes, unpack_changes
 from msh_gltf.converter.game.differences import Touched, apply, difference, digests, overlap, touched
-from msh_gltf.converter.game.packing import UNPACKED_FLOOR, Packed, pack, repeats_base
+from msh_gltf.converter.game.packing import UNPACKED_FLOOR, Packed, pack, repeats_base, unpack
 from msh_gltf.converter.game.split import split
 from msh_gltf.converter.kinds.new_entries import blank_material
 from tests.converter.game.mod_rows import bare
@@ -310,6 +311,29 @@ def test_what_is_not_computed_is_refused(unit: list[object]) -> None:
     about = {"kind": "tables", "content": "model", "computed": True, "units": [unit]}
     with pytest.raises(ConversionError, match=r"computes what is not computed|rows out of order|cannot be read"):
         touched(pack(Packed("0" * 64, "1" * 64, 8, about, bytes(16))))
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"like": [0, -1]}, "made of a row that is not there"),  # row 1 as it was is no other row
+        ({"like": [1, 2]}, "made of a row that is not there"),  # and there are two
+        ({"rows": [1, 3]}, "leaves lines out"),
+        ({"rows": [2, 2]}, "rows out of order"),
+        ({"sizes": [8, 1 << 30]}, "rows that are too large"),
+        ({"lengths": [8, 1 << 20]}, "cut short"),
+    ],
+)
+def test_lines_that_cannot_be_are_refused(columns: dict[str, list[int]], said: str) -> None:
+    before, after = (b"2\r\n0 A\r\n1 B\r\n", b"3\r\n0 A\r\n1 BC\r\n2 D\r\n")
+    packed = unpack(difference(before, after, type_id=WEAR_TYPE))
+    changes = unpack_changes(packed.description, packed.payload)
+    lines = changes.rows["materials"]
+    assert (lines.rows.tolist(), lines.like.tolist()) == ([1, 2], [1, -1])  # type: ignore[union-attr]
+    given = {name: np.array(values) for name, values in columns.items()}
+    hostile = replace(changes, rows={**changes.rows, "materials": replace(lines, **given)})  # type: ignore[arg-type]
+    with pytest.raises(ConversionError, match=said):
+        touched(pack(replace(packed, **dict(zip(("description", "payload"), pack_changes(hostile), strict=True)))))
 
 
 def _tables(table: dict[str, object]) -> dict[str, object]:

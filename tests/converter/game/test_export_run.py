@@ -15,7 +15,7 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.game.export_run import ExportTask, export_item, found_in
-from msh_gltf.converter.game.manifest import read_manifest
+from msh_gltf.converter.game.manifest import Manifest, read_manifest
 from msh_gltf.converter.kinds.base import Source
 from msh_gltf.converter.kinds.model import LoadedModel
 from msh_gltf.converter.kinds.open_files import open_nres
@@ -25,6 +25,8 @@ from tests.support.gltf_view import GltfView
 from tests.support.runs import SCRIPTS, call, run
 
 ROCK = "retail__odd__s_rock_009"
+#: Paths that lead out of a directory, here or on Windows.
+OUTSIDE = ("/x", "a/../b", "..", "a\\..\\b", "C:x", "C:\\x", "\\\\server\\x", "\\x", "a\0b")
 
 
 @pytest.fixture
@@ -331,14 +333,30 @@ def test_log(game: Path, tmp_path: Path) -> None:
     assert any("ERROR bad.rlb::bad.msh: failed: " in line for line in lines)
 
 
+def manifest_of(out: Path) -> Manifest:
+    found = read_manifest(out)
+    assert found is not None
+    return found
+
+
 def test_unreadable_manifest(game: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
     kept = (out / "manifest.json").read_text("utf-8")
+    one = next(iter(manifest_of(out).records))
+
+    def with_path(path: str) -> str:
+        return kept.replace(f'"path": "{one}"', f'"path": {json.dumps(path)}')
+
+    for path in ("a..b/c..glb", "..."):
+        write(out / "manifest.json", with_path(path).encode())
+        assert path in manifest_of(out).records
     for text, said in (
         ("{", "manifest cannot be read"),
         (kept.replace('"format": 1', '"format": 2'), "manifest version is not known: 2"),
         (kept.replace('"key"', '"kex"'), "manifest cannot be read"),
+        *((with_path(path), "leads out of the directory") for path in OUTSIDE),
+        (kept.replace('"folder": "SYSTEM.RLB"', '"folder": "../SYSTEM.RLB"'), "leads out of the directory"),
     ):
         write(out / "manifest.json", text.encode())
         with pytest.raises(ConversionError, match=said):

@@ -40,28 +40,39 @@ def test_where_the_second_game_cannot_be_written_the_first_is_as_it_was(games: l
 
 
 @pytest.mark.parametrize("is_moved", [False, True])
+@pytest.mark.parametrize("killed", [0, 1])
 def test_a_run_that_is_killed_between_two_games_is_ended_in_both(
-    games: list[Path], monkeypatch: pytest.MonkeyPatch, is_moved: bool
+    games: list[Path], monkeypatch: pytest.MonkeyPatch, killed: int, is_moved: bool
 ) -> None:
-    killed_at(monkeypatch, games[0])
+    killed_at(monkeypatch, games[killed])
     with pytest.raises(KeyboardInterrupt):
         write_files(files(games), True, "gltf2msh")
     monkeypatch.undo()
-    assert [len(Vault(root).records()) for root in games] == [0, 1]
+    assert [len(Vault(root).records()) for root in games] == [0, 1 - killed]
     if is_moved:
         games = [root.rename(root.parent / "away" / root.name) for root in games if make(root.parent / "away")]
     with GameEdits(games[0], "look", "nobody") as door:
         assert door.messages == ["a run that was stopped (gltf2msh) has been completed, here and in ../second"]
+    with GameEdits(games[1], "look", "nobody") as door:
+        assert door.messages == ["a run that was stopped (gltf2msh) has been completed"] * killed
     assert [(root / "Plain.txt").read_bytes() for root in games] == [b"changed"] * 2
     assert len({record["run"] for root in games for record in Vault(root).records()}) == 1
 
 
-def test_a_run_whose_other_game_is_not_there_is_taken_back(games: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    killed_at(monkeypatch, games[0])
+@pytest.mark.parametrize("killed", [0, 1])
+def test_a_run_whose_other_game_has_no_part_in_it_is_taken_back(
+    games: list[Path], monkeypatch: pytest.MonkeyPatch, killed: int
+) -> None:
+    """It is not there, or at another run."""
+    killed_at(monkeypatch, games[killed])
     with pytest.raises(KeyboardInterrupt):
         write_files(files(games), True, "gltf2msh")
     monkeypatch.undo()
-    games[1].rename(games[1].with_name("elsewhere"))
+    intent = games[1] / ".msh-gltf/intent.json"
+    if killed:
+        intent.write_text(intent.read_text().replace('"run":"', '"run":"0'))
+    else:
+        games[1].rename(games[1].with_name("elsewhere"))
     with GameEdits(games[0], "look", "nobody") as door:
         assert "has been taken back, here and in ../second" in door.messages[0]
     assert (games[0] / "Plain.txt").read_bytes() == b"as it was"

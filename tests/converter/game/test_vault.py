@@ -222,9 +222,10 @@ def record(files: dict[str, Any], **other: Any) -> dict[str, Any]:
     return {**about, "files": files, **other}
 
 
-def layer(stored: str = "0" * 64, number: int = 1, name: str = "", nth: int = 0) -> list[Any]:
-    none = [None] * 4
-    return [number, "out:1", "x", [name, nth], "", digest(b"nobody's"), none, stored]
+def layer(
+    stored: str = "0" * 64, number: int = 1, name: str = "", nth: int = 0, owner: object = "out:1", attributes: int = 4
+) -> list[Any]:
+    return [number, owner, "x", [name, nth], "", digest(b"nobody's"), [None] * attributes, stored]
 
 
 def give(game: Path, *found: dict[str, Any], intent: dict[str, Any] | None = None) -> None:
@@ -331,6 +332,8 @@ BAD = {
     "layers": {"files": {FILE: row(added=[[1, 2]])}},
     "a layer's number": {"files": {FILE: row(added=[layer(number=2**40)])}},
     "a layer's place": {"files": {FILE: row(added=[layer(nth=-1)])}},
+    "a layer's attributes": {"files": {FILE: row(added=[layer(attributes=3)])}},
+    "a layer's owner": {"files": {FILE: row(added=[layer(owner=1)])}},
     "a layer's name": {"files": {FILE: row(added=[layer(name="zz")])}},
     "undoes": {"undoes": [1]},
 }
@@ -418,3 +421,20 @@ def test_links_in_the_vault_are_not_followed(name: str, to: str, game: Path, tmp
     if (game / FILE).read_bytes() != BEFORE:
         assert originals(game) == {FILE: BEFORE}
         assert records(game)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_what_a_transaction_writes_is_on_the_disk(game: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each file before it has its name, and its name before the next step: a power cut loses none."""
+    synced: list[str] = []
+
+    def fsync(handle: int, sync: Callable[[int], None] = os.fsync) -> None:
+        path = Path(os.readlink(f"/proc/self/fd/{handle}"))
+        place = path if path.is_dir() else path.parent / f"*{path.suffix}"
+        synced.append(place.relative_to(game).as_posix().removeprefix(".msh-gltf/"))
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    change(game, "out:1", {0: b"mine"})
+    steps = [".", "originals/*.tmp", "originals", "changes/*.tmp", "changes", "staged/*.tmp", "staged", "*.tmp"]
+    assert synced == [*steps, ".msh-gltf", ".", "*.jsonl", ".msh-gltf"]

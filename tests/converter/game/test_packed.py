@@ -1,4 +1,4 @@
-"""A model in one piece: buffers and pictures that lie beside it come in, nothing else does."""
+"""Models for the gallery, all but their drawing: each in one piece, what is counted of it, where it is seen from."""
 
 import json
 from pathlib import Path
@@ -9,9 +9,11 @@ import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.game.gallery import pack
+from msh_gltf.converter.game.gallery import GalleryTask, pack, show_item
+from msh_gltf.converter.game.manifest import read_manifest
+from msh_gltf.converter.game.thumbnails import SIZE, camera_place
 from msh_gltf.exporters.gltf_file import Document, glb_bytes
-from tests.support.gallery import WALKER, make_gallery_game
+from tests.support.gallery import WALKER, Camera, corners, make_gallery_game
 from tests.support.gltf_edit import PATHS_ELSEWHERE
 from tests.support.gltf_view import GltfView
 from tests.support.runs import call
@@ -130,3 +132,36 @@ def test_names_of_the_gallery_are_taken(tmp_path: Path) -> None:
         write(tmp_path / name, data)
     items, _ = found_in([tmp_path], None, (), ())
     assert [item.target for item in items] == ["Gallery~2/a.glb", "INDEX.HTML~2/a.glb"]
+
+
+def test_what_the_page_lists(tmp_path: Path) -> None:
+    """Nodes, triangles and frames against a second reader of the glTF; the script holds the model."""
+    game, out = make_gallery_game(tmp_path / "game"), tmp_path / "out"
+    assert call(cli.msh2gltf, game, "-o", out, "-q", "--only", "models") == 0
+    manifest = read_manifest(out)
+    assert manifest is not None
+    for record in manifest.in_order():
+        if record.kind == "texture":
+            continue
+        done = show_item(GalleryTask(str(out), record, draw=False))
+        assert (done.status, done.warnings) == ("unchanged", [])
+        about, view = done.result, GltfView(out / record.target)
+        own = [n for n in view["nodes"] if "lod" not in n.get("extras", {}).get("msh", {"lod": 0})]
+        assert about["nodes"] == len(own) or view.info.get("legacy")
+        assert about["triangles"] == len(corners(view)) // 3
+        assert about["frames"] == view.info["frame_count"]
+        places = (about["file"], f"{about['target']}.glb", about["name"], about["picture"])
+        assert places == (record.target, record.target, record.name, False)
+        source, _, entry = record.id.partition("::")
+        assert about["archive"] == (source if entry else source.rpartition("/")[0])
+        assert about["digest"] in (out / "gallery/models" / f"{about['target']}.js").read_text("ascii")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_camera_stands_where_all_is_seen(seed: int) -> None:
+    """As a reference camera does."""
+    points = np.random.default_rng(seed).normal(2.0, 3.0, (40, 3)) * (1, 1 + 9 * (seed & 1), 1 + 9 * (seed & 2))
+    camera = Camera(points, *SIZE)
+    focus, position = camera_place(points)
+    assert np.allclose(focus, camera.middle @ camera.turn)
+    assert np.allclose(position, (camera.middle + np.array([0, 0, camera.distance])) @ camera.turn)
