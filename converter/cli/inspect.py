@@ -201,15 +201,11 @@ def _uses(name: str, game: Path, as_json: bool) -> None:
 
 
 def _diff(given: ToInspect) -> None:
-    from ..kinds.differences import diff_assemblies, diff_controller_files, diff_models, lines
-    from ..kinds.open_files import mission_in, read_msh
+    from ..kinds.differences import diff_files, lines
+    from ..kinds.open_files import mission_in
 
-    sources = [mission_in(source) or source for source in given.sources]
-    differences = diff_controller_files(sources[0], sources[1], given.entry)
-    if differences is None and given.entry is None:
-        differences = diff_assemblies(*sources)
-    if differences is None:
-        differences = diff_models(*(read_msh(source, given.entry) for source in sources))
+    first, second = (mission_in(source) or source for source in given.sources)
+    differences = diff_files(first, second, given.entry)
     if given.as_json:
         print_json({"differences": differences})
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from ..formats.names import decode_text
 from ..formats.objects import COMPONENTS, Registry, Unit
 from ..numeric.arrays import U8, Records
 from .model import controller_at
-from .open_files import read_assembly
+from .open_files import read_assembly, read_msh
 
 Json = dict[str, Any]
 _MOST_ROWS = 5
@@ -84,12 +84,7 @@ def _diff_entry(a: MshModel, b: MshModel, type_id: int) -> list[Json]:
 def _diff_rows(title: str, a: NDArray[Any], b: NDArray[Any]) -> list[Json]:
     """Rows that differ. Tables of different lengths are lined up at both ends, so that rows which
     only moved do not count as different."""
-    raw_a, raw_b = (
-        np.ascontiguousarray(t).view(np.uint8).reshape(len(t), t.dtype.itemsize * t[0].size)
-        if len(t)
-        else np.zeros((0, 1), np.uint8)
-        for t in (a, b)
-    )
+    raw_a, raw_b = _raw(a), _raw(b)
     if len(a) != len(b):
         head = _equal_rows(raw_a, raw_b)
         tail = _equal_rows(raw_a[head:][::-1], raw_b[head:][::-1])
@@ -98,36 +93,29 @@ def _diff_rows(title: str, a: NDArray[Any], b: NDArray[Any]) -> list[Json]:
         what = f"{len(a)} rows became {len(b)}: {middle} became {now}"
         what += f", {tail} rows after them only moved" if tail else ""
         return [{"table": title, "what": what}]
-    out: list[Json] = []
-    count = len(a)
-    rows = np.flatnonzero((raw_a != raw_b).any(axis=1)) if count else np.zeros(0, np.int64)
-    if not rows.size:
-        return out
-    names = a.dtype.names or ("",)
-    fields = []
-    examples = []
-    for name in names:
-        x, y = (a[rows], b[rows]) if not name else (a[name][rows], b[name][rows])
-        same = (
-            np.ascontiguousarray(x).view(np.uint8).reshape(len(rows), -1)
-            == np.ascontiguousarray(y).view(np.uint8).reshape(len(rows), -1)
-        ).all(axis=1)
-        if not same.all():
+    rows = np.flatnonzero((raw_a != raw_b).any(axis=1))
+    fields, examples = [], []
+    for name in a.dtype.names or ("",):
+        x, y = (table[name][rows] if name else table[rows] for table in (a, b))
+        differ = np.flatnonzero((_raw(x) != _raw(y)).any(axis=1))
+        if differ.size:
+            first = differ[0]
             fields.append(name or "value")
-            first = int(np.argmin(same))
-            examples.append(
-                f"row {rows[first]}{' ' + name if name else ''}: {_array_text(x[first])} became {_array_text(y[first])}"
-            )
-    out.append(
-        {
-            "table": title,
-            "what": f"{len(rows)} of {count} rows differ",
-            "rows": rows.tolist(),
-            "fields": fields,
-            "examples": examples,
-        }
-    )
-    return out
+            place = f"row {rows[first]} {name}".rstrip()
+            examples.append(f"{place}: {_array_text(x[first])} became {_array_text(y[first])}")
+    return _rows_differ(title, len(a), rows.tolist(), fields, examples)
+
+
+def _raw(rows: NDArray[Any]) -> U8:
+    """The bytes of each row. (n, k)."""
+    return np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), rows[:1].nbytes)
+
+
+def _rows_differ(title: str, count: int, rows: list[int], fields: list[str], examples: list[str]) -> list[Json]:
+    if not rows:
+        return []
+    what = f"{len(rows)} of {count} rows differ"
+    return [{"table": title, "what": what, "rows": rows, "fields": fields, "examples": examples}]
 
 
 def _equal_rows(a: U8, b: U8) -> int:
@@ -140,26 +128,14 @@ def _equal_rows(a: U8, b: U8) -> int:
 
 
 def _diff_lists(title: str, a: list[bytes], b: list[bytes]) -> list[Json]:
-    out: list[Json] = []
-    if len(a) != len(b):
-        out.append({"table": title, "what": f"{len(a)} rows became {len(b)}"})
+    longer = [{"table": title, "what": f"{len(a)} rows became {len(b)}"}] if len(a) != len(b) else []
     rows = [i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y]
-    if rows:
-        first = rows[0]
-        out.append(
-            {
-                "table": title,
-                "what": f"{len(rows)} of {min(len(a), len(b))} rows differ",
-                "rows": rows,
-                "fields": ["text"],
-                "examples": [f"row {first}: {in_words(a[first])} became {in_words(b[first])}"],
-            }
-        )
-    return out
+    examples = [f"row {i}: {in_words(a[i])} became {in_words(b[i])}" for i in rows[:1]]
+    return longer + _rows_differ(title, min(len(a), len(b)), rows, ["text"], examples)
 
 
-def _array_text(value: Any) -> str:
-    return np.array2string(np.asarray(value), separator=", ", max_line_width=200, threshold=8)
+def _array_text(values: Any) -> str:
+    return np.array2string(np.asarray(values), separator=", ", max_line_width=200, threshold=8)
 
 
 def lines(differences: list[Json]) -> list[str]:
@@ -195,36 +171,23 @@ class Record(NamedTuple):
     fields: dict[str, Field]
 
 
-def diff_assemblies(a: Path, b: Path) -> list[Json] | None:
-    """Differences of two files; ``None`` where neither is a registry, a unit or a mission. Raises ConversionError: a
-    file cannot be read, or they are of two kinds.
+def diff_files(a: Path, b: Path, entry: str | None = None) -> list[Json]:
+    """Differences of two files, or of an entry of both. Raises ConversionError: one cannot be read, is not of a kind
+    that is compared, or they are of two kinds. ``entry``: of archives, the entry's name or directory index.
     """
-    one, other = read_assembly(a), read_assembly(b)
-    if isinstance(one, Mission) and isinstance(other, Mission):
-        return diff_missions(one, other)
-    if isinstance(one, Unit) and isinstance(other, Unit):
-        return diff_units(one, other)
-    if isinstance(one, Registry) and isinstance(other, Registry):
-        return diff_registries(one, other)
+    one, other = (_read(path, entry) for path in (a, b))
     if one is None and other is None:
-        return None
-    raise ConversionError("is not of the kind of the other file", file=str(b), hint="compare two of one kind")
-
-
-def diff_controller_files(a: Path, b: Path, entry: str | None) -> list[Json] | None:
-    """Differences of two controllers; ``None`` where neither is one. Raises ConversionError: a file cannot be read, or
-    they are of two kinds.
-
-    Args:
-        a, b: their files or archives.
-        entry: of archives, the entry's name or directory index.
-    """
-    one, other = (controller_at(path, entry) for path in (a, b))
-    if one is None and other is None:
-        return None
-    if one is None or other is None:
+        return diff_models(*(read_msh(path, entry) for path in (a, b)))
+    if type(one) is not type(other):
         raise ConversionError("is not of the kind of the other file", file=str(b), hint="compare two of one kind")
-    return diff_controllers(one[0], other[0])
+    return _DIFFS[type(one)](one, other)
+
+
+def _read(path: Path, entry: str | None) -> Controller | Registry | Unit | Mission | None:
+    """What a file is; ``None``: neither of these, so that it should be a model."""
+    if (found := controller_at(path, entry)) is not None:
+        return found[0]
+    return read_assembly(path) if entry is None else None
 
 
 def diff_controllers(a: Controller, b: Controller) -> list[Json]:
@@ -280,6 +243,14 @@ def diff_units(a: Unit, b: Unit) -> list[Json]:
 def diff_registries(a: Registry, b: Registry) -> list[Json]:
     """Differences of two registries; as of :func:`kinds.differences.diff_models`."""
     return _diff("keys", *([_key(one, row) for row in range(len(one.rows))] for one in (a, b)))
+
+
+_DIFFS: dict[type, Callable[[Any, Any], list[Json]]] = {
+    Controller: diff_controllers,
+    Mission: diff_missions,
+    Unit: diff_units,
+    Registry: diff_registries,
+}
 
 
 def _mission(mission: Mission) -> Record:
@@ -351,8 +322,7 @@ def _number(number: int) -> Field:
 
 
 def _array(values: NDArray[Any]) -> Field:
-    shown = np.array2string(values, separator=", ", max_line_width=200, threshold=8)
-    return Field(values.tobytes(), shown)
+    return Field(values.tobytes(), _array_text(values))
 
 
 def _whole(record: np.void) -> Field:

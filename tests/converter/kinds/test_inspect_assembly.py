@@ -8,7 +8,7 @@ import pytest
 
 from msh_gltf.converter.cli import msh_inspect
 from msh_gltf.converter.game.inspect import describe_uses
-from msh_gltf.converter.kinds.differences import diff_assemblies
+from msh_gltf.converter.kinds.differences import diff_files
 from tests.support.assembled_game import BASE, ROBOT, ROOM, SOCKET, GameParts
 from tests.support.corpus import DATA
 from tests.support.runs import call
@@ -70,8 +70,7 @@ def differences(game: Path, change, file: str) -> list[tuple[str, str, list[str]
     change(parts)
     other = game.parent / "other"
     parts.write(other)
-    found = diff_assemblies(game / file, other / file)
-    assert found is not None
+    found = diff_files(game / file, other / file)
     return [(item["table"], item["what"], item["fields"]) for item in found]
 
 
