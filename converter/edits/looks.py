@@ -24,9 +24,11 @@ from ..formats.material import (
     entry_key,
     first_phase,
 )
-from ..formats.names import decode_text, encode_name
+from ..formats.names import decode_text, encode_name, stem
 from ..formats.nres import NAME_SIZE
+from ..formats.sidecar import Description
 from ..numeric.quantize import to_bytes, to_linear
+from ..scene.scene import ImportedScene
 from .material_rows import Created, WearEdit
 from .materials import (
     LIGHT_FOLLOWS,
@@ -92,29 +94,33 @@ class SurfaceEdits:
 
 
 def compare_surfaces(
+    given: ImportedScene,
+    about: Description,
     names: Sequence[str],
-    edited: Sequence[Surface[FilePicture]],
-    shown: Sequence[Surface[ShownPicture]],
     choices: Sequence[set[int]],
     *,
     used: set[int],
-    entries: Sequence[LibraryEntry] = (),
     created: Mapping[int, Created] | None = None,
-    rows: Sequence[str] = (),
+    rows: Sequence[str],
 ) -> SurfaceEdits:
-    """Return every difference of the materials of a file.
+    """Return every difference of the materials of a file; warn where nothing is known of what they showed.
 
     Args:
-        shown: what the stored materials showed.
+        about: what the stored materials showed.
+        names, choices: per material of the file its name, and which stored ones it may be.
+        used: those that faces have, and that are to be compared.
         created: materials of the file whose names the ``.wea`` did not have.
         rows: per stored material its name in the ``.wea``; empty: it has none.
     """
-    created = created or {}
+    created, edited, shown = created or {}, given.surfaces, about.shown
+    used = used & set(range(len(edited)))
+    if used and not shown:
+        given.report.warnings.append(UNRECORDED)
     choices = [
         {origin} if (origin := created[i].origin if i in created else None) is not None else group
         for i, group in enumerate(choices)
     ]
-    todo = sorted(used & set(range(len(edited))))
+    todo = sorted(used)
     old = {i: [k for k in sorted(choices[i]) if k < len(shown)] for i in todo}
     had = {i for i in todo if any(shown[k].picture or shown[k].light for k in old[i])}
     out = SurfaceEdits()
@@ -130,7 +136,7 @@ def compare_surfaces(
         )
     edited, problem = without_loss(edited, shown, old)
     out.report.not_applied += problem
-    known = _Known.of(entries, shown, {p.name for i in todo if (p := edited[i].picture)})
+    known = _Known.of(about.library, shown, {p.name for i in todo if (p := edited[i].picture)})
     several = _of_several(created, rows)
     for i in todo:
         fresh = created.get(i)
@@ -434,33 +440,20 @@ def _text(value: object) -> str:
     return printable(str(value))
 
 
-def own_materials(
-    found: SurfaceEdits,
-    wear: WearEdit,
-    *,
-    model: str,
-    names: Sequence[str],
-    rows: Sequence[int],
-    shown: Sequence[Surface[ShownPicture]],
-    entries: Sequence[LibraryEntry],
-    file: str = ".wea",
-) -> None:
+def own_materials(found: SurfaceEdits, wear: WearEdit, about: Description, rows: Sequence[int]) -> None:
     """Turn edits of the game's entries into new materials, and name these in the ``.wea``.
 
-    Materials of one row that contradict each other stay edits, which are then reported.
-
-    Args:
-        model: the model's name, which theirs end with.
-        rows: per stored material its row.
+    Materials of one row that contradict each other stay edits, which are then reported. ``rows``: per stored material
+    its row.
     """
-    known = {entry.key: entry for entry in entries}
+    names, known = about.materials, {entry.key: entry for entry in about.library}
     groups: dict[int, list[int]] = {}
     for i, k in found.origins.items():
         if rows[k] < len(names) and rows[k] not in wear.names:
             groups.setdefault(rows[k], []).append(i)
     for row, group in groups.items():
         edits = [edit for i in group for edit in found.library[i]]
-        base = known.get(entry_key(MATERIALS, shown[found.origins[group[0]]].definition))
+        base = known.get(entry_key(MATERIALS, about.shown[found.origins[group[0]]].definition))
         if base is None or not _agree(edits):
             continue
         values: dict[str, bytes] = {}
@@ -474,14 +467,14 @@ def own_materials(
             else:
                 picture = edit.picture or picture
                 values |= edit.values
-        name = own_name(names[row], model)
+        name = own_name(names[row], stem(about.source))
         what = ", ".join(dict.fromkeys(edit.what for edit in edits))
         where = edits[0].where
         found.new.append(NewMaterial(name, where, what, base.name, base, values, picture, certain=True))
         wear.names[row] = name
         wear.new_materials.append((name, names[row]))
         text = f"{in_words(names[row])} became {in_words(name)}, a copy for this model"
-        wear.report.changed(f"row {row} of the {file}", text)
+        wear.report.changed(f"row {row} of the .wea", text)
         for i in group:
             del found.library[i]
 

@@ -12,7 +12,16 @@ import numpy as np
 
 from ..errors import ConversionError, in_words, needed_for, plural, printable
 from ..findings import NotApplied, Report, Subject
-from ..formats.gltf import WHOLE, FilePicture, ShownPicture, Surface, TextureTransform, pixel_digest, same_picture
+from ..formats.gltf import (
+    WHOLE,
+    FilePicture,
+    ShownPicture,
+    Surface,
+    TextureTransform,
+    pixel_digest,
+    rectangle_transform,
+    same_picture,
+)
 from ..formats.material import (
     DEFAULT_MATERIAL,
     TEXTURE_NAME_ROOM,
@@ -28,7 +37,6 @@ from ..formats.texture import read_texm
 from ..formats.wear import is_material_name
 from ..numeric.arrays import I64, Bools
 from ..numeric.quantize import to_bytes
-from ..scene.appearance import rectangle_transform
 from ..scene.scene import ImportedScene, Material, Scene
 from .nodes import Identified
 from .triangles import Match, TriangleList, match, triangle_list

@@ -122,6 +122,25 @@ def read_rectangle(text: str) -> TextureTransform:
     return TextureTransform(u, v, wide, high) if np.isfinite([u, v]).all() and wide > 0 and high > 0 else WHOLE
 
 
+def rectangle_transform(
+    rectangles: Sequence[tuple[int, int, int, int]], size: tuple[int, int], cell: int
+) -> TextureTransform:
+    """Return the texture transform that shows a rectangle of a ``Page`` (docs/reference/texture.md#page).
+
+    Args:
+        rectangles: left, top, width and height in pixels.
+        size: width and height of the texture.
+        cell: the rectangle; -1, or one that is missing, empty or outside: :data:`WHOLE`.
+    """
+    if not 0 <= cell < len(rectangles):
+        return WHOLE
+    left, top, width, height = rectangles[cell]
+    across, down = size
+    if not (width and height and left + width <= across and top + height <= down):
+        return WHOLE
+    return TextureTransform(left / across, top / down, width / across, height / down)
+
+
 def transform_of(info: Json | None) -> TextureTransform:
     """Return the transform of a texture of a material. Raises LookupError, TypeError, ValueError: it is malformed."""
     values = ((info or {}).get("extensions") or {}).get(TEXTURE_TRANSFORM)

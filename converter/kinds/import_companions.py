@@ -88,9 +88,9 @@ class NumberedFiles:
         return out
 
 
-def numbered_files(about: Description, gltf: Path | None) -> NumberedFiles:
-    """Return the files that a sidecar keeps, else those beside the edited file. ``gltf``: the edited file; ``None``:
-    the model is placed in one, and its sidecar has all.
+def numbered_files(about: Description, gltf: Path | None = None) -> NumberedFiles:
+    """Return the files that a sidecar keeps, else those beside the edited file. ``gltf``: that file; ``None``: the
+    model is placed in one, and its sidecar has all.
     """
     own = stem(about.source)
     files = {name: data for name, data in about.companions.items() if name.lower().endswith(NUMBERED)}

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ..checks.assembly import check_mission
-from ..edits.looks import UNRECORDED, compare_surfaces
+from ..edits.looks import compare_surfaces
 from ..edits.materials import merged_materials, names_of_rows, same_stored
 from ..edits.mission import MissionEdit
 from ..edits.mission_objects import edit_mission
@@ -45,6 +45,7 @@ from ..scene.assembly import CLIPS, TERRAIN, hosted_places, material_names, obje
 from ..scene.companions import shown_points
 from ..scene.scene import ImportedScene, Placed, Scene
 from .base import EditedFile
+from .import_companions import numbered_files
 from .import_model import import_edited, stored_model, written_model
 from .import_result import (
     ImportResult,
@@ -198,21 +199,12 @@ class _Import:
 
         Materials of other names, and those on other triangles, are the models' (``import_placed``).
         """
-        imported, about, rows = self.given, self.about, material_names(self.about.inside)
-        names = [material.name for material in imported.materials]
-        used = {p.material for mesh in imported.meshes for p in mesh.primitives if p.material >= 0}
-        if used and imported.surfaces and not rows:
-            imported.report.warnings.append(UNRECORDED)
+        given, rows = self.given, material_names(self.about.inside)
+        names = [material.name for material in given.materials]
+        used = {p.material for mesh in given.meshes for p in mesh.primitives}
         bare = ([(None, without_number(name)) for name in some] for some in (names, rows))
-        surfaces = compare_surfaces(
-            names,
-            imported.surfaces,
-            about.shown,
-            same_stored(*bare),
-            used=used,
-            entries=about.library,
-            rows=names_of_rows(rows),
-        )
+        same = same_stored(*bare)
+        surfaces = compare_surfaces(given, self.about, names, same, used=used, rows=names_of_rows(rows))
         add_surface_edits(self.out, surfaces, self.options)
 
     def import_placed(self) -> None:
@@ -233,7 +225,7 @@ class _Import:
         placed, seen = copies.scene.placed, snapshot(copies.scene)
         try:
             stored = stored_model(self.files.sidecar(kept, copies.model.scene), path)
-            result = import_edited(path, copies.scene, stored, options)
+            result = import_edited(copies.scene, stored, numbered_files(stored.about), options)
             if options.verify and result.timing is not None and placed is not None and placed.moves:
                 written = written_model(result, stored.about)
                 if not written.stored_keys:

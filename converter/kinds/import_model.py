@@ -13,7 +13,7 @@ from ..checks.model import require_valid
 from ..checks.model_tables import batch_window, triangle_mutual
 from ..checks.recover import checked_model, leave_out, put_back, refuse_edit
 from ..edits.clips import choose_clip
-from ..edits.looks import UNRECORDED, SurfaceEdits, compare_surfaces, own_materials, own_name
+from ..edits.looks import SurfaceEdits, compare_surfaces, own_materials, own_name
 from ..edits.material_rows import WearEdit, settle_materials
 from ..edits.materials import (
     HARMLESS,
@@ -43,6 +43,7 @@ from ..scene.decode import decode
 from ..scene.dialect import Dialect
 from ..scene.scene import GeneratedLevel, ImportedScene, Scene
 from .import_companions import (
+    NumberedFiles,
     import_clip,
     import_new_points,
     import_nodes,
@@ -50,7 +51,6 @@ from .import_companions import (
     import_triangles,
     import_unseen,
     import_wear,
-    numbered_files,
     rows_now,
     why_locked,
 )
@@ -99,7 +99,12 @@ def stored_model(kept: Sidecar, path: Path, *, of_obj: bool = False) -> StoredMo
 
 
 def import_edited(
-    gltf: Path, imported: ImportedScene, stored: StoredModel, options: ImportOptions, *, only_shown: bool = False
+    imported: ImportedScene,
+    stored: StoredModel,
+    numbered: NumberedFiles,
+    options: ImportOptions,
+    *,
+    only_shown: bool = False,
 ) -> ImportResult:
     """Apply what a file changed to the model of its sidecar. Raises ConversionError: the edit cannot be kept.
     ``only_shown``: the file never had more than what the default scene shows.
@@ -129,12 +134,11 @@ def import_edited(
     edited = bool(imported.report.changes)
     if edited:
         refuse_turned_model(imported, scene)
-    surfaces = _compare_surfaces(imported, plan, stored, wear, options)
+    surfaces = _compare_surfaces(plan, stored, wear, options)
     out = ImportResult(
         about.source, bytes(stored.data), dialect.value, imported.report, timing=timing, kept_all=not edited
     )
     rows: Mapping[int, int] = identified.stored_of
-    numbered = numbered_files(about, gltf if imported.placed is None else None)
     controllers = numbered.controllers()
     if edited:
         built = _rebuild(out, plan, stored, options)
@@ -166,43 +170,21 @@ def _rebuild(out: ImportResult, plan: Plan, stored: StoredModel, options: Import
     return built
 
 
-def _compare_surfaces(
-    imported: ImportedScene, plan: Plan, stored: StoredModel, wear: WearEdit, options: ImportOptions
-) -> SurfaceEdits:
+def _compare_surfaces(plan: Plan, stored: StoredModel, wear: WearEdit, options: ImportOptions) -> SurfaceEdits:
     scene, about = plan.identified.scene, stored.about
-    meshes = [scene.meshes[part.mesh] for part in scene.parts]
-    used = {p.material for mesh in meshes for p in mesh.primitives if p.material >= 0}
-    if imported.placed is not None:
+    given, names, used = plan.identified.imported, [one.name for one in scene.materials], materials_in_use(scene)
+    if given.placed is not None:
         used &= wear.created.keys()
-    if used and imported.surfaces and not about.shown:
-        imported.report.warnings.append(UNRECORDED)
-    rows = [material.row for material in stored.scene.materials]
-    surfaces = compare_surfaces(
-        [material.name for material in scene.materials],
-        imported.surfaces,
-        about.shown,
-        plan.materials,
-        used=used,
-        entries=about.library,
-        created=wear.created,
-        rows=[one.name if one.row < len(about.materials) else "" for one in stored.scene.materials],
-    )
+    rows = [one.name if one.row < len(about.materials) else "" for one in stored.scene.materials]
+    surfaces = compare_surfaces(given, about, names, plan.materials, used=used, created=wear.created, rows=rows)
     if options.own_materials and not why_locked(about):
-        own_materials(
-            surfaces,
-            wear,
-            model=stem(about.source),
-            names=about.materials,
-            rows=rows,
-            shown=about.shown,
-            entries=about.library,
-        )
+        own_materials(surfaces, wear, about, [material.row for material in stored.scene.materials])
     return surfaces
 
 
 def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> ImportResult:
-    """Rebuild a model from nothing but a file; arguments as of :func:`import_edited`. Raises ConversionError: nothing
-    to make a model of, or beyond the format's limits.
+    """Rebuild a model from nothing but a file; Raises ConversionError: nothing to make a model of, or beyond the
+    format's limits.
     """
     from ..rebuild.model import new_model
     from ..rebuild.workspace import wear_rows

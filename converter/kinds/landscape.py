@@ -20,7 +20,7 @@ from ..checks.terrain import check_terrain, checked_terrain
 from ..checks.terrain_faces import terrain_coarse_vertex
 from ..edits.areal_changes import ArealPlan, mixed_face, plan_areals, warn_of_lost_neighbours
 from ..edits.areal_map import edit_areals, require_no_overlap
-from ..edits.looks import OF_TWO, UNRECORDED, SurfaceEdits, compare_surfaces
+from ..edits.looks import OF_TWO, SurfaceEdits, compare_surfaces
 from ..edits.material_rows import NO_NAME, TerrainWearEdit, settle_terrain_materials
 from ..edits.materials import names_of_rows
 from ..edits.node_roles import leave_out_hidden
@@ -189,20 +189,10 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
     settle_microtextures(wear, given, scene.material_pairs, drawn, locked)
     if given.placed is not None:
         used &= wear.created.keys()
-    if used and given.surfaces and not about.shown:
-        given.report.warnings.append(UNRECORDED)
+    rows = names_of_rows(pair.name for pair in scene.material_pairs)
+    surfaces = compare_surfaces(given, about, plan.materials, plan.alike, used=used, created=wear.created, rows=rows)
     if options.own_materials:
         given.report.warnings.append("a terrain gets no materials of its own: edits change those of the game")
-    surfaces = compare_surfaces(
-        plan.materials,
-        given.surfaces,
-        about.shown,
-        plan.alike,
-        used=used,
-        entries=about.library,
-        created=wear.created,
-        rows=names_of_rows(pair.name for pair in scene.material_pairs),
-    )
     changed = settle_pairs(surfaces, given.surfaces, scene.material_pairs, plan.alike, used, about.library)
     changed |= {new.name for new in surfaces.new}
     others = [name for name in plan.materials if name.partition("+")[0] in changed]

@@ -128,10 +128,11 @@ class LoadedModel(LoadedContainer):
     @staticmethod
     def import_edited(edited: EditedFile) -> ImportResult:
         """Apply what a glTF file changed to the model of its sidecar."""
+        from .import_companions import numbered_files
         from .import_model import import_edited, judge_edited, stored_model
 
         stored = stored_model(edited.kept, edited.sidecar)
-        out = import_edited(edited.gltf, edited.given, stored, edited.options)
+        out = import_edited(edited.given, stored, numbered_files(stored.about, edited.gltf), edited.options)
         if edited.seen is not None:
             judge_edited(out, edited.seen, stored, edited.options)
         return out

@@ -36,6 +36,7 @@ from ..scene.decode import Poses, poses_at
 from ..scene.dialect import Dialect
 from ..scene.scene import ImportedNode, ImportedScene, Mesh, Part, Primitive, Scene, Streams
 from .base import Files
+from .import_companions import numbered_files
 from .import_model import StoredModel, import_edited, import_new, judge_new, stored_model, written_model
 from .import_result import ImportResult, written_looks
 from .model import LoadedModel, description, require_scene_in_range
@@ -203,7 +204,7 @@ def import_obj(
             seen = snapshot(given) if options.verify else None
             kind = "a trimesh.Scene" if alone else "an OBJ" if of_obj else f"a file of {path.suffix}"
             _into_nodes(given, stored, bare, kind)
-            out = import_edited(path, given, stored, options, only_shown=True)
+            out = import_edited(given, stored, numbered_files(stored.about, path), options, only_shown=True)
             if seen is not None:
                 _judge(out, seen, stored, bare)
     except ConversionError as error:

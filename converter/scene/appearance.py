@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ..formats.gltf import WHOLE, TextureTransform, pixel_digest
+from ..formats.gltf import WHOLE, TextureTransform, pixel_digest, rectangle_transform
 from ..formats.material import LIGHTMAPS, LibraryEntry
 from ..formats.names import decode_text, escape
 from ..numeric.arrays import F64, U8
@@ -106,25 +106,6 @@ class Picture:
         """Its mean red, green and blue, 0..1."""
         red, green, blue = (self.rgba()[..., :3].reshape(-1, 3).mean(0) / 255).tolist()
         return red, green, blue
-
-
-def rectangle_transform(
-    rectangles: Sequence[tuple[int, int, int, int]], size: tuple[int, int], cell: int
-) -> TextureTransform:
-    """Return the texture transform that shows a rectangle of a ``Page`` (docs/reference/texture.md#page).
-
-    Args:
-        rectangles: left, top, width and height in pixels.
-        size: width and height of the texture.
-        cell: the rectangle; -1, or one that is missing, empty or outside: :data:`WHOLE`.
-    """
-    if not 0 <= cell < len(rectangles):
-        return WHOLE
-    left, top, width, height = rectangles[cell]
-    across, down = size
-    if not (width and height and left + width <= across and top + height <= down):
-        return WHOLE
-    return TextureTransform(left / across, top / down, width / across, height / down)
 
 
 @dataclass(frozen=True)
