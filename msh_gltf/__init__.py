@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from .api import (
         check,
         convert_directory,
-        load_level,
         open_archive,
         read_areal_map,
         read_models,
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from .converter.formats.terrain import Terrain
     from .converter.game.manifest import Outcome, Run
     from .converter.kinds.check import Checked
-    from .converter.kinds.dispatch import Level
+    from .converter.kinds.dispatch import Level, load_level
     from .converter.kinds.import_result import ImportResult
     from .converter.options import ExportOptions, ImportOptions
     from .converter.queries.landscape import TerrainQueries, areal_at, shortest_path
@@ -104,8 +103,8 @@ __all__ = [  # noqa: RUF022 (ranked, not sorted)
 
 #: Where each name of ``__all__`` is defined, as in the imports above (a test compares them).
 _DEFINED_IN = {
-    "api": "check convert_directory load_level open_archive read_areal_map read_models read_msh read_terrain "
-    "restore_directory write_libraries write_msh",
+    "api": "check convert_directory open_archive read_areal_map read_models read_msh read_terrain restore_directory "
+    "write_libraries write_msh",
     "objects": "ExportResult Glb export_gltf import_gltf to_glb to_pygltflib to_trimesh",
     "converter.game.manifest": "Outcome Run",
     "converter.errors": "ConversionError",
@@ -115,7 +114,7 @@ _DEFINED_IN = {
     "converter.formats.model": "MshModel",
     "converter.formats.terrain": "Terrain",
     "converter.kinds.check": "Checked",
-    "converter.kinds.dispatch": "Level",
+    "converter.kinds.dispatch": "Level load_level",
     "converter.kinds.import_result": "ImportResult",
     "converter.options": "ExportOptions ImportOptions",
     "converter.queries.model": "neighbours pick posed_matrices slot_for walk_triangles world_bounds",

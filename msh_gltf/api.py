@@ -28,10 +28,8 @@ from .converter.game.new_models import plan_libraries
 from .converter.game.walk import select, walk
 from .converter.game.workers import Engine
 from .converter.game.write_game import Places
-from .converter.kinds import dispatch as level
 from .converter.kinds import open_files
 from .converter.kinds.check import Checked, check_file
-from .converter.kinds.dispatch import Level
 from .converter.kinds.import_result import ImportResult
 from .converter.options import ExportOptions, ImportOptions
 
@@ -71,20 +69,6 @@ def read_terrain(path: FilePath, entry: str | None = None) -> Terrain:
 def read_areal_map(path: FilePath, entry: str | None = None) -> ArealMap:
     """Read an areal map (``Land.map``); arguments and errors as of :func:`read_msh`."""
     return areal_map.read_areal_map(_container(path, entry)[0])
-
-
-def load_level(base: FilePath, *, strict: bool = True) -> Level:
-    """Load a level by its base name, in the runtime's order: material lists, areal map, terrain.
-
-    Args:
-        base: e.g. ``DATA/MAPS/Tut_1/Land``: ``Land1.wea``, ``Land2.wea``, ``Land.map`` and ``Land.msh``
-            lie there, in any case.
-        strict: an error finding is a failure too; else it is among the findings.
-
-    Raises:
-        ConversionError: a file is missing or cannot be read, or (``strict``) has errors.
-    """
-    return level.load_level(Path(base), strict=strict)
 
 
 def open_archive(path: FilePath) -> Archive:

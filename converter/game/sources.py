@@ -22,8 +22,9 @@ from ..formats.objects import Unit, read_unit
 from ..formats.sidecar import sha256
 from ..formats.texture import texture_name
 from ..formats.wear import WEAR_ENDING, read_lightmap_names, read_wear_names
+from ..kinds import open_files
 from ..kinds.appearance import Libraries, find_appearance, libraries
-from ..kinds.open_files import open_nres, open_unpacked, points_of, wear_of, wears_of_level
+from ..kinds.open_files import points_of, wear_of, wears_of_level
 from ..kinds.registry import Game, files_that_name, game_of, majority_of
 from ..options import ExportOptions
 from ..scene.appearance import PICTURES, picture_path
@@ -55,8 +56,7 @@ def open_archive(path: str, label: str, now: Stamp) -> Archive:
     Args:
         path: the file, or the folder that it was unpacked into.
     """
-    where = Path(path)
-    return open_unpacked(where, label) if where.is_dir() else open_nres(where, label, longer=True)
+    return open_files.open_archive(Path(path), label, longer=True)
 
 
 @lru_cache(maxsize=_KEPT)

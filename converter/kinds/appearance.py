@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -13,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from ..checks.companions import look_missing
 from ..errors import ConversionError, called, in_words, printable
-from ..files import Stamp, read_file, stamp_of
+from ..files import Stamp, read_file, stamp
 from ..findings import Finding
 from ..formats.controller import CONTROLLER_ENDING, CONTROLLER_SIZE, Controller, read_controller
 from ..formats.kinds import Kind, archive_kind
 from ..formats.material import LIGHTMAPS, MATERIALS, TEXTURES, LibraryEntry, entry_key, find_material, read_material
-from ..formats.model import MshModel, read_model
+from ..formats.model import read_model
 from ..formats.model_parts import POINTS_ENDING, POINTS_TYPE, read_points
 from ..formats.nres import Archive, Entry, is_nres, read_nres
 from ..formats.objects import Member
@@ -37,7 +35,7 @@ from ..scene.appearance import (
     picture_path,
 )
 from ..storage import if_there
-from .open_files import companion, find_libraries, find_library, folder_stamp, open_nres, open_unpacked
+from .open_files import companion, find_libraries, find_library, folder_stamp, open_archive
 from .registry import Game, inside
 
 if TYPE_CHECKING:
@@ -128,16 +126,12 @@ def libraries(folders: Sequence[Path]) -> Libraries:
     are looked for, in this order.
     """
     found = Libraries(folders)
-    stamps = []
-    for path in map(str, found.files.values()):
-        about = os.stat(path)
-        is_folder = stat.S_ISDIR(about.st_mode)
-        stamps.append((path, folder_stamp(Path(path)) if is_folder else (stamp_of(about),)))
-    return _opened(tuple(found.folders), tuple(stamps))
+    stamps = [(path, *(folder_stamp(path) if path.is_dir() else [stamp(path)])) for path in found.files.values()]
+    return _opened(tuple(found.folders), *stamps)
 
 
 @lru_cache(maxsize=4)
-def _opened(folders: tuple[Path, ...], stamps: tuple[tuple[str, tuple[Stamp, ...]], ...]) -> Libraries:
+def _opened(folders: tuple[Path, ...], *now: tuple[Path | Stamp, ...]) -> Libraries:
     return Libraries(folders)
 
 
@@ -178,8 +172,7 @@ class Libraries:
         if name not in self._open:
             path = self.files[name]
             try:
-                read = open_unpacked if path.is_dir() else open_nres
-                self._open[name] = read(path, str(path))
+                self._open[name] = open_archive(path, str(path))
             except ConversionError as error:
                 self._warn(f"{error}: shown without it")
                 return None
@@ -241,11 +234,6 @@ class Libraries:
         except ConversionError as error:
             self._unreadable(error, archive)
             return None
-
-    def texture(self, name: str) -> Texm | None:
-        """A texture of ``Textures.lib``; as :meth:`find`."""
-        found = self.find(TEXTURES, name)
-        return None if found is None else found[1]
 
     def picture(self, library: str, name: str) -> Picture | None:
         """A texture or a lightmap as a picture; as :meth:`find`."""
@@ -373,18 +361,12 @@ def _facts(model: memoryview | bytes, points: memoryview | bytes) -> Facts:
     """What a model and its control points have; nothing of those that cannot be read."""
     from ..checks.companions import Facts
 
-    found = _model(model)
-    if found is None:
-        return Facts()
     count = None
     with suppress(ConversionError):  # its own check says what is wrong with it
         count = len(read_points(points, "").records) if points else None
-    return Facts(len(found.nodes), found.frame_count, count)
-
-
-def _model(data: memoryview | bytes) -> MshModel | None:
-    try:
-        archive = read_nres(data, "") if is_nres(data) else None
-        return None if archive is None or archive_kind(archive) is not Kind.MODEL else read_model(archive, "")
-    except ConversionError:
-        return None
+    with suppress(ConversionError):
+        archive = read_nres(model, "") if is_nres(model) else None
+        if archive is not None and archive_kind(archive) is Kind.MODEL:
+            found = read_model(archive, "")
+            return Facts(len(found.nodes), found.frame_count, count)
+    return Facts()

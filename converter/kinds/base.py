@@ -195,7 +195,7 @@ class LoadedScene(Loaded):
                 about = replace(about, inside=about.inside | material_texts(names))
             files.append((beside, write_sidecar(Sidecar(about, data, exported.attached()))))
         if target.suffix.lower() == ".gltf":
-            buffer = buffer_path(target)
+            buffer = target.with_suffix(".bin")
             if made.buffer:
                 files.append((buffer, made.buffer))
             return [*files, (target, gltf_bytes(made, buffer.name))]
@@ -252,8 +252,3 @@ def list_entries(archive: Archive) -> list[Json]:
         }
         for i, entry in enumerate(archive.entries)
     ]
-
-
-def buffer_path(target: Path) -> Path:
-    """Return where the buffer of a ``.gltf`` lies."""
-    return target.with_suffix(".bin")

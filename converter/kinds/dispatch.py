@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from importlib import import_module
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -233,15 +234,15 @@ class Level:
     findings: list[tuple[Path, Finding]]
 
 
-def load_level(base: Path, *, strict: bool = True) -> Level:
-    """Load a level by its base name, in the runtime's order (docs/reference/terrain.md).
+def load_level(base: str | PathLike[str], *, strict: bool = True) -> Level:
+    """Load a level by its base name, in the runtime's order: material lists, areal map, terrain.
 
-    ``base + "1.wea"`` and ``"2.wea"``, ``base + ".map"``, ``base + ".msh"``; whatever their case. A step that fails
-    ends the loading, as it ends the game. Raises ConversionError: a file is missing or cannot be read, or (``strict``)
-    has errors.
+    A step that fails ends the loading, as it ends the game (docs/reference/terrain.md). Raises ConversionError: a file
+    is missing or cannot be read, or (``strict``) has errors.
 
     Args:
-        base: e.g. ``DATA/MAPS/Tut_1/Land``.
+        base: e.g. ``DATA/MAPS/Tut_1/Land``: ``Land1.wea``, ``Land2.wea``, ``Land.map`` and ``Land.msh`` lie there, in
+            any case.
         strict: an error finding is a failure too; else it is among the findings.
     """
     from ..checks.areal_map import check_areal_map
@@ -255,7 +256,7 @@ def load_level(base: Path, *, strict: bool = True) -> Level:
     findings: list[tuple[Path, Finding]] = []
 
     def take(suffix: str) -> Path:
-        files[suffix] = _find(base, suffix)
+        files[suffix] = _find(Path(base), suffix)
         return files[suffix]
 
     def note(path: Path, found: list[Finding]) -> None:

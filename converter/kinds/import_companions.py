@@ -20,11 +20,11 @@ from ..edits.controller import (
     numbered,
     unseen_warnings,
 )
-from ..edits.material_rows import TerrainWearEdit, WearEdit
 from ..edits.nodes import Identified
 from ..edits.points import PointEdit, PointPlan, compare_points, new_points
 from ..errors import ConversionError, called, plural
 from ..files import read_file
+from ..findings import Report
 from ..formats.controller import CONTROLLER_ENDING, CONTROLLER_TYPE, write_controller
 from ..formats.model import MshModel, model_at
 from ..formats.model_parts import (
@@ -96,10 +96,14 @@ def numbered_files(about: Description, gltf: Path | None = None) -> NumberedFile
     files = {name: data for name, data in about.companions.items() if name.lower().endswith(NUMBERED)}
     for ending in NUMBERED:
         if gltf is not None and not any(name.lower().endswith(ending) for name in files):
-            found = file_beside(gltf, f"{own}{ending}") or file_beside(gltf, f"{gltf.stem}{ending}")
-            if found is not None:
-                files[ending] = bytes(read_file(found))
+            files |= _beside(gltf, own, ending)
     return NumberedFiles(own, files)
+
+
+def _beside(gltf: Path, own: str, ending: str) -> dict[str, bytes]:
+    """The file that lies beside an edited file, called like the model or like that file; by its ending."""
+    found = file_beside(gltf, f"{own}{ending}") or file_beside(gltf, f"{gltf.stem}{ending}")
+    return {} if found is None else {ending: bytes(read_file(found))}
 
 
 def import_unseen(
@@ -148,13 +152,9 @@ def import_unseen(
 
 def _unseen_controllers(own: str, gltf: Path, options: ImportOptions) -> tuple[list[NamedController], Scene | None]:
     """The controllers of a model of this stem: beside the file, else those of the game, and its model there."""
-    files: dict[str, bytes] = {}
-    before = None
-    beside = file_beside(gltf, f"{own}{CONTROLLER_ENDING}") or file_beside(gltf, f"{gltf.stem}{CONTROLLER_ENDING}")
-    game = game_of(gltf, [] if options.game is None else [Path(options.game)])
-    if beside is not None:
-        files[CONTROLLER_ENDING] = bytes(read_file(beside))
-    elif game is not None:
+    files, before = _beside(gltf, own, CONTROLLER_ENDING), None
+    game = None if files else game_of(gltf, [] if options.game is None else [Path(options.game)])
+    if game is not None:
         for name in sorted({one.archive.lower() for resolved in game.objects for one in resolved.members.values()}):
             path = game.file(name)
             with suppress(ConversionError):  # the registry's own check says what is missing
@@ -295,11 +295,9 @@ def _same_triangle(
 
 
 def _take(out: ImportResult, ending: str, kind: int, data: bytes, before: bytes, what: str) -> None:
-    if data == before:
-        out.kept_companions.append(Companion(ending, kind, before, before))
-    else:
+    if data != before:
         out.differences.changed(f"{stem(out.name)}{ending}", f"follows the numbers of its model's {what}")
-        out.companions.append(Companion(ending, kind, data, before))
+    out.take(Companion(ending, kind, data, before))
 
 
 def rows_now(identified: Identified, rows: Mapping[int, int], stored: Scene) -> dict[int, int]:
@@ -329,35 +327,16 @@ def why_level_locked(about: Description) -> str:
     return why_locked(about, first) or (why_locked(about, second) if second in about.companions else "")
 
 
-def import_wear(out: ImportResult, edit: WearEdit, about: Description) -> None:
-    """Add to a result what a file changes of the ``.wea``. ``out``: the result; its changes, companions (or kept ones)
-    grow.
+def import_wears(out: ImportResult, about: Description, report: Report, names: Mapping[str, Mapping[int, str]]) -> None:
+    """Add to a result what a file changes of lists of materials. ``out``: the result; its changes, companions (or kept
+    ones) grow. ``names``: by ending of the list's name, the rows that change.
     """
-    out.differences.add(edit.report)
-    _write(out, about, WEAR_ENDING, edit.names)
-
-
-def import_level_wears(out: ImportResult, edit: TerrainWearEdit, about: Description) -> None:
-    """Add to a result what a file changes of ``Land1.wea`` and ``Land2.wea``.
-
-    Arguments as of :func:`import_wear`. A level without ``Land2.wea`` gets none.
-    """
-    out.differences.add(edit.report)
-    first, second = LEVEL_ENDINGS
-    _write(out, about, first, edit.names)
-    _write(out, about, second, edit.micro if second in about.companions else {})
-
-
-def _write(out: ImportResult, about: Description, ending: str, names: Mapping[int, str]) -> None:
-    """Add a ``.wea`` with other names to a result, or as it was."""
-    before = about.companions.get(ending, b"")
-    if not names:
-        if before:
-            out.kept_companions.append(Companion(ending, WEAR_TYPE, before, before))
-        return
-    wear = read_wear(before, about.source)[0] if before else new_wear([])
-    data = write_wear(edited_wear(wear, names))
-    out.companions.append(Companion(ending, WEAR_TYPE, data, before))
+    out.differences.add(report)
+    for ending, rows in names.items():
+        before = data = about.companions.get(ending, b"")
+        if rows:
+            data = write_wear(edited_wear(read_wear(before, about.source)[0] if before else new_wear([]), rows))
+        out.take(Companion(ending, WEAR_TYPE, data, before))
 
 
 def edited_points(
@@ -428,13 +407,11 @@ def import_points(
     row_of_stored = rows_now(identified, rows, scene)
     points = edited_points(plan, stored, rows, row_of_stored)
     report.add(plan.report)
-    if write_points(points) == before or not (before or plan.points):
-        if before:
-            out.kept_companions.append(_companion(points, before))
+    if not (before or plan.points):
         return
-    if not changed:
+    if write_points(points) != before and not changed:
         report.changed("control points", "follow the rows of their nodes")
-    out.companions.append(_companion(points, before))
+    out.take(_companion(points, before))
 
 
 def import_new_points(out: ImportResult, identified: Identified, rows: Mapping[int, int]) -> None:

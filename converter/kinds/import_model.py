@@ -50,7 +50,7 @@ from .import_companions import (
     import_points,
     import_triangles,
     import_unseen,
-    import_wear,
+    import_wears,
     rows_now,
     why_locked,
 )
@@ -150,7 +150,7 @@ def import_edited(
     if edited and (gone or not all(part.unchanged for part in plan.parts)):
         import_triangles(out, numbered, model, built.model, out.rows)
     out.levels = [one._replace(node=rows[one.node]) for one in levels]
-    import_wear(out, wear, about)
+    import_wears(out, about, wear.report, {WEAR_ENDING: wear.names})
     if "up" not in imported.info and (imported.placed is None or imported.placed.points):  # an OBJ has none
         import_points(out, identified, about, scene, rows, options, controllers)
     add_surface_edits(out, surfaces, options)
@@ -308,14 +308,11 @@ def judge_edited(out: ImportResult, seen: ImportedScene, stored: StoredModel, op
 
 def judge_new(out: ImportResult, seen: ImportedScene, options: ImportOptions) -> None:
     """Compare a model that was made of a file alone with the file; arguments as of :func:`judge_edited`."""
-    points = next((one.data for one in out.companions if one.ending == POINTS_ENDING), b"")
     judge_model(
         out.differences,
         seen,
         None,
-        WrittenModel(
-            name=out.name, data=out.data, dialect=out.dialect, wear=out.wear or [], points=points, levels=out.levels
-        ),
+        written_model(out, None),
         timing=out.timing,
         clip=options.clip,
         cell=seen.shown,
@@ -323,21 +320,19 @@ def judge_new(out: ImportResult, seen: ImportedScene, options: ImportOptions) ->
     )
 
 
-def written_model(out: ImportResult, about: Description) -> WrittenModel:
-    """A model as it would be written; ``about``: what it was exported as."""
-    wear = next((read_wear_names(one.data) for one in out.companions if one.ending == WEAR_ENDING), about.materials)
-    keys = about.clip == "keys"
+def written_model(out: ImportResult, about: Description | None) -> WrittenModel:
+    """A model as it would be written; ``about``: what it was exported as; ``None``: it was made of a file alone."""
+    files = {one.ending: one.data for one in out.companions}
+    made = WrittenModel(out.name, out.data, out.dialect, out.wear or [], levels=out.levels)
+    if about is None:
+        return replace(made, points=files.get(POINTS_ENDING, b""))
     before = about.companions.get(POINTS_ENDING, b"")
-    points = next((one.data for one in out.companions if one.ending == POINTS_ENDING), before)
-    return WrittenModel(
-        name=out.name,
-        data=out.data,
-        dialect=out.dialect,
-        wear=wear,
+    return replace(
+        made,
+        wear=read_wear_names(files[WEAR_ENDING]) if WEAR_ENDING in files else about.materials,
         mode=about.mode,
-        stored_keys=keys,
-        levels=out.levels,
-        points=None if about.points and not before else points,  # version 0.1 did not keep it
+        stored_keys=about.clip == "keys",
+        points=None if about.points and not before else files.get(POINTS_ENDING, before),  # version 0.1 did not keep it
     )
 
 

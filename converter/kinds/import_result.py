@@ -133,6 +133,13 @@ class ImportResult:
         """What else the user should know."""
         return self.differences.warnings
 
+    def take(self, companion: Companion) -> None:
+        """Add a file that goes with the model: to those that change, or to those that do not."""
+        if companion.data != companion.before:
+            self.companions.append(companion)
+        elif companion.before:
+            self.kept_companions.append(companion)
+
     @property
     def own_companions(self) -> list[Companion]:
         """What goes with it as a new model: what changed, and its origin's materials and control points."""

@@ -73,8 +73,7 @@ def show_model(console: Console, facts: Json) -> None:
 
 def show_texture(console: Console, facts: Json) -> None:
     """Print a texture's facts."""
-    levels = f"{facts['levels']} level{'s' if facts['levels'] > 1 else ''}"
-    size = f"{facts['width']} x {facts['height']}, format {facts['format']}, {levels}"
+    size = f"{facts['width']} x {facts['height']}, format {facts['format']}, {plural(facts['levels'], 'level')}"
     lines = [f"{printable(facts['name'])}  texture, {size}"]
     for i, rect in enumerate(facts["rectangles"]):
         at = f"{rect['width']} x {rect['height']} at {rect['x']}, {rect['y']}"

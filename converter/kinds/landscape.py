@@ -48,7 +48,7 @@ from ..scene.extras import SourceExtras
 from ..scene.scene import ImportedScene, require_in_range
 from .appearance import find_appearance, missing_materials
 from .base import EditedFile, Exported, Json, LoadedContainer, Source
-from .import_companions import import_level_wears, why_level_locked
+from .import_companions import import_wears, why_level_locked
 from .import_result import ImportResult, refuse_draco, refuse_turned, report_no_normals, written_looks
 from .new_entries import add_surface_edits
 from .open_files import wears_of_level
@@ -158,10 +158,17 @@ def terrain_description(loaded: LoadedTerrain, options: ExportOptions) -> Descri
 def stored_terrain(kept: Sidecar, label: str) -> tuple[Terrain, TerrainScene]:
     """Return the tables and the scene of a sidecar's terrain. Raises ConversionError: its source cannot be read."""
     about = kept.description
-    container = read_nres(kept.source, label, longer=about.tolerant)
-    terrain = read_terrain(container, about.source, cut=about.tolerant)
-    terrain, _ = checked_terrain(terrain, about.mode)
+    terrain = _terrain(kept.source, about, label)
     return terrain, decode_terrain(terrain, stem(about.source), about.materials, about.micro)
+
+
+def _terrain(data: memoryview | bytes, about: Description, label: str) -> Terrain:
+    container = read_nres(data, label, longer=about.tolerant)
+    return checked_terrain(read_terrain(container, about.source, cut=about.tolerant), about.mode)[0]
+
+
+def _areal_map(data: memoryview | bytes, about: Description, label: str) -> ArealMap:
+    return checked_areals(read_areal_map(read_nres(data, label, longer=about.tolerant)), about.mode)[0]
 
 
 def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, label: str) -> ImportResult:
@@ -208,7 +215,9 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
         if about.tolerant:
             raise refuse_edit(out.changes, label)
         _rebuild(out, plan, terrain, options)
-    import_level_wears(out, wear, about)
+    first, second = LEVEL_ENDINGS
+    micro = wear.micro if second in about.companions else {}  # a level without Land2.wea gets none
+    import_wears(out, about, wear.report, {first: wear.names, second: micro})
     add_surface_edits(out, surfaces, options)
     return out
 
@@ -265,10 +274,8 @@ def differences_of(out: ImportResult, seen: ImportedScene, kept: Sidecar, label:
     about = kept.description
     files = {one.ending: read_wear_names(one.data) for one in out.companions}
     first, second = LEVEL_ENDINGS
-    read = read_terrain(read_nres(out.data, label, longer=about.tolerant), out.name, cut=about.tolerant)
-    terrain, _ = checked_terrain(read, about.mode)
     wear, micro = files.get(first, about.materials), files.get(second, about.micro)
-    scene = decode_terrain(terrain, stem(about.source), wear, micro)
+    scene = decode_terrain(_terrain(out.data, about, label), stem(about.source), wear, micro)
     absent = about.visible_only or seen.placed is not None
     stored = stored_terrain(kept, label)[1]
     looks = written_looks(out, about, named([pair.name for pair in stored.material_pairs]))
@@ -321,9 +328,8 @@ class LoadedArealMap(LoadedContainer):
         """Apply what a glTF file changed to the areal map of its sidecar."""
         out = _import_areals(edited)
         if edited.seen is not None:
-            about = edited.kept.description
-            read = read_areal_map(read_nres(out.data, str(edited.sidecar), longer=about.tolerant))
-            tell(out.differences, differences_of_areal_map(edited.seen, checked_areals(read, about.mode)[0]))
+            written = _areal_map(out.data, edited.kept.description, str(edited.sidecar))
+            tell(out.differences, differences_of_areal_map(edited.seen, written))
         return out
 
     def describe(self) -> Json:
@@ -343,8 +349,7 @@ def _import_areals(edited: EditedFile) -> ImportResult:
     kept, given = edited.kept, edited.given
     about = kept.description
     out = ImportResult(about.source, bytes(kept.source), "", given.report, kept_all=True)
-    container = read_nres(kept.source, str(edited.sidecar), longer=about.tolerant)
-    areals, _ = checked_areals(read_areal_map(container), about.mode)
+    areals = _areal_map(kept.source, about, str(edited.sidecar))
     if _not_numbered(given):
         return out
     refuse_turned(given, areals.vertices, None)

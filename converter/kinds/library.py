@@ -103,8 +103,7 @@ class LoadedTexture(Loaded):
 
 def texture_summary(texm: Texm) -> str:
     """Return a texture's size, format and levels in words."""
-    levels = f"{len(texm.levels)} level{'s' if len(texm.levels) > 1 else ''}"
-    return f"{texm.width} x {texm.height}, format {texm.format}, {levels}"
+    return f"{texm.width} x {texm.height}, format {texm.format}, {plural(len(texm.levels), 'level')}"
 
 
 def _texm_at(archive: Archive, index: int) -> Texm:

@@ -50,7 +50,7 @@ from ..numeric.quantize import colour_of_row, to_bytes
 from ..options import ImportOptions
 from ..storage import cannot_read
 from .import_result import ImportResult
-from .open_files import find_library, open_nres, open_unpacked
+from .open_files import find_library, open_archive
 
 #: Characters that some system refuses in the name of a file.
 _REFUSED = re.compile(r'[\x00-\x1f<>:"/\\|?*%~]')
@@ -427,9 +427,7 @@ def _library(folder: Path | None, name: str) -> Archive | None:
         path = None if folder is None else find_library(folder, name)
     except OSError as error:
         raise cannot_read(folder or Path(), error) from error
-    if path is None:
-        return None
-    return (open_unpacked if path.is_dir() else open_nres)(path, str(path))
+    return None if path is None else open_archive(path, str(path))
 
 
 def meant_message(made: Iterable[Made]) -> list[str]:

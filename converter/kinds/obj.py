@@ -45,9 +45,8 @@ if TYPE_CHECKING:
     import trimesh
 
 
-#: In place of the extensions of a material that no part of an OBJ has: what it would show is not
-#: known.
-_NOT_SHOWN = ("not shown",)
+#: In place of what a material shows that no part of an OBJ has: that is not known.
+_NOT_SHOWN: Surface[Any] = surface_of({}, [], lambda _: None)._replace(others=("not shown",))
 #: Blender writes six decimals.
 _DECIMALS = 1e-6
 
@@ -129,17 +128,12 @@ def _shown(
     out = []
     for name, material in zip(material_names(scene), scene.materials, strict=True):
         if (surface := found.get(name)) is None:
-            nothing: Surface[ShownPicture] = surface_of({}, [], _no_picture)
-            surface = nothing._replace(others=_NOT_SHOWN)
+            surface = _NOT_SHOWN
         elif (look := appearance.materials.get(material.row)) is not None and look.material:
             own = look.material.lower() == material.name.lower()
             surface = surface._replace(definition=look.material, own=own)
         out.append(surface)
     return out
-
-
-def _no_picture(_: int) -> Any:
-    return None
 
 
 def not_in_obj(scene: Scene, lod: int = 0, group: int = 0) -> list[str]:
@@ -196,11 +190,9 @@ def import_obj(
         else:
             kept = open_sidecar(found, path, given.info, options, data=data, of_obj=True)
             stored = stored_model(kept, found, of_obj=of_obj)
-            if of_obj:
-                _settle_surfaces(given, stored)
-            else:
-                _settle_colours(given, stored)
-            settle_rectangles(given, dict(zip(material_names(stored.scene), stored.about.shown, strict=False)))
+            shown = dict(zip(material_names(stored.scene), stored.about.shown, strict=False))
+            (_settle_surfaces if of_obj else _settle_colours)(given, shown)
+            settle_rectangles(given, shown)
             seen = snapshot(given) if options.verify else None
             kind = "a trimesh.Scene" if alone else "an OBJ" if of_obj else f"a file of {path.suffix}"
             _into_nodes(given, stored, bare, kind)
@@ -253,17 +245,18 @@ def _read_scene(path: Path, in_memory: trimesh.Scene | None, up: str | None) -> 
     return read_scene(load_scene(path) if in_memory is None else in_memory, str(path), up=up)
 
 
-def _settle_colours(given: ImportedScene, stored: StoredModel) -> None:
+def _settle_colours(given: ImportedScene, shown: Mapping[str, Surface[ShownPicture]]) -> None:
     """Leave out what trimesh cannot tell: it has 8 bits of a colour, no lightmaps, and no rectangles of light."""
-    of_name = dict(zip(material_names(stored.scene), stored.about.shown, strict=False))
     for i, one in enumerate(given.surfaces):
-        known = of_name.get(given.materials[i].name)
-        if known is not None:
+        if (known := shown.get(given.materials[i].name)) is not None:
             near = np.abs(np.subtract(one.colour, known.colour)).max() <= 1 / 255
-            light = one.light if one.light or not known.light else _as_shown(known.light)
-            colour = known.colour if near else one.colour
-            shown = one._replace(colour=colour, light=light, light_transform=known.light_transform)
-            given.surfaces[i] = shown._replace(definition=known.definition, own=known.own)
+            given.surfaces[i] = one._replace(
+                colour=known.colour if near else one.colour,
+                light=one.light if one.light or not known.light else _as_shown(known.light),
+                light_transform=known.light_transform,
+                definition=known.definition,
+                own=known.own,
+            )
 
 
 def _as_shown(picture: ShownPicture) -> FilePicture:
@@ -275,21 +268,19 @@ def _as_shown(picture: ShownPicture) -> FilePicture:
     return FilePicture(picture.name, picture.uri, lambda: picture.digest, lambda: picture.pixels, rgba, lambda: False)
 
 
-def _settle_surfaces(given: ImportedScene, stored: StoredModel) -> None:
+def _settle_surfaces(given: ImportedScene, of_name: Mapping[str, Surface[ShownPicture]]) -> None:
     """Leave out what an ``.mtl`` cannot tell of materials, and call pictures as textures.
 
     Blender 4.2 writes no own light: where it is gone from all materials, they keep it.
     """
-    of_name = dict(zip(material_names(stored.scene), stored.about.shown, strict=False))
     shown = [of_name.get(material.name) for material in given.materials[: len(given.surfaces)]]
     textures = {p.uri.casefold(): p.name for one in shown if one and (p := one.picture)}
     lit = [one for one in shown if one is not None and any(one.emission)]
     dark = bool(lit) and not any(any(one.emission) for one in given.surfaces)
     for i, (one, known) in enumerate(zip(given.surfaces, shown, strict=True)):
         surface = one
-        if known is not None and known.others == _NOT_SHOWN:
-            nothing: Surface[FilePicture] = surface_of({}, [], _no_picture)
-            surface = nothing._replace(others=_NOT_SHOWN)
+        if known is not None and known.others == _NOT_SHOWN.others:
+            surface = _NOT_SHOWN
         elif one.picture is not None and one.picture.uri.casefold() in textures:
             picture = one.picture._replace(name=textures[one.picture.uri.casefold()])
             surface = one._replace(picture=picture)

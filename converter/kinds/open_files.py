@@ -269,6 +269,11 @@ def open_nres(path: Path, label: str, *, longer: bool = False) -> Archive:
     return read_nres(open_file(path), label, longer=longer)
 
 
+def open_archive(path: Path, label: str, *, longer: bool = False) -> Archive:
+    """Open an archive, or the folder that it was unpacked into; as :func:`open_nres` and :func:`open_unpacked`."""
+    return open_unpacked(path, label) if path.is_dir() else open_nres(path, label, longer=longer)
+
+
 def read_msh(path: Path, entry: str | None = None) -> MshModel:
     """Read a core model from its own file, or from an archive entry. Raises ConversionError: unreadable, no such entry,
     not a model, or a table of a wrong size.

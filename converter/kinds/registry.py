@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import ConversionError, printable
-from ..files import Stamp, of_a_listing, pass_on_unreadable, read_file
+from ..files import Stamp, names_in, of_a_listing, pass_on_unreadable, read_file
 from ..formats.controller import CONTROLLER_ENDING
 from ..formats.kinds import MODEL_TYPE, models_in
 from ..formats.model import MshModel, model_at
@@ -23,7 +23,7 @@ from ..formats.objects import REGISTRY, Member, Registry, Resolved, Unit, read_r
 from ..numeric.arrays import F64
 from ..scene.dialect import Decision, decide, majority
 from ..storage import if_there, real_path, walk_files
-from .open_files import companion, folder_stamp, open_nres, open_unpacked
+from .open_files import companion, folder_stamp, open_archive, open_nres
 
 #: How many models are kept: a mission uses few, in any order.
 _KEPT_MODELS = 64
@@ -89,7 +89,7 @@ def find_game(start: Path) -> Path | None:
 def _first_game(folders: Sequence[Path]) -> Path | None:
     for folder in folders:
         with if_there(folder):  # not a file, nor a directory that may not be read
-            if _has_registry(folder):
+            if REGISTRY in names_in(folder):
                 return folder
     return None
 
@@ -109,12 +109,6 @@ def model_archives(root: Path) -> list[str]:
             if MODEL_TYPE in archive.type_ids:
                 found.append(path.relative_to(root).as_posix())
     return found
-
-
-@of_a_listing
-def _has_registry(folder: Path) -> bool:
-    """Whether a folder has an object registry, in any case; ``OSError``: it cannot be listed."""
-    return any(name.lower() == REGISTRY for name in os.listdir(folder))
 
 
 @of_a_listing
@@ -181,8 +175,7 @@ class Game:
     def archive(self, path: Path) -> Archive:
         """Open an archive of the game, once. Raises ConversionError: it cannot be read, or is not an archive."""
         if path not in self._archives:
-            opened = open_unpacked if path.is_dir() else open_nres
-            self._archives[path] = opened(path, str(path))
+            self._archives[path] = open_archive(path, str(path))
         return self._archives[path]
 
     def open(self, member: Member) -> Opened:

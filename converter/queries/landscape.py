@@ -313,7 +313,7 @@ def _spread(first: I64, last: I64) -> tuple[I64, I64, I64]:
     size = last - first + 1
     number = size.prod(axis=1)
     face = np.repeat(np.arange(len(first)), number)
-    place = np.arange(int(number.sum())) - np.repeat(np.cumsum(number) - number, number)
+    place = ranges(np.zeros_like(number), number)
     high = size[face, 1]
     return face, first[face, 0] + place // high, first[face, 1] + place % high
 

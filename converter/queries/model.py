@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from ..errors import ConversionError
 from ..formats.model import TABLES, MshModel, StreamType
 from ..formats.tables import GROUP_COUNT, LOD_COUNT
-from ..numeric.arrays import F64, I64, NONE16, U32, Bools, Records
+from ..numeric.arrays import F64, I64, NONE16, U32, Bools, ranges
 from ..numeric.pose import affine, compose, rotation, rotation_matrix, sample
 from ..numeric.surfaces import passes
 from ..scene import dialect as dialects
@@ -198,7 +198,8 @@ def neighbours(model: MshModel, triangle: int) -> list[tuple[int, int, int]]:
     """
     if model.triangles is None:
         return []
-    _require_triangle(model.triangles, triangle)
+    if not 0 <= triangle < len(model.triangles):
+        raise IndexError(f"no triangle {triangle}")
     record = model.triangles[triangle]
     links: list[int] = record["link"].tolist()
     selectors = int(record["selectors"])
@@ -365,8 +366,7 @@ def _dot(a: F64, b: F64) -> F64:
 
 def _expand(counts: I64) -> tuple[I64, I64]:
     """Runs of these lengths, one after the other: (run, position in the run) of every item."""
-    run = np.repeat(np.arange(len(counts)), counts)
-    return run, np.arange(len(run)) - (np.cumsum(counts) - counts)[run]
+    return np.repeat(np.arange(len(counts)), counts), ranges(np.zeros_like(counts), counts)
 
 
 def _tri_flags(model: MshModel, triangle: I64) -> U32:
@@ -383,8 +383,3 @@ def _require_cells(model: MshModel) -> None:
         raise ConversionError(
             problem, file=model.archive.label, entry=model.entry, table=TABLES[StreamType.NODES].label
         )
-
-
-def _require_triangle(triangles: Records, triangle: int) -> None:
-    if not 0 <= triangle < len(triangles):
-        raise IndexError(f"no triangle {triangle}")

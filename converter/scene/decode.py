@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import ConversionError
 from ..formats.model import NODE_COCKPIT, MshModel, largest_indices
 from ..formats.terrain import COARSE, FINE, NO_MATERIAL, Terrain
-from ..numeric.arrays import F32, F64, I64, NONE16, U16, F, cross_products, fill_non_finite
+from ..numeric.arrays import F32, F64, I64, NONE16, U16, F, cross_products, fill_non_finite, ranges
 from ..numeric.pose import Tracks, compose, rotate, rotation, sample
 from ..numeric.quantize import decode_lightmap_uv, decode_normals, decode_uv, normalise
 from . import dialect as dialects
@@ -160,9 +160,7 @@ def corner_vertices(model: MshModel) -> I64:
     """Return absolute vertex indices of the whole triangles of all batches. (T, 3)."""
     starts, counts, bases = (model.batches[k].astype(np.int64) for k in ("index_start", "index_count", "base_vertex"))
     counts = counts - counts % 3
-    batch = np.repeat(np.arange(len(counts)), counts)
-    within = np.arange(len(batch)) - np.repeat(np.cumsum(counts) - counts, counts)
-    corners: I64 = model.indices[starts[batch] + within] + bases[batch]
+    corners: I64 = model.indices[ranges(starts, counts)] + np.repeat(bases, counts)
     return corners.reshape(-1, 3)
 
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from math import isfinite, sqrt
 from typing import NamedTuple
 
@@ -187,12 +188,12 @@ def decide(model: MshModel, wanted: str = "auto", keys: Readings | None = None) 
     box = {d.value: e for d, e in errors.items()}
     identity = _identity_keys(model)
     words = _batch_word_vote(model)
-    evidence = {"box_error": box, "identity_keys": identity, "batch_words": words}
+    decided = partial(Decision, box_error=box, identity_keys=identity, batch_words=words)
 
     for this, other in ((Dialect.SPEC, Dialect.RETAIL), (Dialect.RETAIL, Dialect.SPEC)):
         if errors and errors[this] < 0.05 and errors[this] < errors[other] / 2:
             reason = f"header box: error {errors[this]:.2g} against {errors[other]:.2g}"
-            return Decision(this, "a", reason, **evidence)  # type: ignore[arg-type]
+            return decided(this, "a", reason)
 
     votes = {}
     if identity["spec"] != identity["retail"]:
@@ -200,11 +201,8 @@ def decide(model: MshModel, wanted: str = "auto", keys: Readings | None = None) 
     if words is not None:
         votes["batch words"] = words
     if len(set(votes.values())) == 1:
-        reason = " and ".join(votes)
-        dialect = Dialect(next(iter(votes.values())))
-        return Decision(dialect, "bc", reason, **evidence)  # type: ignore[arg-type]
-    reason = "no evidence, so spec" if not votes else "contradicting evidence, so spec"
-    return Decision(Dialect.SPEC, "d", reason, **evidence)  # type: ignore[arg-type]
+        return decided(Dialect(next(iter(votes.values()))), "bc", " and ".join(votes))
+    return decided(Dialect.SPEC, "d", f"{'contradicting' if votes else 'no'} evidence, so spec")
 
 
 def majority(decisions: Sequence[Decision]) -> Decision | None:

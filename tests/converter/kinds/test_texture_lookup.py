@@ -22,7 +22,7 @@ def test_missing_libraries(tmp_path: Path) -> None:
     libraries = Libraries([tmp_path, tmp_path / "nowhere"])
     look = libraries.material("Metal_002")
     assert (look.step, look.material, look.texture) == ("missing", "", "")
-    assert libraries.texture("TEX_000.0") is None
+    assert libraries.find(TEXTURES, "TEX_000.0") is None
     assert libraries.material("other").colour == look.colour
     assert len(libraries.warnings) == 2
     assert f"no Material.lib in {tmp_path}, {tmp_path / 'nowhere'}" in libraries.warnings[0]
@@ -36,8 +36,8 @@ def test_unknown_names_and_case(tmp_path: Path) -> None:
     look = libraries.material("of no library")
     assert look.step == "DEFAULT"
     assert look.material == "DEFAULT"
-    assert libraries.texture(look.texture.lower()) is not None
-    assert libraries.texture("no such") is None
+    assert libraries.find(TEXTURES, look.texture.lower()) is not None
+    assert libraries.find(TEXTURES, "no such") is None
     libraries.material("of no library")
     assert len(libraries.warnings) == 2
     assert "has no material 'of no library': 'DEFAULT' is shown" in libraries.warnings[0]
@@ -109,13 +109,13 @@ def test_whole_games(name: str) -> None:
             assert look.phases == expected["phases"]
             assert look.translucent == (expected["flags"] in (4, 8))
             assert look.additive == (expected["flags"] == 8)
-            texture = libraries.texture(look.texture)
+            texture = libraries.find(TEXTURES, look.texture)
             if texture is None:
                 assert f"textures.lib::{look.texture}".casefold() not in pixels
                 continue
             shown += 1
             expected_pixels = pixels[f"textures.lib::{look.texture}".casefold()]
-            np.testing.assert_array_equal(texture.rgba(), expected_pixels)
+            np.testing.assert_array_equal(texture[1].rgba(), expected_pixels)
         for _, row in truth["lightmaps"]:
             lightmap = libraries.find(LIGHTMAPS, row)
             assert lightmap is not None
