@@ -203,12 +203,18 @@ def find_model(archive: Archive, wanted: str | None) -> int | None:
             hint = "choose a texture with --entry NAME" if TEXM_TYPE in archive.type_ids else hint
         problem = f"archive holds {len(models)} models" if models else "archive holds no core model"
         raise ConversionError(problem, file=archive.label, hint=hint)
-    index = archive.find(wanted)
-    if index is None and wanted.isdecimal() and int(wanted) < len(archive.entries):
-        index = int(wanted)
+    index = entry_index(archive, wanted)
     if index is None:
         ordered = sorted(archive.entries, key=lambda entry: entry.type_id != MODEL_TYPE)
         raise no_such_entry(archive.label, wanted, [entry.name for entry in ordered])
+    return index
+
+
+def entry_index(archive: Archive, wanted: str) -> int | None:
+    """Return the directory index of an entry by its name, in any case, or by that number; ``None``: there is none."""
+    index = archive.find(wanted)
+    if index is None and wanted.isdecimal() and int(wanted) < len(archive.entries):
+        return int(wanted)
     return index
 
 

@@ -165,7 +165,7 @@ def import_scene(
     that it needs lie beside it. Raises ConversionError: as of :func:`import_gltf`.
     """
     from ..judge.models import snapshot
-    from .import_model import import_new, judge_new
+    from .import_model import import_new
     from .import_result import settle_coordinates
 
     options = options or ImportOptions()
@@ -185,9 +185,7 @@ def import_scene(
                     f"is {with_article(Kind(made_of))}, which is not written without its sidecar",
                     hint="keep the .msh-sidecar beside the file, or convert it again",
                 )
-            out = import_new(gltf, given, replace(options, new=options.new or alone))
-            if seen is not None:
-                judge_new(out, seen, options)
+            out = import_new(gltf, given, seen, replace(options, new=options.new or alone))
         else:
             made_by = class_of(kept.description.kind)
             assert issubclass(made_by, LoadedScene), "a sidecar is of one of SCENE_KINDS"

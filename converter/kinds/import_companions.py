@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -60,6 +61,8 @@ from .import_result import NUMBERED, Companion, ImportResult
 from .open_files import file_beside, points_of
 from .registry import files_that_name, game_of
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class NumberedFiles:
@@ -73,9 +76,18 @@ class NumberedFiles:
     stem: str
     files: Mapping[str, bytes]
 
-    def get(self, ending: str) -> tuple[str, bytes | None]:
-        """Return what messages call a file, and its bytes; ``None``: it is not known."""
-        return f"{self.stem}{ending}", self.files.get(ending)
+    def read(self, ending: str, reader: Callable[[bytes, str], T], out: ImportResult) -> tuple[str, bytes, T] | None:
+        """Return what messages call a file, its bytes and what they hold; ``None``: it is not known, or is broken,
+        which becomes a warning.
+        """
+        name, data = f"{self.stem}{ending}", self.files.get(ending)
+        if data is None:
+            return None
+        try:
+            return name, data, reader(data, name)
+        except ConversionError as error:
+            out.warnings.append(str(error))
+            return None
 
     def controllers(self) -> list[NamedController]:
         """Return the controllers that can be read, its own first."""
@@ -200,14 +212,9 @@ def import_nodes(
         if named.own:
             was = write_controller(named.controller)
             _take(out, CONTROLLER_ENDING, CONTROLLER_TYPE, write_controller(controller), was, "nodes")
-    what, before = files.get(NODE_PROPERTIES_ENDING)
-    if before is None:
+    if (found := files.read(NODE_PROPERTIES_ENDING, read_node_properties, out)) is None:
         return
-    try:
-        records = read_node_properties(before, what)
-    except ConversionError as error:
-        out.warnings.append(str(error))
-        return
+    what, before, records = found
     if len(records) != len(names):
         if row_of != {k: k for k in range(len(names))} or len(rows) != len(names):
             out.warnings.append(count_warning(what, len(records), len(names)))
@@ -227,14 +234,9 @@ def import_triangles(
     out: ImportResult, files: NumberedFiles, before: MshModel, after: MshModel, row_of: Mapping[int, int]
 ) -> None:
     """Carry the triangles that a ``.bas`` names along to where they are now, and name those that are gone."""
-    what, data = files.get(FOOTING_ENDING)
-    if data is None:
+    if (known := files.read(FOOTING_ENDING, read_footing, out)) is None:
         return
-    try:
-        footing = read_footing(data, what)
-    except ConversionError as error:
-        out.warnings.append(str(error))
-        return
+    what, data, footing = known
     old, new = _corners(before), _corners(after)
     cells_old, cells_new = _cells(before), _cells(after)
     triangles, corners = footing.triangles.copy(), footing.corners.copy()

@@ -182,9 +182,9 @@ def _compare_surfaces(plan: Plan, stored: StoredModel, wear: WearEdit, options: 
     return surfaces
 
 
-def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> ImportResult:
-    """Rebuild a model from nothing but a file; Raises ConversionError: nothing to make a model of, or beyond the
-    format's limits.
+def import_new(gltf: Path, imported: ImportedScene, seen: ImportedScene | None, options: ImportOptions) -> ImportResult:
+    """Rebuild a model from nothing but a file. ``seen``: what the judge compares it with. Raises ConversionError:
+    nothing to make a model of, or beyond the format's limits.
     """
     from ..rebuild.model import new_model
     from ..rebuild.workspace import wear_rows
@@ -237,6 +237,9 @@ def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> I
     known, used = identified.scene.materials, materials_in_use(identified.scene)
     report_one_name_two_looks(imported.report, known, imported.surfaces)
     report_looks_without_a_name(imported.report, known, imported.surfaces, used)
+    if seen is not None:
+        written, cell = written_model(out, None), seen.shown
+        judge_model(out.differences, seen, None, written, timing=timing, clip=options.clip, cell=cell, absent=False)
     return out
 
 
@@ -306,24 +309,10 @@ def judge_edited(out: ImportResult, seen: ImportedScene, stored: StoredModel, op
     )
 
 
-def judge_new(out: ImportResult, seen: ImportedScene, options: ImportOptions) -> None:
-    """Compare a model that was made of a file alone with the file; arguments as of :func:`judge_edited`."""
-    judge_model(
-        out.differences,
-        seen,
-        None,
-        written_model(out, None),
-        timing=out.timing,
-        clip=options.clip,
-        cell=seen.shown,
-        absent=False,
-    )
-
-
 def written_model(out: ImportResult, about: Description | None) -> WrittenModel:
     """A model as it would be written; ``about``: what it was exported as; ``None``: it was made of a file alone."""
     files = {one.ending: one.data for one in out.companions}
-    made = WrittenModel(out.name, out.data, out.dialect, out.wear or [], levels=out.levels)
+    made = WrittenModel(name=out.name, data=out.data, dialect=out.dialect, wear=out.wear or [], levels=out.levels)
     if about is None:
         return replace(made, points=files.get(POINTS_ENDING, b""))
     before = about.companions.get(POINTS_ENDING, b"")

@@ -215,9 +215,10 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
         if about.tolerant:
             raise refuse_edit(out.changes, label)
         _rebuild(out, plan, terrain, options)
-    first, second = LEVEL_ENDINGS
-    micro = wear.micro if second in about.companions else {}  # a level without Land2.wea gets none
-    import_wears(out, about, wear.report, {first: wear.names, second: micro})
+    lists = dict(zip(LEVEL_ENDINGS, (wear.names, wear.micro), strict=True))
+    if LEVEL_ENDINGS[1] not in about.companions:  # a level without Land2.wea gets none
+        del lists[LEVEL_ENDINGS[1]]
+    import_wears(out, about, wear.report, lists)
     add_surface_edits(out, surfaces, options)
     return out
 

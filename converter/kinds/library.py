@@ -6,6 +6,7 @@ or added, every other byte stays (``converter.formats.nres``).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -194,14 +195,7 @@ def add_or_replace_texture(library: Path, file_name: str, texm: Texm, *, keep_al
         return _added(archive, wanted, texm, payload)
     entry = archive.entries[index]
     name = printable(entry.name)
-    if entry.type_id != TEXM_TYPE:
-        raise ConversionError(
-            "is no texture",
-            file=str(library),
-            entry=name,
-            value=f"type {printable(entry.type_text)}",
-            expected="type Texm",
-        )
+    _require_type(entry, TEXM_TYPE, library, "is no texture", "type Texm")
     old = read_texm(entry.payload, f"{library}, entry {name}")
     if keep_alpha and lost_alpha(texm.rgba(), old):
         rgba = with_alpha_of(texm.rgba(), old)
@@ -210,6 +204,12 @@ def add_or_replace_texture(library: Path, file_name: str, texm: Texm, *, keep_al
     new.warnings.extend(_alpha_warnings(texm.rgba(), old, entry.name))
     made = replace_entry(archive, index, new.data, attr1=new.attr1, attr2=new.attr2)
     return EditedLibrary(write_nres(made), name, False, new.warnings)
+
+
+def _require_type(entry: Entry, type_id: int, library: Path, problem: str, expected: str) -> None:
+    if entry.type_id != type_id:
+        value = f"type {printable(entry.type_text)}"
+        raise ConversionError(problem, file=str(library), entry=printable(entry.name), value=value, expected=expected)
 
 
 class Replacement(NamedTuple):
@@ -354,6 +354,13 @@ class FilesBeside:
     messages: list[str] = field(default_factory=list)
     not_applied: list[NotApplied] = field(default_factory=list)
 
+    def add(self, target: Path, entry: LibraryEntry | NewEntry, data: bytes, messages: Iterable[str]) -> str:
+        """Add the file of an entry, and return its name."""
+        name = f"{escape(entry.name)}{MATERIAL_ENDING if entry.library == MATERIALS else ''}"
+        self.files.append((target.with_name(name), data))
+        self.messages += messages
+        return name
+
 
 def files_beside(target: Path, result: ImportResult, game: NewEntries | None = None) -> FilesBeside:
     """Make the files of edited and new entries beside a model. ``game``: the game's libraries; ``None``: not at hand,
@@ -392,30 +399,20 @@ def _add_edited(out: FilesBeside, target: Path, edit: LibraryEdit) -> None:
         out.not_applied.append(_mode_lost(edit.where, edit.what))
         if made.data == entry.data:
             return
-    path = _path_beside(target, entry.library, entry.name)
-    out.files.append((path, made.data))
-    out.messages += made.warnings
+    name = out.add(target, entry, made.data, made.warnings)
     out.messages.append(
-        f"{path.name} changes every model of the game that uses {printable(entry.name)}: "
-        f"gltf2msh {path.name} --into {entry.library} puts it there"
+        f"{name} changes every model of the game that uses {printable(entry.name)}: "
+        f"gltf2msh {name} --into {entry.library} puts it there"
     )
 
 
 def _add_new(out: FilesBeside, target: Path, entry: NewEntry, *, known: bool) -> None:
-    path = _path_beside(target, entry.library, entry.name)
-    out.files.append((path, entry.data))
-    out.messages += entry.warnings
+    name = out.add(target, entry, entry.data, entry.warnings)
     noun = "material" if entry.library == MATERIALS else "texture"
     doubt = "" if known else f", unless the game has a {noun} of this name (--game DIR looks)"
-    out.messages.append(
-        f"{path.name} is a new {noun}: gltf2msh {path.name} --into {entry.library} puts it into the game{doubt}"
-    )
+    out.messages.append(f"{name} is a new {noun}: gltf2msh {name} --into {entry.library} puts it into the game{doubt}")
     if entry.library == MATERIALS and entry.attributes[0] != MaterialKind.OPAQUE:
         out.not_applied.append(_mode_lost(entry.where, "is translucent, or has another draw mode"))
-
-
-def _path_beside(target: Path, library: str, name: str) -> Path:
-    return target.with_name(f"{escape(name)}{MATERIAL_ENDING if library == MATERIALS else ''}")
 
 
 def _mode_lost(where: str, what: str) -> NotApplied:
@@ -449,13 +446,6 @@ def add_or_replace_material(library: Path, file: Path) -> EditedLibrary:
         made = add_entry(archive, raw, MATERIAL_TYPE, data, (kind, MATERIAL_VERSION, 0))
         return EditedLibrary(write_nres(made), printable(name), True)
     assert first is not None
-    if first.type_id != MATERIAL_TYPE:
-        raise ConversionError(
-            "is not a material",
-            file=str(library),
-            entry=printable(first.name),
-            value=f"type {printable(first.type_text)}",
-            expected="type MAT0",
-        )
+    _require_type(first, MATERIAL_TYPE, library, "is not a material", "type MAT0")
     made = replace_entry(archive, like.index, data)
     return EditedLibrary(write_nres(made), printable(first.name), False)

@@ -15,7 +15,7 @@ from ..checks.recover import checked_model
 from ..errors import called, plural, printable
 from ..files import read_file
 from ..formats.controller import CONTROLLER_ENDING, CONTROLLER_TYPE, PART_CLASSES, Controller, read_controller
-from ..formats.kinds import Kind
+from ..formats.kinds import Kind, entry_index
 from ..formats.model import NO_LIGHTMAP, MshModel, model_at
 from ..formats.model_parts import POINTS_ENDING
 from ..formats.names import readable, stem
@@ -322,13 +322,10 @@ def controller_at(path: Path, entry: str | None) -> tuple[Controller, str, Archi
     if not path.is_file() or not is_nres(data := read_file(path)):
         return None
     archive = read_nres(data, str(path), longer=True)
-    index = archive.find(entry)
-    if index is None and entry.isdecimal() and int(entry) < len(archive.entries):
-        index = int(entry)
-    if index is None or archive.entries[index].type_id != CONTROLLER_TYPE:
+    index = entry_index(archive, entry)
+    if index is None or (found := archive.entries[index]).type_id != CONTROLLER_TYPE:
         return None
-    name = archive.entries[index].name
-    return read_controller(archive.entries[index].payload, f"{path}: {printable(name)}"), name, archive, index
+    return read_controller(found.payload, f"{path}: {printable(found.name)}"), found.name, archive, index
 
 
 def controller_facts(path: Path, entry: str | None) -> Json | None:

@@ -37,7 +37,7 @@ from ..scene.dialect import Dialect
 from ..scene.scene import ImportedNode, ImportedScene, Mesh, Part, Primitive, Scene, Streams
 from .base import Files
 from .import_companions import numbered_files
-from .import_model import StoredModel, import_edited, import_new, judge_new, stored_model, written_model
+from .import_model import StoredModel, import_edited, import_new, stored_model, written_model
 from .import_result import ImportResult, written_looks
 from .model import LoadedModel, description, require_scene_in_range
 
@@ -184,9 +184,7 @@ def import_obj(
                 given.materials = [one._replace(name=re.sub(r"(#\d+)+$", "", one.name)) for one in given.materials]
             settle_rectangles(given, {})
             seen = snapshot(given) if options.verify else None
-            out = import_new(path, given, replace(options, new=options.new or alone))
-            if seen is not None:
-                judge_new(out, seen, options)
+            out = import_new(path, given, seen, replace(options, new=options.new or alone))
         else:
             kept = open_sidecar(found, path, given.info, options, data=data, of_obj=True)
             stored = stored_model(kept, found, of_obj=of_obj)

@@ -160,7 +160,7 @@ def corner_vertices(model: MshModel) -> I64:
     """Return absolute vertex indices of the whole triangles of all batches. (T, 3)."""
     starts, counts, bases = (model.batches[k].astype(np.int64) for k in ("index_start", "index_count", "base_vertex"))
     counts = counts - counts % 3
-    corners: I64 = model.indices[ranges(starts, counts)] + np.repeat(bases, counts)
+    corners = model.indices[ranges(starts, counts)].astype(np.int64) + np.repeat(bases, counts)
     return corners.reshape(-1, 3)
 
 
