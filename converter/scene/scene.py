@@ -422,21 +422,20 @@ def evaluate(channel: Channel, frames: ArrayLike, *, by_component: bool = False)
     if channel.interpolation != "CUBICSPLINE" and (keys[last] == at).all():  # nothing is between two keys
         out = channel.values[last]
         return normalise(out, (1, 0, 0, 0)) if is_rotation else out
-    left = np.clip(last, 0, max(0, len(keys) - 2))
-    right = np.minimum(left + 1, len(keys) - 1)
-    span = keys[right] - keys[left]
-    t = np.divide(at - keys[left], span, out=np.zeros_like(at), where=span > 0)[:, None]
+    following = np.minimum(last + 1, len(keys) - 1)
+    span = keys[following] - keys[last]
+    t = np.divide(at - keys[last], span, out=np.zeros_like(at), where=span > 0)[:, None]
     if channel.interpolation == "CUBICSPLINE":
-        out = _cubic(channel.values, left, right, span[:, None], t)
+        out = _cubic(channel.values, last, following, span[:, None], t)
     elif channel.interpolation == "STEP":
-        out = channel.values[np.where(t[:, 0] >= 1, right, left)]
+        out = channel.values[last]
     elif is_rotation and not by_component:
-        out = _slerp(channel.values[left], channel.values[right], t)
+        out = _slerp(channel.values[last], channel.values[following], t)
     else:
-        a, b = channel.values[left], channel.values[right]
+        a, b = channel.values[last], channel.values[following]
         if is_rotation:
             b = np.where(np.einsum("ti,ti->t", a, b)[:, None] < 0, -b, b)
-        out = np.where(t >= 1, b, a + (b - a) * t)
+        out = a + (b - a) * t
     return normalise(out, (1, 0, 0, 0)) if is_rotation else out
 
 
@@ -450,7 +449,7 @@ def _slerp(a: F64, b: F64, t: F64) -> F64:
     w0 = np.where(close, 1 - t, np.sin((1 - t) * angle) / safe)
     w1 = np.where(close, t, np.sin(t * angle) / safe)
     # on a key the key itself, so that what was not resampled compares exactly
-    return np.where(t <= 0, a, np.where(t >= 1, b, w0 * a + w1 * b))
+    return np.where(t == 0, a, w0 * a + w1 * b)
 
 
 def _cubic(values: F64, left: I64, right: I64, span: F64, t: F64) -> F64:

@@ -10,19 +10,20 @@ Pair = tuple[float, float]
 
 
 class State(NamedTuple):
-    """A state: its frames (pair A and B), whether the unit can stay in it, ms, speed forward."""
+    """A state: its frames (pair B), whether the unit can stay in it, ms, speed forward; pair A where it is another."""
 
     frames: Pair
     anchor: bool = False
     length: float = 0.0
     speed: Pair | None = None
+    entered: Pair | None = None
 
 
 def state(row: State, contacts: Sequence[int]) -> bytes:
     """A state and its contacts, which name control points."""
     low, high = row.speed or (-LARGEST, LARGEST)
     head = struct.pack("<2I4B", 2 if row.speed else 0, 1 if row.anchor else 0x10000, 1, 2, 3, 4)
-    head += struct.pack("<6f", *row.frames, *row.frames, 0.5, row.length)
+    head += struct.pack("<6f", *(row.entered or row.frames), *row.frames, 0.5, row.length)
     head += struct.pack("<6f", -LARGEST, low, -LARGEST, LARGEST, high, LARGEST)
     head += struct.pack("<6f", *[-LARGEST] * 3, *[LARGEST] * 3) + struct.pack("<f", 1.0) + bytes(56)
     head += struct.pack("<3i", -1, -1, -1)

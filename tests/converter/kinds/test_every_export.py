@@ -9,13 +9,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
 
+import numpy as np
 import pytest
 
+from msh_gltf.converter.formats.texture import new_texm, write_texm
 from tests.converter.judge.worlds import WORLDS
 from tests.converter.kinds.test_every_difference import MODELS
+from tests.support.assembly import registry
+from tests.support.controller import State, action, channel, component, controller
 from tests.support.corpus import DATA, LIBS
+from tests.support.game import MESH, archive, entry
 from tests.support.recorded import Recorded, digest, shown
+from tests.support.rsli import library
 from tests.support.runs import run
+
+CTLD = int.from_bytes(b"CTLD", "little")
 
 EXPORTS = Recorded(__file__, "exports.txt")
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -45,11 +53,37 @@ def exports(source: object, folder: Path) -> Iterator[tuple[str, str]]:
         files = sorted(one for one in out.rglob("*") if one.is_file() and one.suffix != ".msh-sidecar")
         made = [f"{one.relative_to(out).as_posix()}: {shown(one)}" for one in files]
         yield f"{name} {' '.join(options[1:])}".replace(f"{LIBS}", "libs"), line(said, folder, made)
+    yield from inspected(name, path, folder)
+
+
+def inspected(name: str, path: Path, folder: Path) -> Iterator[tuple[str, str]]:
+    """What comes of the inspection of a file: a name and a line."""
     for options in ([], ["--json"], ["--check"]):
         said = run("msh-inspect", path, *options)
         text = without(said.stdout, folder)
         facts = json.loads(text, parse_float=lambda number: f"{float(number):.5g}") if options == ["--json"] else text
         yield " ".join([name, "inspected", *options]), line(said, folder, [digest(facts)])
+
+
+def files_to_inspect(folder: Path) -> dict[str, Path]:
+    """Files of the kinds that no export is made of, or of which there is one layout more."""
+    states = [State((5, 5), True, 50, (-2, 2)), State((5, 9), speed=(2, 8)), State((9, 13), length=40, entered=(7, 9))]
+    parts = [component(7, 1, [0], b"Turret"), component(6, 27)]
+    made = controller(states, [1, 2], [(0, 1), (1, 2)], [channel(7, (0, 25), 2)], parts, [[action(7, 7)]])
+    files = {
+        "walk.ctl": made,
+        "parts.rlb": archive([entry(MESH, b"robot.msh", MODELS[0].read_bytes()), entry(CTLD, b"robot.ctl", made)]),
+        "objects.rlb": registry({"other": ("EXTO", [("parts.rlb", "robot.msh"), ("parts.rlb", "shared.ctl")])}),
+        "sprites.lib": library([("LOGO", write_texm(new_texm(np.zeros((1, 2, 4), np.uint8), 8888)), 0x60)]),
+    }
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    return {name: folder / name for name in files} | {"old layout": DATA / "retail__system__MTCHECK.msh"}
+
+
+def inspections(folder: Path) -> Iterator[tuple[str, str]]:
+    for name, path in files_to_inspect(folder).items():
+        yield from inspected(name, path, folder)
 
 
 def line(said: CompletedProcess[str], folder: Path, more: list[str]) -> str:
@@ -69,9 +103,15 @@ def test_an_export_is_what_it_was(source: object, tmp_path: Path) -> None:
         EXPORTS.require(name, text)
 
 
+def test_an_inspection_shows_what_it_showed(tmp_path: Path) -> None:
+    for name, text in inspections(tmp_path):
+        EXPORTS.require(name, text)
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as place:
         parts = [(source, Path(place) / str(number)) for number, source in enumerate(SOURCES)]
         for _, each in parts:
             each.mkdir()
-        EXPORTS.write(row for source, each in parts for row in exports(source, each))
+        made = [row for source, each in parts for row in exports(source, each)]
+        EXPORTS.write([*made, *inspections(Path(place))])
