@@ -10,10 +10,20 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from msh_gltf.converter.edits.materials import NewMaterial
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.files import read_file
-from msh_gltf.converter.formats.material import MaterialKind, new_material, read_material, write_material
-from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.formats.material import (
+    MATERIAL_VERSION,
+    MaterialKind,
+    new_material,
+    read_material,
+    write_material,
+)
+from msh_gltf.converter.formats.nres import Entry, read_nres, write_nres
+from msh_gltf.converter.formats.nres_edits import new_archive
+from msh_gltf.converter.kinds.library import add_or_replace_material
+from msh_gltf.converter.kinds.new_entries import NewEntries
 from tests.exporters.test_gltf_appearance import picture
 from tests.support.corpus import LIBS
 from tests.support.gltf_view import GltfView
@@ -60,6 +70,32 @@ def test_a_new_model_is_dressed(tmp_path: Path) -> None:
     assert surface["baseColorFactor"] == [1, 1, 1, 1]
     texture = view["textures"][surface["baseColorTexture"]["index"]]
     np.testing.assert_array_equal(picture(view, view["images"][texture["source"]]), pixels)
+
+
+def test_a_new_material_is_made_like_another_one(tmp_path: Path) -> None:
+    """One that is named, or that it is a copy of, else DEFAULT, else what is usual: white, solid, one phase."""
+    library = read_nres(read_file(LIBS / "Material.lib"), "lib")
+    known = {entry.name.lower(): entry for entry in library.entries}
+    for libraries, new, text, like in (
+        (NewEntries(), NewMaterial("brick", "x"), "with what is usual", None),
+        (NewEntries(library), NewMaterial("brick", "x"), "like DEFAULT", "default"),
+        (NewEntries(library, like="metal_002"), NewMaterial("brick", "x"), "like Metal_002", "metal_002"),
+        (NewEntries(library), NewMaterial("brick", "x", like="metal_002"), "a copy of Metal_002", "metal_002"),
+    ):
+        (made,) = libraries.material(new).entries
+        assert (made.name, made.what) == ("brick", f"is new, {text}")
+        if like is not None:
+            assert (made.data, made.attributes[0]) == (bytes(known[like].payload), known[like].attr1)
+            continue
+        one = read_material(Entry(made.type_id, *made.attributes, b"brick\0", 0, 0, made.data), "x")
+        assert (len(one.phases), one.texture, one.diffuse, one.alpha, one.kind) == (1, "", (1, 1, 1), 1, 0)
+    for materials, file in ((None, "Material.lib"), (library, "lib")):
+        with pytest.raises(ConversionError, match=f"^{file}: has no such material: of no library"):
+            NewEntries(materials, like="of no library")
+    (tmp_path / "Material.lib").write_bytes(write_nres(new_archive([], "x")))
+    (tmp_path / "brick.mat0").write_bytes(made.data)
+    (put,) = read_nres(add_or_replace_material(tmp_path / "Material.lib", tmp_path / "brick.mat0").data, "x").entries
+    assert (put.name, put.attr1, put.attr2) == ("brick", 0, MATERIAL_VERSION)
 
 
 def test_new_materials() -> None:

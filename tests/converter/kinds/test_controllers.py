@@ -16,8 +16,9 @@ from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import read_sidecar
 from msh_gltf.converter.kinds.appearance import facts_of_model
 from msh_gltf.converter.kinds.registry import game_of
-from msh_gltf.converter.scene.companions import spliced
-from msh_gltf.converter.scene.scene import Channel, evaluate
+from msh_gltf.converter.scene.companions import add_clips, spliced
+from msh_gltf.converter.scene.extras import FileInfo
+from msh_gltf.converter.scene.scene import Channel, Clip, ImportedScene, evaluate
 from tests.support.assembly import mission, placed, registry, unit
 from tests.support.controller import State, controller, walker
 from tests.support.game import MESH, archive, entry, model
@@ -142,6 +143,12 @@ def test_clips_of_ranges_come_back_or_are_named(
     assert ("make keys where it should be, on whole frames" in said.err) == between
     alone = call(gltf2msh, tmp_path / "m.glb", "--no-sidecar", "-o", tmp_path / "alone.msh", "--dialect", "spec")
     assert (alone, "so does the clip now" in capfd.readouterr().out) == (0, False), "nobody knows which was edited"
+
+
+def test_frames_in_the_name_of_a_range_are_no_number_of_blender() -> None:
+    file = ImportedScene("m", FileInfo(range_clips="0-8.125"))
+    add_clips(file, [Clip("m"), Clip("0-8.125")])
+    assert ([one.span for one in file.ranges], file.report.warnings) == ([(0, 8.125)], [])
 
 
 def test_an_edit_arrives_of_the_clip_of_its_range_or_of_both(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:

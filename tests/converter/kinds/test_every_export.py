@@ -4,6 +4,7 @@
 """
 
 import json
+import struct
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,11 +69,18 @@ def inspected(name: str, path: Path, folder: Path) -> Iterator[tuple[str, str]]:
 def files_to_inspect(folder: Path) -> dict[str, Path]:
     """Files of the kinds that no export is made of, or of which there is one layout more."""
     states = [State((5, 5), True, 50, (-2, 2)), State((5, 9), speed=(2, 8)), State((9, 13), length=40, entered=(7, 9))]
-    parts = [component(7, 1, [0], b"Turret"), component(6, 27)]
-    made = controller(states, [1, 2], [(0, 1), (1, 2)], [channel(7, (0, 25), 2)], parts, [[action(7, 7)]])
+    components = [component(7, 1, [0], b"Turret"), component(6, 27)]
+    made = controller(states, [1, 2], [(0, 1), (1, 2)], [channel(7, (0, 25), 2)], components, [[action(7, 7)]])
+    properties = struct.pack("<I", 1) + bytes(76)
+    parts = [
+        entry(MESH, b"robot.msh", MODELS[0].read_bytes()),
+        entry(CTLD, b"robot.ctl", made),
+        entry(0, b"robot.ndp", properties),
+        entry(0, b"alone.ndp", properties),
+    ]
     files = {
         "walk.ctl": made,
-        "parts.rlb": archive([entry(MESH, b"robot.msh", MODELS[0].read_bytes()), entry(CTLD, b"robot.ctl", made)]),
+        "parts.rlb": archive(parts),
         "objects.rlb": registry({"other": ("EXTO", [("parts.rlb", "robot.msh"), ("parts.rlb", "shared.ctl")])}),
         "sprites.lib": library([("LOGO", write_texm(new_texm(np.zeros((1, 2, 4), np.uint8), 8888)), 0x60)]),
     }

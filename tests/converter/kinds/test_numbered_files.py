@@ -165,6 +165,14 @@ def new_node(d: Editable, parent: int, node: dict[str, Any]) -> None:
     d.json["nodes"].append(node)
 
 
+def new_root(d: Editable) -> None:
+    """A new root above the old one, with a new node below it."""
+    top = len(d.json["nodes"])
+    d.json["nodes"] += [{"name": "top", "children": [0, top + 1]}, {"name": "arm", "translation": [1, 0, 0]}]
+    for scene in d.json["scenes"]:
+        scene["nodes"] = [top if i == 0 else i for i in scene["nodes"]]
+
+
 def much(d: Editable) -> None:
     """A node, a control point and frames 11..25 are gone, and the root moves otherwise."""
     shorter(d)
@@ -197,6 +205,7 @@ CASES = {
     "a new control point": Case(lambda d: new_node(d, 0, {"name": "AAA.point"})),
     "a node gone": Case(delete_6),
     "a new node": Case(lambda d: new_node(d, 3, {"name": "arm", "translation": [1, 0, 0]})),
+    "a new root above all": Case(new_root),
     "much, controller nowhere": Case(much, "nowhere"),
     "much, controller beside": Case(much, "beside"),
     "much, controller in the game": Case(much, "in the game"),

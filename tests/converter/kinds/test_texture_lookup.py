@@ -11,7 +11,7 @@ from msh_gltf.converter.files import Later
 from msh_gltf.converter.formats.material import LIGHTMAPS, MATERIALS, TEXTURES
 from msh_gltf.converter.formats.nres import Entry
 from msh_gltf.converter.kinds import appearance as texture_lookup
-from msh_gltf.converter.kinds.appearance import Libraries, find_appearance
+from msh_gltf.converter.kinds.appearance import Libraries, find_appearance, with_libraries_around
 from msh_gltf.converter.options import ExportOptions
 from tests.support.corpus import CORPUS, LIBS
 from tests.support.runs import require
@@ -50,6 +50,19 @@ def test_the_first_folder_counts(tmp_path: Path) -> None:
     library = libraries.library(MATERIALS)
     assert library is not None
     assert library.label == str(LIBS / "Material.lib")
+
+
+def test_libraries_beside_what_is_converted_are_looked_in_too(tmp_path: Path) -> None:
+    """After those that the user named, and before those of the game around it."""
+    own = tmp_path / "game" / "level"
+    own.mkdir(parents=True)
+    (own / "Textures.lib").write_bytes((LIBS / "Textures.lib").read_bytes())
+    assert with_libraries_around(own, []) == []
+    assert with_libraries_around(own, [LIBS]) == [LIBS, own]
+    (own.parent / "Material.lib").write_bytes((LIBS / "Material.lib").read_bytes())
+    assert with_libraries_around(own, []) == [own.parent]
+    assert with_libraries_around(own, [LIBS]) == [LIBS, own, own.parent]
+    assert with_libraries_around(own.parent, [LIBS]) == [LIBS, own.parent]
 
 
 def test_a_texture_is_read_once() -> None:
