@@ -458,7 +458,7 @@ def _differences_of_ground(out: ImportResult, seen: ImportedScene, kept: Sidecar
         return []
     level = kept.attached[int(number)]
     about = level.description
-    kept_as_is = ImportResult(about.source, bytes(level.source), "", Report(), kept_all=True)
+    kept_as_is = ImportResult(about.source, bytes(level.source), "", Report())
     edited = (one.result for one in out.placed if one.index is None and one.sha256 == about.source_sha256)
     nodes = [node if "level" in node.extras else replace(node, mesh=-1) for node in seen.nodes]
     if not any(node.mesh >= 0 and seen.meshes[node.mesh].drawn for node in nodes):
