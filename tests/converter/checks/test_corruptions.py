@@ -14,12 +14,14 @@ import pytest
 
 from msh_gltf.converter.checks import all_rules
 from msh_gltf.converter.cli import msh2gltf
+from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.findings import Finding
 from msh_gltf.converter.game.inspect import check_item, check_tasks
 from msh_gltf.converter.kinds.check import Checked
+from msh_gltf.converter.kinds.differences import diff_files, lines
 from tests.support.corruption import CATALOGUE
-from tests.support.corruption.base import Corruption
-from tests.support.recorded import Recorded
+from tests.support.corruption.base import Case, Corruption
+from tests.support.recorded import Recorded, digest
 from tests.support.runs import call
 
 SECONDS = 20
@@ -79,6 +81,17 @@ def said_of(kind: Corruption, findings: list[Finding]) -> str:
     return " | ".join([*found, *also]).replace("\n", " ")
 
 
+def differences(case: Case) -> str:
+    """What ``msh-inspect --diff`` says of a file and the valid one: how much, and a digest."""
+    if case.path.is_dir():
+        return ""
+    try:
+        found = lines(diff_files(case.valid(), case.path))
+    except ConversionError as error:
+        return f" | no comparison: {error.problem}"
+    return f" | {len(found)} lines of differences, {digest(found)}"
+
+
 @pytest.mark.parametrize("kind", CATALOGUE, ids=[kind.name for kind in CATALOGUE])
 def test_every_corruption_is_found(kind, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     done = 0
@@ -87,7 +100,7 @@ def test_every_corruption_is_found(kind, tmp_path: Path, capfd: pytest.CaptureFi
             found = [f for one in checked(case.path) for f in one.findings]
         assert kind.code in {f.code for f in found}, (case.sample, found)
         if done == 1:
-            FINDINGS.require(kind.name, said_of(kind, found))
+            FINDINGS.require(kind.name, said_of(kind, found) + differences(case))
         if done > CONVERTED or case.path.is_dir() or kind.format == "system":
             continue
         out = tmp_path / f"{done}.glb"
@@ -124,5 +137,6 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         first = [(kind, next(kind.make(Path(folder) / str(i)))) for i, kind in enumerate(CATALOGUE)]
         FINDINGS.write(
-            (kind.name, said_of(kind, [f for one in checked(case.path) for f in one.findings])) for kind, case in first
+            (kind.name, said_of(kind, [f for one in checked(case.path) for f in one.findings]) + differences(case))
+            for kind, case in first
         )

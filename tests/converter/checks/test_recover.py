@@ -285,18 +285,11 @@ def test_a_broken_key_of_the_run_that_no_map_names(tmp_path: Path) -> None:
     for frame in range(box.entry(19).attr2):
         words.set(nodes.get(node, 4) + frame, 0, "H", first + 1)
     assert tracks_of(load(box.write(), tmp_path / "m.msh", stored_keys=True))[node][2]
+    box.table(8).set(first + 1, 12, "f", 0.0)  # of keys of one time, the first counts
+    frames = tracks_of(load(box.write(), tmp_path / "m.msh", stored_keys=True))[node][2][0][0]
+    assert frames == sorted({*frames})
     box.table(8).set(first, 0, "f", NAN)
     assert tracks_of(load(box.write(), tmp_path / "m.msh", stored_keys=True))[node][2] == []
-
-
-def test_of_stored_keys_of_one_time_the_first_counts(tmp_path: Path) -> None:
-    box = box_of()
-    node = next(row for row in range(len(box.table(1))) if box.table(1).get(row, 4) != NONE)
-    first = box.table(1).get(node - 1, 6) + 1 if node else 0
-    box.table(8).set(first + 1, 12, "f", 0.0)  # the time of the one before
-    frames, _ = tracks_of(load(box.write(), tmp_path / "m.msh", stored_keys=True))[node][2][0]
-    assert frames == sorted({*frames})
-    assert frames[0] == 0
 
 
 def test_a_sampled_pose_that_is_not_finite_holds_the_frame_before(tmp_path: Path) -> None:

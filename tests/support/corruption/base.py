@@ -7,6 +7,7 @@ import math
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,12 @@ class Case:
     Attributes:
         sample: what it was made of.
         path: the file to check.
+        valid: makes the file that it was, elsewhere.
     """
 
     sample: str
     path: Path
+    valid: Callable[[], Path]
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,11 @@ def kinds(format: str, samples: Callable[[], list[Any]], write: Callable[..., Pa
                     path = write(place, sample, function)
                 except NotHere:
                     continue
-                yield Case(sample.id, path)
+                yield Case(sample.id, path, partial(valid, place.with_name(f"{number} valid"), sample))
+
+        def valid(place: Path, sample: Any) -> Path:
+            place.mkdir()
+            return write(place, sample, nothing)
 
         CATALOGUE.append(Corruption(f"{format}: {name}", code, format, make))
         return function
@@ -104,6 +111,10 @@ def change(where: Any, **fields: Any) -> None:
 def swap(data: bytearray, one: int, other: int) -> None:
     """Exchange two points."""
     data[one : one + 12], data[other : other + 12] = data[other : other + 12], data[one : one + 12]
+
+
+def nothing(_: Any) -> None:
+    """What is done for a valid file."""
 
 
 def need(there: object) -> None:
@@ -310,7 +321,7 @@ def write_model(folder: Path, sample: Model, change: Callable[[Nres], None]) -> 
     before = box.write()
     change(box)
     data = box.write()
-    need(data != before)
+    need(data != before or change is nothing)
     path = folder / "model.msh"
     path.write_bytes(data)
     path.with_suffix(".wea").write_bytes(sample.path.with_suffix(".wea").read_bytes())

@@ -161,7 +161,7 @@ of_archive(
 def _unreadable(folder: Path):
     path = Path("/proc/self/mem")  # a regular file that refuses to be read
     if path.exists():
-        yield Case("/proc/self/mem", path)
+        yield Case("/proc/self/mem", path, lambda: path)
 
 
 CATALOGUE.append(Corruption("file: refuses-to-be-read", "unreadable", "system", _unreadable))
