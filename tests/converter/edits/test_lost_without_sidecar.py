@@ -21,26 +21,6 @@ def alone(path: Path) -> ImportResult:
     return import_gltf(path, options=ALONE)
 
 
-def test_faces_of_a_new_model_without_a_material_are_reported(tmp_path: Path) -> None:
-    b = Builder()
-    b.json["materials"] = [{"name": "WALL"}]
-    b.node(name="a", mesh=b.mesh(material=0))
-    b.node(name="b", mesh=b.mesh())
-    b.json["scenes"][0]["nodes"] = [0, 1]
-    (fact,) = import_gltf(b.save(tmp_path)).not_applied
-    assert fact.where == "lod 0 group 0, part 'b'"
-    assert fact.what == "has 2 triangles without a material"
-    assert fact.why.endswith("has one: wall")
-
-
-def test_no_materials_at_all_is_a_warning(tmp_path: Path) -> None:
-    b = Builder()
-    b.node(name="n", mesh=b.mesh())
-    back = import_gltf(b.save(tmp_path))
-    assert back.not_applied == []
-    assert back.warnings == ["no materials in the file: its faces have row 0 (DEFAULT)"]
-
-
 @pytest.mark.parametrize("other", ["WALL.001", "wall"])
 @pytest.mark.parametrize("same", [True, False])
 def test_one_name_for_two_looks_is_reported(same: bool, other: str, tmp_path: Path) -> None:

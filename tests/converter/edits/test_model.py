@@ -109,11 +109,6 @@ def move_vertex(d: Editable) -> None:
     positions[0, 0] = np.nextafter(positions[0, 0], np.float32(1e9))
 
 
-def turn_normal(d: Editable) -> None:
-    normals = d.arrays[d.primitives()[0]["attributes"]["NORMAL"]]
-    normals[0] = normals[0][[1, 2, 0]]
-
-
 def delete_face(d: Editable) -> None:
     primitive = d.primitives()[0]
     primitive["indices"] = d.add(d.arrays[primitive["indices"]][3:])
@@ -181,17 +176,6 @@ def test_a_label_that_does_not_arrive_is_not_applied(tmp_path: Path) -> None:
     back = import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
     assert back.changes[0].what.endswith("became '??'")
     assert [one.what for one in back.not_applied] == ["has label '??' in the game"]
-
-
-def test_blenders_hex_text(tmp_path: Path) -> None:
-    """Integers beyond int32 are written as text, and read back."""
-    from msh_gltf.importers.gltf import read_gltf
-
-    sample = sample_called(ANIMATED)
-    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
-    document.json["materials"][0]["extras"]["msh"]["batch_flags"] = "0x80000001"
-    got = read_gltf(document.save(tmp_path / "m.glb"))
-    assert got.materials[0].batch_flags == 0x80000001
 
 
 def test_all_bundled_models_are_tested() -> None:

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from msh_gltf.converter.formats.sidecar import Sidecar as StoredSidecar
-from msh_gltf.converter.formats.sidecar import read_sidecar, sidecar_path, write_sidecar
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.obj import import_obj
 from msh_gltf.converter.numeric.arrays import NONE16
@@ -21,7 +19,7 @@ from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable
 from tests.support.part_edits import COCKPIT, PLANT, cells_of, delete, name_of, parse, part_names
 from tests.support.recorded import Case, Recorded
-from tests.support.runs import first_difference, run, to_gltf
+from tests.support.runs import run, to_gltf
 
 #: What comes of each edit.
 PARTS = Recorded(__file__, "parts.txt")
@@ -217,22 +215,6 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_what_comes_of_an_edit(name: str, tmp_path: Path) -> None:
     PARTS.require(name, CASES[name].found(tmp_path))
-
-
-def test_sidecars_of_0_1_do_not_say_what_was_exported(tmp_path: Path) -> None:
-    """The bytes come back all the same; without the key the sidecars are the same."""
-    path = to_gltf(sample_called(PLANT), tmp_path / "v.glb", "--parts", "visible")
-    whole = to_gltf(sample_called(PLANT), tmp_path / "m.glb")
-    beside = sidecar_path(path)
-    kept = read_sidecar(beside.read_bytes(), "v")
-    assert kept.description.visible_only
-    fields = {**vars(kept.description), "visible_only": False}
-    old = StoredSidecar(type(kept.description)(**fields), kept.source)
-    beside.write_bytes(write_sidecar(old))
-    assert beside.read_bytes() == sidecar_path(whole).read_bytes()
-    back = import_gltf(path)
-    assert back.changes == []
-    assert first_difference(sample_called(PLANT).source, back.data) is None
 
 
 def test_an_obj_never_had_the_other_parts(tmp_path: Path) -> None:

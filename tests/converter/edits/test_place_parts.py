@@ -122,41 +122,6 @@ def walker(
     return imported(folder, document, **options)
 
 
-def test_a_part_that_was_left_follows_its_node_and_is_named(tmp_path: Path) -> None:
-    def edit(document: Editable) -> None:
-        node = document.node("gun")
-        node["translation"] = [x + 1 for x in node.get("translation", [0, 0, 0])]
-
-    back, away = walker(tmp_path, edit)
-    assert [str(change) for change in back.changes] == ["node 'gun': translation changed"]
-    assert back.warnings == [
-        "part 'gun.level1' follows its node, which was moved, turned or scaled: its object "
-        "was left as exported (to place a part by itself, move its object, too)"
-    ]
-    assert back.not_applied == []
-    assert {cell[2] for cell in away} == {1}
-    (row,) = (row for row in back.report if row["name"] == "gun.level1")
-    assert row["status"] == "kept"
-    assert row["reason"].startswith("to follow its node")
-
-
-def test_a_part_below_its_node_follows_without_a_line(tmp_path: Path) -> None:
-    def edit(document: Editable) -> None:
-        nodes = document.json["nodes"]
-        i = nodes.index(document.node("gun.level1"))
-        for scene in document.json["scenes"]:
-            scene["nodes"] = [k for k in scene["nodes"] if k != i]
-        for key in ("translation", "rotation"):
-            nodes[i].pop(key, None)
-        gun = document.node("gun")
-        gun["children"] = [*gun.get("children", []), i]
-        gun["translation"] = [x + 1 for x in gun.get("translation", [0, 0, 0])]
-
-    back, away = walker(tmp_path, edit)
-    assert (away, back.warnings, back.not_applied) == ({}, [], [])
-    assert [str(change) for change in back.changes] == ["node 'gun': translation changed"]
-
-
 def test_a_part_stays_where_the_origin_of_its_node_is_moved(tmp_path: Path) -> None:
     back, away = walker(tmp_path, lambda d: EDITS["set_origin"](d, row_of(d, "gun")))
     assert (away, back.warnings, back.not_applied) == ({}, [], [])
@@ -178,37 +143,6 @@ def test_a_part_stays_where_the_mesh_of_its_node_is_replaced(tmp_path: Path) -> 
 
     back, away = walker(tmp_path, edit)
     assert (away, back.warnings, back.not_applied) == ({}, [], [])
-
-
-def test_a_grid_that_fits_onto_itself_is_seen_where_it_is(tmp_path: Path) -> None:
-    """*Set Origin* by one step of it: most of its vertices are where others were."""
-    step = 0.125
-
-    def make_grid(document: Editable) -> None:
-        gun = document.node("gun")
-        axis = np.arange(6, dtype=np.float32) * step
-        points = np.stack(np.meshgrid(axis, axis, axis), axis=-1).reshape(-1, 3)
-        normals = np.tile(np.float32([0, 1, 0]), (len(points), 1))
-        primitive = {
-            "attributes": {"POSITION": document.add(points), "NORMAL": document.add(normals)},
-            "indices": document.add(np.arange(len(points), dtype=np.uint16)[:, None]),
-        }
-        primitive["material"] = document.json["meshes"][gun["mesh"]]["primitives"][0]["material"]
-        document.json["meshes"].append({"primitives": [primitive]})
-        gun["mesh"] = len(document.json["meshes"]) - 1
-
-    def set_origin(document: Editable) -> None:
-        gun = document.node("gun")
-        for primitive in document.json["meshes"][gun["mesh"]]["primitives"]:
-            positions = primitive["attributes"]["POSITION"]
-            document.arrays[positions] = document.arrays[positions] - np.float32([step, 0, 0])
-        gun["translation"] = [gun["translation"][0] + step, *gun["translation"][1:]]
-
-    back, _ = walker(tmp_path, make_grid)
-    (tmp_path / "grid.msh").write_bytes(back.data)
-    back, away = walker(tmp_path, set_origin, tmp_path / "grid.msh")
-    assert (away, back.not_applied) == ({}, [])
-    assert not any("follow" in line for line in back.warnings)
 
 
 def test_a_part_of_an_animated_node_goes_where_it_is_at_the_first_frame(tmp_path: Path) -> None:

@@ -15,18 +15,14 @@ import pytest
 
 from msh_gltf import import_gltf
 from msh_gltf.converter import cli
-from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.model_parts import read_points
-from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.options import ImportOptions
 from tests.support.corpus import sample_called
-from tests.support.game import MESH, archive, entry, write
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.gltf_view import GltfView
 from tests.support.points import Point, cpt
 from tests.support.recorded import Recorded, outcome
 from tests.support.runs import call, run
-from tests.support.vault import originals
 
 ROBOT = sample_called("retail__system__R_H_002")
 FOUND = Recorded(__file__, "points.txt")
@@ -206,37 +202,6 @@ def test_the_command_writes_the_file_beside(glb: Path, tmp_path: Path) -> None:
     document.save(glb)
     other = run("gltf2msh", glb, "-o", tmp_path / "back/robot.msh")
     assert (other.returncode, "exists" in other.stderr) == (2, True)
-
-
-def test_a_game(tmp_path: Path) -> None:
-    """Only the .cpt of the archive differs; in place twice; loose files, too."""
-    game, out = tmp_path / "game", tmp_path / "out"
-    entries = [
-        entry(MESH, b"R_H.msh", ROBOT.source),
-        entry(CTPT, b"r_h.CPT", stored()),
-        entry(MESH, b"other.msh", ROBOT.source),
-    ]
-    write(game / "a.rlb", archive(entries))
-    shutil.copy(ROBOT.path, game / "Loose.msh")
-    (game / "LOOSE.CPT").write_bytes(stored())
-    before = (game / "a.rlb").read_bytes()
-    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
-    for path in (out / "a.rlb/R_H.glb", out / "Loose.glb"):
-        document = Editable(path)
-        document.node("down.point")["translation"] = [0.0, 0.0, -2.0]
-        document.save(path)
-    assert call(cli.gltf2msh, out, "--game", game, "-o", tmp_path / "new", "-q") == 0
-    now = read_nres(read_file(tmp_path / "new/a.rlb"), "a.rlb")
-    was = read_nres(before, "a.rlb")
-    differ = [a.name for a, b in zip(was.entries, now.entries, strict=True) if a.payload != b.payload]
-    assert differ == ["r_h.CPT"]
-    assert (tmp_path / "new/LOOSE.CPT").read_bytes() == bytes(now.entries[1].payload)
-    assert (tmp_path / "new/Loose.msh").read_bytes() == ROBOT.path.read_bytes()
-    assert not (tmp_path / "new/Loose.cpt").exists()
-    for _ in range(2):
-        assert call(cli.gltf2msh, out, "--game", game, "--in-place", "-q") == 0
-        assert (game / "a.rlb").read_bytes() == (tmp_path / "new/a.rlb").read_bytes()
-        assert originals(game) == {"a.rlb": before, "LOOSE.CPT": stored()}
 
 
 def test_a_changed_game_is_not_overwritten(tmp_path: Path) -> None:

@@ -209,10 +209,5 @@ def test_what_comes_of_it(name: str, tmp_path: Path) -> None:
     FOUND.require(name, found(name, tmp_path))
 
 
-def test_flags_that_differ_or_are_0_are_not_exported(tmp_path: Path) -> None:
-    path = to_gltf(sample_called(PLANT), tmp_path / "m.glb")
-    assert not any("tri_flags" in json.dumps(n) for n in Editable(path).json["nodes"])
-
-
 if __name__ == "__main__":
     FOUND.write_each(CASES, found)

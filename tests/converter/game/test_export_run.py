@@ -13,15 +13,10 @@ import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.game.export_run import ExportTask, export_item, found_in
 from msh_gltf.converter.game.manifest import Manifest, read_manifest
-from msh_gltf.converter.kinds.base import Source
-from msh_gltf.converter.kinds.model import LoadedModel
-from msh_gltf.converter.kinds.open_files import open_nres
 from msh_gltf.converter.options import ExportOptions
-from tests.support.game import LOOSE, MESH, MODELS, archive, entry, make_game, model, snapshot, write
-from tests.support.gltf_view import GltfView
+from tests.support.game import MESH, MODELS, archive, entry, make_game, model, snapshot, write
 from tests.support.runs import SCRIPTS, call, run
 
 ROCK = "retail__odd__s_rock_009"
@@ -56,17 +51,6 @@ def test_memory_is_of_the_entry(tmp_path: Path) -> None:
         assert tracemalloc.get_traced_memory()[1] < 4 << 20
     finally:
         tracemalloc.stop()
-
-
-def test_a_model_that_was_only_opened_has_its_sidecar(tmp_path: Path) -> None:
-    """The sidecar holds the model's bytes, however the model was read."""
-    path = tmp_path / "rock.msh"
-    write(path, model(ROCK))
-    options, target = ExportOptions(), tmp_path / "x.glb"
-    opened, read = open_nres(path, str(path)), read_nres(path.read_bytes(), str(path))
-    models = [LoadedModel.load(Source(path, archive), options) for archive in (opened, read)]
-    files = [model.files(target, options) for model in models]
-    assert files[0] == files[1]
 
 
 def test_a_replaced_archive_is_read_anew(tmp_path: Path) -> None:
@@ -107,38 +91,6 @@ def test_workers_start_before_the_command_imports_numpy(game: Path, tmp_path: Pa
     assert done.stdout.startswith("False\n")
 
 
-def test_same_bytes_as_one_by_one(game: Path, tmp_path: Path) -> None:
-    """A batch gives what a command per model gives, but for the dialect of the rock."""
-    out = tmp_path / "out"
-    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
-    for path, names in MODELS.items():
-        for name in names:
-            lone = tmp_path / "lone" / f"{name[:-4]}.glb"
-            dialect = "retail" if name == "s_rock_057.msh" else "auto"
-            arguments = (game / path, "--entry", name, "-o", lone, "--force", "-q")
-            assert call(cli.msh2gltf, *arguments, "--dialect", dialect) == 0
-            made = out / path / lone.name
-            if dialect == "auto":
-                assert made.read_bytes() == lone.read_bytes(), name
-                for file in (made, lone):
-                    assert file.with_suffix(".msh-sidecar").is_file()
-            else:
-                info = GltfView(made).info
-                assert info["dialect"] == "retail"
-                assert "2 of 3 in its archive are retail" not in info["dialect_reason"]
-                assert "3 of 3 in its archive are retail" in info["dialect_reason"]
-    made = sorted(p.relative_to(out).as_posix() for p in out.rglob("*.*") if p.is_file())
-    expected = {"manifest.json"}
-    for stem in [
-        "DATA/Loose/Дом",
-        "DATA/MAPS/M1/Land",
-        "DATA/MAPS/M1/Land.map",
-        *(f"{p}/{n[:-4]}" for p, ns in MODELS.items() for n in ns),
-    ]:
-        expected |= {f"{stem}.glb", f"{stem}.msh-sidecar"}
-    assert set(made) == expected
-
-
 def test_manifest_has_the_truth(game: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
@@ -172,50 +124,6 @@ def test_any_number_of_jobs(jobs: int, game: Path, tmp_path: Path) -> None:
     assert first == other
 
 
-def test_a_second_run_converts_what_changed(game: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    assert report(tmp_path, game, "-o", out)["counts"] == {"converted": 10}
-    before = snapshot(out)
-    written = (out / "manifest.json").stat().st_mtime_ns
-    assert report(tmp_path, game, "-o", out)["counts"] == {"unchanged": 10}
-    assert (out / "manifest.json").stat().st_mtime_ns == written
-    assert snapshot(out) == before
-    assert report(tmp_path, game, "-o", out, "--force")["counts"] == {"converted": 10}
-    assert report(tmp_path, game, "-o", out, "--fps", 30)["counts"] == {"converted": 10}
-    assert report(tmp_path, game, "-o", out)["counts"] == {"converted": 10}
-    assert snapshot(out) == before
-
-    write(game / LOOSE, model("spec__odd__Gen_stat_011"))
-    assert report(tmp_path, game, "-o", out)["counts"] == {"converted": 1, "unchanged": 9}
-    wear = game / LOOSE.replace(".msh", ".WEA")
-    write(wear, b"1\r\n0 brick\r\n")  # material names are part of the outputs
-    assert report(tmp_path, game, "-o", out)["counts"] == {"converted": 1, "unchanged": 9}
-    (out / "SYSTEM.RLB/R_H_002.msh-sidecar").unlink()
-    assert report(tmp_path, game, "-o", out)["counts"] == {"converted": 1, "unchanged": 9}
-    assert (out / "SYSTEM.RLB/R_H_002.msh-sidecar").is_file()
-
-
-def test_a_dialect_from_the_archive_follows_the_archive(tmp_path: Path) -> None:
-    """The rock has no evidence: its key covers the whole archive, that of others does not."""
-    game, out = tmp_path / "game", tmp_path / "out"
-    rock = entry(MESH, b"rock.msh", model("mixed__odd__s_rock_057"))
-    retail = entry(MESH, b"house.msh", model("retail__static__i_room_006"))
-    spec = [entry(MESH, b"%d.msh" % i, model("spec__static__b_bun_000")) for i in (1, 2)]
-
-    def dialects() -> dict[str, str]:
-        counts = report(tmp_path, game, "-o", out)["counts"]
-        manifest = read_manifest(out)
-        assert manifest is not None
-        return {r.name: r.dialect for r in manifest.in_order()} | counts
-
-    write(game / "a.rlb", archive([rock, retail]))
-    assert dialects() == {"rock.msh": "retail", "house.msh": "retail", "converted": 2}
-    write(game / "a.rlb", archive([rock, retail, spec[0]]))  # a tie decides nothing
-    assert dialects() == {"rock.msh": "spec", "house.msh": "retail", "1.msh": "spec", "converted": 2, "unchanged": 1}
-    write(game / "a.rlb", archive([rock]))
-    assert dialects()["rock.msh"] == "spec"
-
-
 def test_edits_are_not_overwritten(game: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert report(tmp_path, game, "-o", out)["counts"] == {"converted": 10}
@@ -235,16 +143,6 @@ def test_edits_are_not_overwritten(game: Path, tmp_path: Path) -> None:
     assert edited.read_bytes() == b"my work"
     edited.rename(edited.with_suffix(".gltf"))  # exported from Blender under another name
     assert report(tmp_path, game, "-o", out)["counts"] == {"kept": 1, "unchanged": 9}
-    assert report(tmp_path, game, "-o", out, "--force")["counts"] == {"converted": 10}
-
-
-def test_a_foreign_file_in_the_way(game: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    write(out / "static.rlb/R_H_002.glb", b"mine")
-    facts = report(tmp_path, game, "-o", out, code=1)
-    assert facts["counts"] == {"converted": 9, "failed": 1}
-    assert (out / "static.rlb/R_H_002.glb").read_bytes() == b"mine"
-    assert not (out / "static.rlb/R_H_002.msh-sidecar").exists()
     assert report(tmp_path, game, "-o", out, "--force")["counts"] == {"converted": 10}
 
 
@@ -288,14 +186,6 @@ def test_list_and_dry_run(game: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_filtered_runs_add_up(game: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    assert call(cli.msh2gltf, game, "-o", out, "--include", "static.rlb", "-q") == 0
-    assert call(cli.msh2gltf, game, "-o", out, "--exclude", "static.rlb", "-q") == 0
-    assert call(cli.msh2gltf, game, "-o", tmp_path / "whole", "-q") == 0
-    assert snapshot(out) == snapshot(tmp_path / "whole")
-
-
 def test_what_is_gone_stays(game: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
@@ -303,14 +193,6 @@ def test_what_is_gone_stays(game: Path, tmp_path: Path) -> None:
     result = run("msh2gltf", game, "-o", out)
     assert "3 models of earlier runs: not in the input, outputs kept" in result.stdout
     assert (out / "SYSTEM.RLB/R_H_002.glb").is_file()
-
-
-def test_single_archive_and_several_inputs(game: Path, tmp_path: Path) -> None:
-    assert call(cli.msh2gltf, game / "static.rlb", "-o", tmp_path / "a", "-q") == 0
-    assert (tmp_path / "a/static.rlb/R_H_002.glb").is_file()
-    both = (game / "static.rlb", game / LOOSE)
-    assert call(cli.msh2gltf, *both, "-o", tmp_path / "b", "-q") == 0
-    assert (tmp_path / "b/DATA/Loose/Дом.glb").is_file()
 
 
 def test_outputs_do_not_leave_the_directory(game: Path, tmp_path: Path) -> None:

@@ -72,19 +72,6 @@ def same_but_for(old: Path, new: Path, index: int) -> None:
     assert b"\x01forgotten data\xff" in bytes(read_file(new))
 
 
-@pytest.mark.parametrize("edited", [True, False])
-def test_a_copy_over_another_model_is_refused(edited: bool, game: Path, out: Path, tmp_path: Path) -> None:
-    """Its sidecar tells that it is the other one; it was taken for unchanged."""
-    second, first = sorted((out / "static.rlb").glob("*.glb"))[:2]
-    document = Editable(first)
-    document.json["nodes"][0]["translation"] = [1, 2, 3]
-    document.save(second) if edited else shutil.copy(first, second)
-    facts = back(tmp_path, "-o", tmp_path / "new", code=1)
-    (failed,) = [item for item in facts["items"] if item["status"] == "failed"]
-    assert "was made of another model" in str(failed)
-    assert snapshot(tmp_path / "new") == snapshot(game)
-
-
 @pytest.mark.parametrize("options", [("-o", "new"), ("--in-place",)])
 @pytest.mark.parametrize(
     ("game_is", "problem"), [("out", "is the glTF directory"), (".", "has none of the files that were converted: no ")]
@@ -101,22 +88,6 @@ def test_another_directory_than_the_game_is_refused(
     assert problem in done.stderr
     assert not (tmp_path / "new").exists()
     assert snapshot(out) == before
-
-
-def test_unchanged(game: Path, out: Path, tmp_path: Path) -> None:
-    before = snapshot(game)
-    assert back(tmp_path, "-o", tmp_path / "new")["counts"] == {"unchanged": 10}
-    assert snapshot(tmp_path / "new") == before == snapshot(game)
-
-
-def test_unchanged_even_when_every_file_is_read(game: Path, out: Path, tmp_path: Path) -> None:
-    """Without the short cut of equal digests: as if every file had been saved again."""
-    for path in out.rglob("*.glb"):
-        document = Editable(path)
-        document.save(path)
-    facts = back(tmp_path, "-o", tmp_path / "new")
-    assert facts["counts"] == {"unchanged": 10}
-    assert snapshot(tmp_path / "new") == snapshot(game)
 
 
 def test_only_what_changed_is_replaced(game: Path, out: Path, tmp_path: Path) -> None:

@@ -204,16 +204,6 @@ def test_two_edits_of_control_points_merge_or_conflict() -> None:
         apply(diff, bytes(again))
 
 
-def test_two_edits_of_a_texture_conflict() -> None:
-    archive = read_nres((LIBS / "Textures.lib").read_bytes(), "x")
-    entry = max(archive.entries, key=lambda e: e.size)
-    base = bytes(entry.payload)
-    one, other = bytearray(base), bytearray(base)
-    one[-1] ^= 1
-    other[-200] ^= 1
-    assert merged(base, bytes(one), bytes(other), entry.type_id) is None
-
-
 def test_three_mods_merge_in_any_order() -> None:
     path = sample_called("spec__odd__B_PLANT_008").path
     base = path.read_bytes()

@@ -85,23 +85,6 @@ def test_a_second_run_converts_what_changed_and_what_places_it(game: Path, tmp_p
     assert again() == ["MISSIONS/Single.01/data.tma: converted"]
 
 
-def test_a_part_of_a_game_is_resolved_in_all_of_it(game: Path, tmp_path: Path) -> None:
-    first = converted(game / "UNITS", tmp_path / "out")
-    assert first == ["BUILDS/base.dat: converted", "robot.dat: converted"]
-    view = GltfView(tmp_path / "out/robot.glb")
-    assert view["meshes"]
-
-
-def test_untouched_files_are_put_back_unchanged(game: Path, tmp_path: Path) -> None:
-    converted(game, tmp_path / "out")
-    new = tmp_path / "NEW"
-    done = run("gltf2msh", tmp_path / "out", "--game", game, "-o", new, "-j", 1)
-    assert done.returncode == 0, done.stdout + done.stderr
-    for path in game.rglob("*"):
-        if path.is_file():
-            assert (new / path.relative_to(game)).read_bytes() == path.read_bytes(), path
-
-
 def test_a_mission_comes_back_in_a_round_trip_of_the_game(game: Path) -> None:
     done = run("msh-inspect", "--roundtrip", game, "--json", "-j", 1)
     rows = {row["id"]: row for row in json.loads(done.stdout)["models"]}

@@ -86,25 +86,6 @@ def test_edits_from_two_output_directories(place: Place, tmp_path: Path) -> None
     assert restored(place.game) == place.before
 
 
-def test_another_directory_does_not_undo_an_edit(place: Place, tmp_path: Path) -> None:
-    """Both were exported from the same game; one of them is not edited."""
-    other = Path(shutil.copytree(place.out, tmp_path / "two/out"))
-    facts = json.loads((other / "manifest.json").read_text("utf-8"))
-    facts["id"] = "0123456789abcdef"
-    (other / "manifest.json").write_text(json.dumps(facts), "utf-8")
-    move(place.out / ROCK)
-    place.back()
-    done = snapshot(place.game)
-    second = Place(place.game, other)
-    assert second.back() == {}
-    assert snapshot(place.game) == done
-    # and an edit of the same model by both is refused, by name
-    move(other / ROCK)
-    move(other / ROCK)
-    assert second.back(code=1) == {"failed": ["static.rlb::s_rock_057.msh"]}
-    assert snapshot(place.game) == done
-
-
 def test_into_a_library_that_another_tool_patched(made: Path, tmp_path: Path) -> None:
     (tmp_path / "libs").mkdir()
     library = Path(shutil.copy(made / "GAME/Textures.lib", tmp_path / "libs"))

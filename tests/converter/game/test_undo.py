@@ -156,30 +156,7 @@ def test_a_file_that_an_edit_made_goes_and_is_kept(game: Path) -> None:
     assert (game / "DATA/NEW/a.bin").read_bytes() == b"theirs"
 
 
-def test_a_dry_run_writes_nothing(game: Path) -> None:
-    change(game, "out:1", {0: b"mine"})
-    before = {path: path.stat().st_mtime_ns for path in game.rglob("*")}
-    assert take_back(game, dry_run=True) == [FILE]
-    assert {path: path.stat().st_mtime_ns for path in game.rglob("*")} == before
-
-
 # ------------------------------------------------------------------ restore
-
-
-def test_what_another_program_changed_stays(game: Path) -> None:
-    """The first original is one more command away, which is printed."""
-    change(game, "out:1", {0: b"mine"})
-    patched = patch(game, 1, b"patched")
-    said = put_away(game)
-    first = digest(BEFORE)
-    assert said[-1] == (
-        f"a.rlb keeps what another program changed; its first original: msh-mod restore GAME a.rlb --to {first[:12]}"
-    )
-    assert entries(game) == [ONE, b"patched", TWO, FOUR]
-    put_away(game, [FILE], to=first[:12])
-    assert (game / FILE).read_bytes() == BEFORE
-    put_away(game, [FILE], to=digest(patched).upper())
-    assert (game / FILE).read_bytes() == patched
 
 
 @pytest.mark.parametrize("to", ["", "abc", "0" * 64, "../../outside.txt", "zzzz"])
@@ -216,17 +193,3 @@ def test_a_state_is_had_again_after_another_program(game: Path) -> None:
     assert (game / FILE).read_bytes() == BEFORE
     put_away(game, [FILE], to=digest(theirs))
     assert (game / FILE).read_bytes() == theirs
-
-
-def test_status_says_who_and_when(game: Path) -> None:
-    change(game, "out:1", {0: b"mine"}, new={b"new": b"new"})
-    plain(game, b"plain", "out:2")
-    found = status(game)
-    rows = {(c.file, c.entry, c.number, c.owner, c.item, c.is_new) for c in found.changes}
-    assert rows == {
-        (FILE, "one", 1, "out:1", f"{FILE}.glb", False),
-        (FILE, "new", 1, "out:1", f"{FILE}.glb", True),
-        (PLAIN, "", 2, "out:2", "", False),
-    }
-    assert [one["number"] for one in found.transactions] == [1, 2]
-    assert found.sizes["originals"] == sum(path.stat().st_size for path in (game / VAULT / "originals").iterdir())

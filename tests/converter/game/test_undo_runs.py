@@ -11,9 +11,7 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.model_parts import POINTS_TYPE
-from msh_gltf.converter.formats.names import encode_name
-from msh_gltf.converter.formats.nres import read_nres, write_nres
-from msh_gltf.converter.formats.nres_edits import add_entry, remove_entries, replace_entry
+from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import sha256
 from msh_gltf.converter.game.games import Games, Origin, replace_model
 from msh_gltf.converter.game.import_item import ImportTask
@@ -73,21 +71,6 @@ def rename_material(path: Path, name: str) -> None:
     document.save(path)
 
 
-def test_a_second_edit_arrives_and_undo_restores_the_archive(place: Place) -> None:
-    """The archive has forgotten bytes after its last entry: no copy of it may grow."""
-    move(place.out / ROCK)
-    assert place.back() == {"changed": ["static.rlb::s_rock_057.msh"]}
-    first = (place.game / "static.rlb").read_bytes()
-    move(place.out / ROCK)
-    assert place.back() == {"changed": ["static.rlb::s_rock_057.msh"]}
-    assert (place.game / "static.rlb").read_bytes() != first
-    assert place.back() == {}
-    place.restore(ROCK)
-    assert place.back() == {"restored": ["static.rlb::s_rock_057.msh"]}
-    assert place.differing() == set()
-    assert place.back() == {}
-
-
 def test_a_worker_gets_what_its_entry_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After more edits of an archive no task of the next run is larger."""
     sent, real = list[int](), ImportTask.__getstate__
@@ -112,32 +95,6 @@ def test_a_worker_gets_what_its_entry_needs(tmp_path: Path, monkeypatch: pytest.
     assert largest[1] - largest[0] < 16
 
 
-def test_an_entry_that_an_edit_made_goes_again(tmp_path: Path) -> None:
-    """A model without ``.wea`` and ``.cpt``, in an archive and as a file."""
-    game, out = tmp_path / "game", tmp_path / "out"
-    rock = model("mixed__odd__s_rock_057")
-    write(game / "a.rlb", archive([entry(MESH, b"rock.msh", rock)], forgotten=b"\1forgotten\xff"))
-    write(game / "b.rlb", archive([entry(WEAR, b"other.wea", b"1\r\n0 x\r\n")]))
-    write(game / "rock.msh", rock)
-    assert call(cli.msh2gltf, game, "-o", out, "-q", "-j", "1") == 0
-    place = Place(game, out)
-    for name in ("a.rlb/rock.glb", "rock.glb"):
-        document = Editable(out / name)
-        node = document.json["nodes"][0]["name"]
-        point = {"name": f"{node}.muzzle.point", "translation": [1, 2, 3]}
-        point["extras"] = {"msh": {"kind": "point", "point": "muzzle"}}
-        document.json["nodes"].append(point)
-        document.json["nodes"][0].setdefault("children", []).append(len(document.json["nodes"]) - 1)
-        document.save(out / name)
-    assert len(place.back()["changed"]) == 2
-    assert place.differing() == {"a.rlb", "rock.cpt"}
-    assert read_nres(read_file(game / "a.rlb"), "a").entries[-1].name == "rock.cpt"
-    for name in ("a.rlb/rock.glb", "rock.glb"):
-        place.restore(name)
-    assert len(place.back()["restored"]) == 2
-    assert place.differing() == set()
-
-
 def test_libraries_come_back(made: Path, tmp_path: Path) -> None:
     edit = Edit(made, tmp_path)
     place = Place(shutil.copytree(edit.game, tmp_path / "GAME"), edit.out)
@@ -154,32 +111,6 @@ def test_libraries_come_back(made: Path, tmp_path: Path) -> None:
     restored = place.back()["restored"]
     assert {"Material.lib::armour", "Textures.lib::armour.0"} <= set(restored)
     assert place.differing() == set()
-
-
-def test_what_somebody_else_changed_stays(place: Place) -> None:
-    move(place.out / ROCK)
-    place.back()
-    path = place.game / "static.rlb"
-    theirs = read_nres(bytes(read_file(path)), "x")
-    path.write_bytes(write_nres(replace_entry(theirs, 1, b"0 their material")))
-    move(place.out / ROCK)
-    assert place.back() == {"changed": ["static.rlb::s_rock_057.msh"]}
-    now = read_nres(bytes(read_file(path)), "x")
-    assert bytes(now.entries[1].payload) == b"0 their material"
-    place.restore(ROCK)
-    assert place.back() == {"restored": ["static.rlb::s_rock_057.msh"]}
-    now = read_nres(bytes(read_file(path)), "x")
-    assert bytes(now.entries[1].payload) == b"0 their material"
-    old = read_nres(original(place.game, "static.rlb"), "x")
-    assert [e.payload for e in now.entries[2:]] == [e.payload for e in old.entries[2:]]
-
-    # the same entry: it is theirs now
-    path.write_bytes(write_nres(replace_entry(now, 4, b"their model")))
-    kept = snapshot(place.game)
-    assert place.back() == {}
-    move(place.out / ROCK)
-    assert place.back(code=1) == {"failed": ["static.rlb::s_rock_057.msh"]}
-    assert snapshot(place.game) == kept
 
 
 def test_without_an_original_nothing_is_written(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
@@ -201,18 +132,6 @@ def test_without_an_original_nothing_is_written(place: Place, capsys: pytest.Cap
     place.restore(ROCK)
     assert place.back() == {"restored": ["static.rlb::s_rock_057.msh"]}
     assert place.differing() == set()
-
-
-def test_without_the_vault_an_edit_counts_as_somebody_elses(place: Place) -> None:
-    move(place.out / ROCK)
-    place.back()
-    shutil.rmtree(place.game / ".msh-gltf")
-    kept = snapshot(place.game)
-    move(place.out / ROCK)
-    assert place.back(code=1) == {"failed": ["static.rlb::s_rock_057.msh"]}
-    place.restore(ROCK)
-    assert place.back() == {}
-    assert snapshot(place.game) == kept
 
 
 def test_what_cannot_be_read_any_more_stays_as_it_was_written(place: Place) -> None:
@@ -300,14 +219,3 @@ def test_put_back_keeps_a_file_that_an_edit_made_and_somebody_changed(tmp_path: 
     wea.write_bytes(b"theirs")
     assert put_back(Origin(path), b"model", {sha256(b"model")}, [])
     assert (path.read_bytes(), wea.read_bytes()) == (b"model", b"theirs")
-
-
-@pytest.mark.parametrize("name", [b"aaa.cpt", b"zzz.cpt", encode_name("ёж.cpt")])
-@pytest.mark.parametrize("payload", [b"", b"12345", b"12345678"])
-def test_removing_an_added_entry_leaves_no_trace(name: bytes, payload: bytes) -> None:
-    before = archive([entry(MESH, b"b.msh", b"123"), entry(MESH, b"a.msh", b"45678")])
-    with_entry = add_entry(read_nres(before, "x"), name, POINTS_TYPE, payload)
-    again = read_nres(write_nres(with_entry), "x")
-    assert write_nres(remove_entries(again, [len(again.entries) - 1])) == before
-    inner = remove_entries(again, [0])
-    assert [e.name_bytes for e in read_nres(write_nres(inner), "x").entries] == [b"a.msh", name]

@@ -87,40 +87,6 @@ def digest(data: bytes) -> str:
 # ------------------------------------------------------------------ what is, and what was
 
 
-def test_an_original_that_is_damaged_is_made_good(game: Path) -> None:
-    """A disk that was full, or a game that comes from anybody."""
-    kept = game / VAULT / "originals" / digest(BEFORE)
-    write(kept, b"half")
-    change(game, "out:1", {0: b"mine"})
-    assert kept.read_bytes() == BEFORE
-
-
-def test_the_order_of_transactions_does_not_change_the_bytes(game: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    write(other / FILE, BEFORE)
-    new = ({b"zzz": b"1"}, {b"aaa": b"2"})
-    change(game, "out:1", {0: b"mine"}, new=new[0])
-    change(game, "out:2", {3: b"theirs"}, new=new[1])
-    change(other, "out:2", {3: b"theirs"}, new=new[1])
-    change(other, "out:1", {0: b"mine"}, new=new[0])
-    assert (game / FILE).read_bytes() == (other / FILE).read_bytes()
-    change(game, "out:1")
-    change(other, "out:2")
-    change(game, "out:2")
-    change(other, "out:1")
-    assert (game / FILE).read_bytes() == (other / FILE).read_bytes() == BEFORE
-
-
-def test_what_was_exported_again_is_not_taken_back(game: Path) -> None:
-    """The export shows the edit: it is part of what comes back unedited."""
-    change(game, "out:1", {0: b"mine"})
-    assert change(game, "out:1", seen=1) == []
-    assert entries(game)[0] == b"mine"
-    change(game, "out:1", {1: b"later"}, seen=1)
-    change(game, "out:1", seen=1)
-    assert entries(game) == [b"mine", b"two" * 9, b"two" * 9, b"four" * 9]
-
-
 def test_a_foreign_patch_of_our_entry_is_theirs_now(game: Path) -> None:
     change(game, "out:1", {0: b"mine", 3: b"mine too"})
     patch(game, 0, b"patched")
@@ -157,21 +123,6 @@ def test_a_file_that_an_edit_made_and_somebody_changed_stays(game: Path) -> None
     assert (game / VAULT / "originals" / digest(b"made here")).read_bytes() == b"made here"
 
 
-def test_an_empty_archive_gets_entries_not_a_new_file(game: Path) -> None:
-    """What another program adds beside ours stays."""
-    empty = archive([])
-    write(game / FILE, empty)
-    change(game, "out:1", new={b"ours": b"1"})
-    made = add_entry(read_nres((game / FILE).read_bytes(), FILE), b"theirs", TEST, b"2")
-    (game / FILE).write_bytes(write_nres(made))
-    change(game, "out:1")
-    assert entries(game) == [b"2"]
-    with GameEdits(game, "restore", "msh-mod") as door:
-        restore(door, [FILE], to=digest(empty))
-        door.commit("restore")
-    assert (game / FILE).read_bytes() == empty
-
-
 def test_an_old_backup_is_a_candidate(game: Path) -> None:
     """Kept, and used only where it is named."""
     older = archive([entry(TEST, b"one", b"older")])
@@ -186,16 +137,6 @@ def test_an_old_backup_is_a_candidate(game: Path) -> None:
         restore(door, [FILE], to=candidate.digest)
         door.commit("restore")
     assert (game / FILE).read_bytes() == older
-
-
-def test_nothing_to_write_leaves_no_vault(game: Path) -> None:
-    before = snapshot(game)
-    assert change(game, "out:1") == []
-    with GameEdits(game, "edit", "out:1", dry_run=True) as door:
-        door.put("DATA/plain.bin", b"other", lambda layer: False)
-        assert door.commit() == ["DATA/plain.bin"]
-    assert snapshot(game) == before
-    assert not (game / VAULT).exists()
 
 
 def test_where_the_vault_lies(tmp_path: Path) -> None:

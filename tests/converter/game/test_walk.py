@@ -9,45 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.kinds import Kind, kind_at, models_in
 from msh_gltf.converter.formats.nres import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE, entry_types, read_nres
 from msh_gltf.converter.game.export_run import found_in
-from msh_gltf.converter.game.walk import common_root, select, tree, walk
+from msh_gltf.converter.game.walk import common_root, tree, walk
 from msh_gltf.converter.kinds.open_files import open_nres
 from tests.support.corruption.base import Nres
-from tests.support.game import LOOSE, MESH, MODELS, archive, entry, make_game, model, snapshot, write
-from tests.support.runs import call
+from tests.support.game import LOOSE, MESH, MODELS, archive, entry, make_game, model, write
 
 ROCK = "retail__odd__s_rock_009"
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs links and any file name")
-
-
-def test_everything_is_found_or_named(tmp_path: Path) -> None:
-    found = walk([make_game(tmp_path / "game")])
-    expected = {f"{path}::{name}" for path, names in MODELS.items() for name in names}
-    expected |= {LOOSE, "DATA/MAPS/M1/Land.msh", "DATA/MAPS/M1/Land.map"}
-    assert {item.id for item in found.items} == expected
-    assert {item.target for item in found.items} >= {
-        "static.rlb/R_H_002.glb",
-        "SYSTEM.RLB/птица.glb",
-        "DATA/Loose/Дом.glb",
-        "DATA/MAPS/M1/Land.glb",
-        "DATA/MAPS/M1/Land.map.glb",
-    }
-    assert {(p.id, p.reason) for p in found.skipped} == {
-        ("gamefont.rlb", "RsLi, a container of another kind"),
-        ("DATA/MAPS/M1/Land1.wea", "not an NRes file"),
-        ("DATA/MAPS/M1/Land2.wea", "not an NRes file"),
-        ("DATA/notes.msh", "not an NRes file"),
-        ("Video/intro.avi", "not an NRes file"),
-        ("zero.dat", "not an NRes file"),
-        ("short.bin", "not an NRes file"),
-    }
-    assert found.unreadable == []
-    assert [a.source for a in found.archives] == ["OBJECTS.RLB", "SYSTEM.RLB", "empty.rlb", "static.rlb"]
-    assert found.archives[1].entries == {"MESH": 3, "WEAR": 3}
 
 
 def test_hostile_entry_names(tmp_path: Path) -> None:
@@ -194,25 +166,6 @@ def test_outputs_backups_and_vaults_are_left_out(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("include", "exclude", "count"),
-    [
-        ([], [], 10),
-        (["static.rlb"], [], 4),
-        (["STATIC.rlb::*"], [], 4),
-        (["*::r_h_002.msh"], [], 2),
-        (["DATA/*"], [], 3),
-        (["*r_h*"], ["system.rlb"], 1),
-        ([], ["*::*"], 3),
-        (["*::птица*"], [], 1),
-        (["*.rlb::*"], ["*::*_0*"], 2),
-    ],
-)
-def test_select(include: list[str], exclude: list[str], count: int, tmp_path: Path) -> None:
-    found = walk([make_game(tmp_path / "game")])
-    assert len(select(found.items, include, exclude)) == count
-
-
 def test_looking_for_models_reads_no_payload_of_others(tmp_path: Path) -> None:
     """A large entry of another kind costs four bytes; what no entry covers is not read at all."""
     small = archive([entry(1, b"foreign", b"RIFF"), entry(MESH, b"rock.msh", model(ROCK))])
@@ -313,16 +266,3 @@ def shared_payloads() -> bytes:
     large = max(box.entries, key=lambda one: len(one.data))
     box.entries += [replace(large, data=bytearray(), offset=16, size=len(large.data))] * 5000
     return box.write()
-
-
-@pytest.mark.parametrize("archive_name", ["q.msh-sidecar", "Q.MSH-SIDECAR", "q.glb"])
-def test_an_archive_called_like_an_output_of_a_model(archive_name: str, tmp_path: Path) -> None:
-    """Its folder gets a name of its own, and both go back into the game."""
-    game, out = tmp_path / "game", tmp_path / "out"
-    write(game / "q.msh", model(ROCK))
-    write(game / archive_name, archive([entry(MESH, b"rock.msh", model(ROCK))]))
-    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
-    assert len([path for path in out.rglob("*.glb") if path.is_file()]) == 2
-    assert len([path for path in out.rglob("*.msh-sidecar") if path.is_file()]) == 2
-    assert call(cli.gltf2msh, out, "--game", game, "-o", tmp_path / "new", "-q") == 0
-    assert snapshot(tmp_path / "new") == snapshot(game)

@@ -8,7 +8,7 @@ import pytest
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.objects import Member
-from msh_gltf.converter.kinds.registry import Game, find_game
+from msh_gltf.converter.kinds.registry import Game
 from tests.support import assembly as make
 from tests.support.corpus import CORPUS
 from tests.support.game import MESH, archive, entry, model, write
@@ -37,15 +37,6 @@ def game(tmp_path: Path) -> Game:
     return Game(root)
 
 
-def test_a_key_leads_to_its_model(game: Game) -> None:
-    found = game.object("Room")
-    assert found.model is not None
-    assert found.problem == ""
-    assert found.model.entry.name == "room.msh"
-    assert len(game.model(found.model).nodes)
-    assert game.object("ROOM") is found
-
-
 @pytest.mark.parametrize(
     ("key", "problem"),
     [
@@ -61,11 +52,6 @@ def test_a_missing_model_says_what_is_missing(game: Game, key: str, problem: str
     assert found.resolved is not None
     assert found.model is None
     assert problem in found.problem
-
-
-def test_keys_without_a_model_are_no_problem(game: Game) -> None:
-    assert (game.object("sun").model, game.object("sun").problem) == (None, "")
-    assert game.object("nobody").resolved is None
 
 
 def test_paths_are_found_in_any_case(game: Game) -> None:
@@ -105,12 +91,6 @@ def test_no_path_leaves_the_game(game: Game, path: str) -> None:
 def test_an_absolute_path_is_one_inside(game: Game) -> None:
     assert game.file(str(game.root.parent / "secret.rlb")) is None
     assert game.file("/static.rlb") == game.root / "static.rlb"
-
-
-def test_the_game_is_found_from_below(game: Game, tmp_path: Path) -> None:
-    assert find_game(game.root / "UNITS/Дома/Base.dat") == game.root
-    assert find_game(game.root) == game.root
-    assert find_game(tmp_path / "secret.rlb") is None
 
 
 @pytest.mark.skipif(not CORPUS, reason="MSH_GLTF_CORPUS is not set")

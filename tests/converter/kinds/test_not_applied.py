@@ -81,24 +81,6 @@ def test_runs_report_them_and_keep_what_the_game_has(tmp_path: Path) -> None:
     assert (tmp_path / "new/rock.msh").read_bytes() == ROCK.path.read_bytes()
 
 
-def test_names_and_labels_without_a_table_are_not_applied(tmp_path: Path) -> None:
-    """A model without Res9, and labels in the dialect ``spec``."""
-    for model, key, value in (
-        ("mixed__odd__l_mast_058", "name", "turret"),
-        ("spec__odd__B_PLANT_008", "label", "socket_1"),
-    ):
-        path = to_gltf(sample_called(model), tmp_path / f"{model}.glb")
-        document = Editable(path)
-        node = document.json["nodes"][2]
-        before = node["name"]
-        (node if key == "name" else node["extras"]["msh"])[key] = value
-        back = import_gltf(document.save(path))
-        assert back.changes == []
-        (edit,) = back.not_applied
-        assert edit.where == f"node {(value if key == 'name' else before)!r}"
-        assert "Res9" in edit.why if key == "name" else value in edit.what
-
-
 def test_a_material_that_no_wea_names_is_no_material_of_the_game(tmp_path: Path) -> None:
     """What it is called in the file comes from the exporter: an entry of that name is one that no row can name."""
     alone = replace(ROCK, path=Path(shutil.copy(ROCK.path, tmp_path / "rock.msh")))

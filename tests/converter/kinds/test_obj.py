@@ -17,21 +17,8 @@ from msh_gltf.converter.scene.decode import rest_pose
 from msh_gltf.converter.scene.scene import Scene
 from msh_gltf.importers.obj import read_obj
 from tests.support.corpus import Sample, every_sample, sample_called
-from tests.support.obj import ANIMATED, SQUARE, as_blender_writes, scene_of, to_obj, triangles
+from tests.support.obj import ANIMATED, as_blender_writes, scene_of, to_obj, triangles
 from tests.support.runs import first_difference, to_gltf
-
-
-def test_foreign_file_to_model(tmp_path: Path) -> None:
-    path = tmp_path / "two.obj"
-    path.write_text(f"{SQUARE}o a\nf 1 2 3\no b\nf 1 3 4\n")
-    for dialect in ("spec", "retail"):
-        back = import_obj(path, None, ImportOptions(dialect=dialect))
-        assert (back.name, back.dialect, back.rebuilt) == ("two.msh", dialect, True)
-        scene = scene_of(back)
-        assert [node.name for node in scene.nodes] == ["a", "b"]
-        assert all(node.parent == -1 and not node.translation.any() for node in scene.nodes)
-        assert not scene.tracks
-    assert import_obj(path).dialect == "spec"
 
 
 @every_sample

@@ -1,7 +1,6 @@
 """Materials that show one rectangle of their texture's ``Page``: as the game shows them, and back."""
 
 import base64
-import json
 import os
 import shutil
 import subprocess
@@ -134,13 +133,6 @@ def test_an_untouched_cell_changes_nothing(edit: Edit) -> None:
     assert (files, edit.code) == (set(), 0), text
 
 
-def test_an_untouched_cell_without_extras_changes_nothing(edit: Edit) -> None:
-    for material in edit.document.json["materials"]:
-        del material["extras"]
-    text, files = edit.back("--require-all")
-    assert (files, edit.code) == (set(), 0), text
-
-
 def test_another_cell_of_the_page_is_an_edit_of_the_material(edit: Edit) -> None:
     edit.transform(offset=[0, 0], scale=[0.5, 0.5])
     text, files = edit.back("--require-all")
@@ -174,27 +166,6 @@ def test_a_transform_that_is_not_carried_out_is_named(
     found = import_gltf(path).not_applied
     assert found
     assert all(one.why == JUDGED and "has other texture coordinates" in one.what for one in found)
-
-
-def test_a_file_that_lost_all_transforms_is_reported_and_keeps_its_cells(edit: Edit) -> None:
-    for material in edit.joints:
-        for info in infos(material):
-            del info["extensions"]
-    text, files = edit.back()
-    assert files == set(), text
-    assert "no texture transform (KHR_texture_transform) is in the file" in text
-
-
-def test_a_transform_of_the_emission_alone_is_reported(edit: Edit) -> None:
-    glowing = [m for m in edit.joints if m.get("emissiveTexture")]
-    if not glowing:
-        for material in edit.joints:
-            material["emissiveTexture"] = json.loads(json.dumps(infos(material)[0]))
-    for material in edit.joints:
-        material["emissiveTexture"]["extensions"][NAME]["offset"] = [0.1, 0]
-    text, files = edit.back()
-    assert files == set(), text
-    assert "emission" in text
 
 
 def test_another_picture_is_shown_whole(edit: Edit) -> None:

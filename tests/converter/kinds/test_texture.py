@@ -20,13 +20,12 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.files import only_run, read_file
 from msh_gltf.converter.formats.nres import Archive, read_nres, write_nres
 from msh_gltf.converter.formats.texture import PAGE_DTYPE, new_texm, read_texm, with_pages_of
-from msh_gltf.exporters.gltf_file import png_bytes
 from tests.converter.formats.test_texture import every_library
 from tests.support.corpus import LIBS, sample_called
 from tests.support.game import archive as archive_bytes
 from tests.support.game import entry as game_entry
 from tests.support.runs import SCRIPTS, call, run
-from tests.support.vault import VAULT, originals
+from tests.support.vault import VAULT
 
 #: Bits of red, green, blue, alpha that a format stores; 0: alpha is lost.
 BITS = {8888: (8, 8, 8, 8), 888: (8, 8, 8, 0), 565: (5, 6, 5, 0), 4444: (4, 4, 4, 4)}
@@ -178,38 +177,6 @@ def test_inspect(tmp_path: Path) -> None:
 def library(tmp_path: Path) -> Path:
     (tmp_path / "game").mkdir()
     return Path(shutil.copyfile(LIBS / "Textures.lib", tmp_path / "game" / "Textures.lib"))
-
-
-def test_a_texture_is_replaced(library: Path, tmp_path: Path) -> None:
-    """Its entry, with the new size in the directory; every other entry keeps its bytes."""
-    before = load(library)
-    target = next(e for e in before.entries if not len(read_texm(e.payload, "x").pages))
-    was = read_texm(target.payload, "x")
-    width, height = 2 * was.width, 4 * was.height
-    pixels = noise(height, width, 3)
-    source = save(tmp_path / f"{target.name[:-2].swapcase()}.png", pixels)
-    out = run("gltf2msh", source, "--into", library)
-    assert out.returncode == 0, out.stderr
-    assert f"replaced entry {target.name}" in out.stdout
-    after = load(library)
-    assert [e.name for e in after.entries] == [e.name for e in before.entries]
-    for old, new in zip(before.entries, after.entries, strict=True):
-        if old.name == target.name:
-            np.testing.assert_array_equal(read_texm(new.payload, "x").rgba(), pixels)
-            assert (new.attr1, new.attr2, new.attr3) == (width, height, old.attr3)
-        else:
-            assert new.payload == old.payload
-            assert (new.attr1, new.attr2, new.raw_name) == (old.attr1, old.attr2, old.raw_name)
-    assert originals(library.parent) == {"Textures.lib": (LIBS / "Textures.lib").read_bytes()}
-    # the next texture leaves the game's own library as the original
-    save(tmp_path / "more.png", pixels)
-    again = run("gltf2msh", tmp_path / "more.png", "--into", library)
-    assert "added entry more.0" in again.stdout
-    assert originals(library.parent) == {"Textures.lib": (LIBS / "Textures.lib").read_bytes()}
-    assert sorted(p.name for p in library.parent.iterdir()) == [VAULT, "Textures.lib"]
-    for _ in range(2):
-        assert run("msh-mod", "undo", library.parent).returncode == 0
-    assert library.read_bytes() == (LIBS / "Textures.lib").read_bytes()
 
 
 def test_a_texture_is_added(library: Path, tmp_path: Path) -> None:
@@ -375,16 +342,3 @@ def test_what_else_is_refused(library: Path, tmp_path: Path) -> None:
     assert "letters that CP1251 lacks" in out.stderr
     assert library.read_bytes() == bytes(read_file(LIBS / "Textures.lib"))
     assert not (library.parent / VAULT).exists()
-
-
-@pytest.mark.parametrize("alpha", [True, False])
-@pytest.mark.parametrize("size", [(1, 1), (1, 7), (5, 1), (33, 64)])
-def test_a_png_has_the_pixels(size: tuple[int, int], alpha: bool) -> None:
-    pixels = np.random.default_rng(3).integers(0, 256, (*size, 4), np.uint8)
-    if not alpha:
-        pixels[..., 3] = 255
-    picture = Image.open(io.BytesIO(png_bytes(pixels)))
-    picture.verify()  # the check sums
-    picture = Image.open(io.BytesIO(png_bytes(pixels)))
-    assert picture.mode == ("RGBA" if alpha else "RGB")
-    assert np.array_equal(np.asarray(picture.convert("RGBA")), pixels)

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.files import Later
-from msh_gltf.converter.formats.material import LIGHTMAPS, MATERIALS, TEXTURES
+from msh_gltf.converter.formats.material import LIGHTMAPS, TEXTURES
 from msh_gltf.converter.formats.nres import Entry
-from msh_gltf.converter.kinds import appearance as texture_lookup
-from msh_gltf.converter.kinds.appearance import Libraries, find_appearance, with_libraries_around
-from msh_gltf.converter.options import ExportOptions
+from msh_gltf.converter.kinds.appearance import Libraries, with_libraries_around
 from tests.support.corpus import CORPUS, LIBS
 from tests.support.runs import require
 
@@ -42,14 +40,6 @@ def test_unknown_names_and_case(tmp_path: Path) -> None:
     assert len(libraries.warnings) == 2
     assert "has no material 'of no library': 'DEFAULT' is shown" in libraries.warnings[0]
     assert "has no texture 'no such'" in libraries.warnings[1]
-
-
-def test_the_first_folder_counts(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    libraries = Libraries([tmp_path / "empty", LIBS])
-    library = libraries.library(MATERIALS)
-    assert library is not None
-    assert library.label == str(LIBS / "Material.lib")
 
 
 def test_libraries_beside_what_is_converted_are_looked_in_too(tmp_path: Path) -> None:
@@ -90,13 +80,6 @@ def test_a_texture_is_read_once() -> None:
     assert libraries.picture(TEXTURES, entry.name) is not None
     assert libraries.picture(TEXTURES, entry.name) is not None
     assert reads == [stored.size]
-
-
-def test_what_names_no_material_opens_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    options = ExportOptions(textures=(str(LIBS),))
-    expected = texture_lookup.libraries([LIBS]).appearance([])
-    monkeypatch.setattr(texture_lookup, "libraries", None)
-    assert find_appearance(b"", LIBS / "none.msh", options) == expected
 
 
 @pytest.mark.parametrize("name", ["spec", "retail", "mixed"])

@@ -13,29 +13,18 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter import __version__
-from msh_gltf.converter.edits.looks import UNRECORDED
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import read_sidecar
 from msh_gltf.converter.kinds.differences import diff_models
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from tests.support.corpus import DATA, sample_called
-from tests.support.game import make_game, snapshot
-from tests.support.gltf_edit import Editable, drop_extras
+from tests.support.gltf_edit import Editable
 from tests.support.runs import first_difference, run
 
 KEPT = sorted((DATA / "sidecars").iterdir())
 SOURCE = sample_called("retail__odd__l_mast_010").source
 every_version = pytest.mark.parametrize("kept", KEPT, ids=lambda path: path.name)
-
-
-@every_version
-def test_an_old_pair_gives_the_bytes_of_its_model(kept: Path) -> None:
-    back = import_gltf(kept / "mast.glb")
-    assert (back.changes, back.not_applied) == ([], [])
-    recorded = read_sidecar((kept / "mast.msh-sidecar").read_bytes(), "x").description.shown
-    assert back.warnings == ([] if recorded else [UNRECORDED])
-    assert first_difference(SOURCE, back.data) is None
 
 
 @every_version
@@ -50,17 +39,6 @@ def test_an_old_pair_can_be_edited(kept: Path, tmp_path: Path) -> None:
     old, new = (read_model(read_nres(data, "m"), "m") for data in (SOURCE, back.data))
     tables = {difference["table"] for difference in diff_models(old, new)}
     assert tables == {"Res2 (slots), header", "Res8 (key pool)"}
-
-
-@every_version
-def test_an_old_sidecar_serves_a_file_without_custom_properties(kept: Path, tmp_path: Path) -> None:
-    """As an editor leaves it, which knows nothing of either version."""
-    shutil.copy(kept / "mast.msh-sidecar", tmp_path)
-    document = Editable(kept / "mast.glb")
-    drop_extras(document)
-    back = import_gltf(document.save(tmp_path / "mast.glb"))
-    assert back.changes == []
-    assert first_difference(SOURCE, back.data) is None
 
 
 def test_every_release_left_a_pair() -> None:
@@ -83,30 +61,6 @@ def unpacked(recorded: Path, folder: Path) -> Path:
     with zipfile.ZipFile(recorded) as archive:
         archive.extractall(folder)
     return folder
-
-
-@every_run
-def test_an_old_run_gives_the_game_it_was_made_of(recorded: Path, tmp_path: Path) -> None:
-    """With the manifest, sidecars and glTF files of that version."""
-    old = unpacked(recorded, tmp_path) / "run"
-    game = make_game(tmp_path / "game")
-    done = run("gltf2msh", old, "--game", game, "-o", tmp_path / "new", "-j", "1")
-    assert done.returncode == 0, done.stderr
-    assert snapshot(tmp_path / "new") == snapshot(game)
-
-
-@every_run
-def test_an_old_run_is_gone_on_with(recorded: Path, tmp_path: Path) -> None:
-    """The same command makes all files of the older version again, and they give the game."""
-    old = unpacked(recorded, tmp_path) / "run"
-    before = sidecars(old)
-    game = make_game(tmp_path / "game")
-    done = run("msh2gltf", game, "-o", old, "-j", "1")
-    assert done.returncode == 0, done.stderr
-    assert sidecars(old) == before
-    done = run("gltf2msh", old, "--game", game, "-o", tmp_path / "new", "-j", "1")
-    assert done.returncode == 0, done.stderr
-    assert snapshot(tmp_path / "new") == snapshot(game)
 
 
 def sidecars(folder: Path) -> dict[str, object]:
