@@ -13,37 +13,6 @@ from msh_gltf.converter.files import inflate
 from msh_gltf.converter.storage import copy_output, write_outputs
 
 
-def test_writes_all_and_makes_directories(tmp_path: Path) -> None:
-    a, b = tmp_path / "новая" / "a.bin", tmp_path / "новая" / "deep" / "b.bin"
-    write_outputs([(a, b"1"), (b, b"2")], force=False)
-    assert (a.read_bytes(), b.read_bytes()) == (b"1", b"2")
-    assert sorted(p.name for p in tmp_path.rglob("*") if p.is_file()) == ["a.bin", "b.bin"]
-
-
-def test_existing_outputs_are_refused(tmp_path: Path) -> None:
-    a, b = tmp_path / "a", tmp_path / "b"
-    b.write_bytes(b"mine")
-    with pytest.raises(ConversionError, match="output exists already; move it away"):
-        write_outputs([(a, b"1"), (b, b"2")], force=False)
-    assert not a.exists()
-    assert b.read_bytes() == b"mine"
-    write_outputs([(a, b"1"), (b, b"2")], force=True)
-    assert b.read_bytes() == b"2"
-
-
-def test_an_output_with_the_same_bytes_is_not_in_the_way(tmp_path: Path) -> None:
-    """The same command wrote it, and perhaps was killed before it wrote the others."""
-    a, b = tmp_path / "a", tmp_path / "b"
-    a.write_bytes(b"1")
-    before = a.stat()
-    assert write_outputs([(a, b"1"), (b, b"2")], force=False) == [b]
-    assert a.stat() == before
-    assert write_outputs([(a, b"1"), (b, b"2")], force=False) == []
-    b.write_bytes(b"3")
-    with pytest.raises(ConversionError, match="b: output exists already; move it away"):
-        write_outputs([(a, b"1"), (b, b"2")], force=False)
-
-
 def test_nothing_is_left_when_a_write_fails(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_bytes(b"")

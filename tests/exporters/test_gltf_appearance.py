@@ -101,28 +101,6 @@ def test_whole_games(name: str, tmp_path: Path) -> None:
     assert call(cli.gltf2msh, out, *arguments) == 0
 
 
-def test_where_libraries_are_looked_for(game: Path, tmp_path: Path) -> None:
-    far, target = tmp_path / "far/away/room.msh", tmp_path / "room.glb"
-    shutil.copytree(game / "models", far.parent)
-    assert "images" not in export(far, target).json  # no library beside the model: colours
-    plain = target.read_bytes()
-    model = game / "models/room.msh"
-    assert export(model, target).json["images"]  # beside its folder
-    textured = export(model, target, "--game", game).json
-    assert textured["images"]
-    assert target.read_bytes() != plain
-    again = export(model, tmp_path / "other.glb", "--textures", game).json
-    assert again["materials"] == textured["materials"]
-    for name in ("Material.lib", "Textures.lib"):
-        shutil.move(game / name, game / "models" / name.upper())
-    assert export(model, target).json["materials"] == textured["materials"]
-    assert "images" not in export(model, target, "--no-textures").json
-    (tmp_path / "mine").mkdir()
-    shutil.copy(game / "models/MATERIAL.LIB", tmp_path / "mine/Material.lib")
-    colours = export(model, target, "--textures", tmp_path / "mine").json
-    assert colours["materials"] != textured["materials"] or colours == textured
-
-
 def test_missing_links_are_warnings(game: Path, tmp_path: Path) -> None:
     (game / "Textures.lib").unlink()
     wear = game / "models/room.wea"
@@ -140,33 +118,6 @@ def test_missing_links_are_warnings(game: Path, tmp_path: Path) -> None:
     wrong = run("msh2gltf", game / "models/room.msh", "--game", tmp_path / "none", "-o", target)
     assert wrong.returncode == 2
     assert "expected a directory with the game's libraries" in wrong.stderr
-
-
-def test_repeats_follow_the_libraries(game: Path, tmp_path: Path) -> None:
-    """With embedded textures a run over a game depends on what is in the libraries."""
-    report, out = tmp_path / "report.json", tmp_path / "out"
-
-    def counts() -> dict[str, int]:
-        options = ("--embed-textures", "-q", "--report", report)
-        assert call(cli.msh2gltf, game, "-o", out, *options) == 0
-        found: dict[str, int] = json.loads(report.read_text("utf-8"))["counts"]
-        return found
-
-    assert counts() == {"converted": 1}
-    assert GltfView(out / "models/room.glb").json["images"]
-    assert counts() == {"unchanged": 1}
-    for number, options in enumerate(((), ("--game", game), ("--textures", game, "--no-textures"))):
-        target = tmp_path / f"other{number}"
-        assert call(cli.msh2gltf, game, "-o", target, "-q", *options) == 0
-        shown = GltfView(target / "models/room.glb").json
-        assert ("images" in shown) == (number < 2)
-    data = bytearray((game / "Textures.lib").read_bytes())
-    data[200] ^= 0xFF
-    (game / "Textures.lib").write_bytes(data)
-    assert counts() in ({"converted": 1}, {"unchanged": 1})  # that byte may be of another texture
-    (game / "Textures.lib").unlink()
-    assert counts() == {"converted": 1}
-    assert "images" not in GltfView(out / "models/room.glb").json
 
 
 def test_way_back_and_validator(game: Path, tmp_path: Path) -> None:

@@ -9,10 +9,9 @@ from msh_gltf.converter.kinds.open_files import read_msh
 from msh_gltf.converter.numeric.pose import rotation_matrix
 from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.scene.assembly import AssembledModel, Assembly, Marker, Placement, Pose, root_pose, turned
-from msh_gltf.converter.scene.decode import decode, rest_pose, unique_label
+from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import decide
 from msh_gltf.converter.scene.extras import NodeExtras
-from msh_gltf.exporters import gltf
 from msh_gltf.exporters.gltf import export_assembly
 from msh_gltf.exporters.gltf_file import glb_bytes
 from tests.support.corpus import DATA
@@ -57,31 +56,6 @@ def named(view: GltfView, name: str) -> int:
     return next(i for i, node in enumerate(view["nodes"]) if node["name"] == name)
 
 
-def test_labels_are_unique_whatever_is_asked_for() -> None:
-    taken: dict[str, int] = {}
-    labels = [unique_label(name, taken) for name in ("a", "a#2", "a", "a", "a#2")]
-    assert labels == ["a", "a#2", "a#3", "a#4", "a#2#2"]
-
-
-@pytest.mark.parametrize("socket", [2, 8])
-def test_the_root_of_a_part_takes_the_pose_of_its_socket(
-    models: list[AssembledModel], tmp_path: Path, socket: int
-) -> None:
-    """world(part) = world(socket) * inverse(rest pose of the part's root)."""
-    view = written(Assembly("a", models, mounted(models, socket)), tmp_path / "a.glb")
-    for hall, gun in (("hall", "gun"), ("hall#2", "gun#2")):
-        at = view.game_world(named(view, hall))
-        turns, moves = rest_pose(models[0].scene)
-        at = at @ matrix(moves[socket], turns[socket])
-        root = next(
-            c for c in view["nodes"][named(view, gun)]["children"] if view["nodes"][c]["extras"]["msh"]["node"] == 0
-        )
-        np.testing.assert_allclose(view.game_world(root), at, atol=1e-5)
-        own = root_pose(models[1].scene)
-        part = at @ np.linalg.inv(matrix(own.translation, own.rotation))
-        np.testing.assert_allclose(view.game_world(named(view, gun)), part, atol=1e-5)
-
-
 def matrix(translation: np.ndarray, rotation: np.ndarray) -> np.ndarray:
     out = np.eye(4)
     out[:3, :3], out[:3, 3] = rotation_matrix(rotation), translation
@@ -95,24 +69,6 @@ def test_turns_are_applied_about_x_then_y_then_z() -> None:
     about_y = np.array([[c(y), 0, s(y)], [0, 1, 0], [-s(y), 0, c(y)]])
     about_z = np.array([[c(z), -s(z), 0], [s(z), c(z), 0], [0, 0, 1]])
     np.testing.assert_allclose(rotation_matrix(turned([x, y, z])), about_z @ about_y @ about_x, atol=1e-12)
-
-
-def test_only_the_vertices_that_are_shown_are_written(
-    models: list[AssembledModel], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    view = written(Assembly("a", models, mounted(models, 2)), tmp_path / "a.glb")
-    stored = sum(len(m.scene.streams.positions) for m in models)
-    positions = {p["attributes"]["POSITION"] for mesh in view["meshes"] for p in mesh["primitives"]}
-    views = {view["accessors"][i]["bufferView"] for i in positions}
-    assert sum(view["bufferViews"][i]["byteLength"] // 12 for i in views) < stored
-    # and they are the same triangles as with all of them
-    monkeypatch.setattr(gltf, "used_windows", lambda *whole: whole)
-    whole = written(Assembly("a", models, mounted(models, 2)), tmp_path / "whole.glb")
-    for number, node in enumerate(view["nodes"]):
-        if "mesh" in node:
-            one, other = view.triangles(number), whole.triangles(number)
-            for key in one:
-                np.testing.assert_array_equal(one[key], other[key])
 
 
 def test_the_validator_is_silent(models: list[AssembledModel], tmp_path: Path) -> None:

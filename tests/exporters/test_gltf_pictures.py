@@ -1,7 +1,6 @@
 """Pictures beside the glTF, lightmaps, silhouettes, and the ground of terrains."""
 
 import dataclasses
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from msh_gltf.converter import MANIFEST, cli
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import replace_entry
-from msh_gltf.converter.formats.texture import read_texm
 from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.scene.appearance import Appearance, Picture
@@ -77,63 +75,6 @@ def change_texture(game: Path, name: str, at: int = -1) -> None:
     data = bytearray(library.entries[index].payload)
     data[at] ^= 0xFF
     (game / "Textures.lib").write_bytes(write_nres(replace_entry(library, index, bytes(data))))
-
-
-def test_one_set_of_pictures_for_a_run(game: Path, tmp_path: Path) -> None:
-    out, recorded = tmp_path / "out", truth()
-    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
-    shown = {p.resolve() for glb in out.rglob("*.glb") for p in images_of(glb)}
-    assert len(shown) > 2
-    assert {p.resolve() for p in (out / "textures").rglob("*.png")} == shown
-    for path in shown:
-        lib = "lightmap.lib" if path.parent.name == "lightmaps" else "textures.lib"
-        pixels = np.asarray(Image.open(path).convert("RGBA"))
-        np.testing.assert_array_equal(pixels, recorded[f"{lib}::{path.stem}".casefold()])
-    assert all("uri" in image for image in GltfView(out / "models/room.glb")["images"])
-    for jobs in ("1", "3"):
-        assert call(cli.msh2gltf, game, "-o", tmp_path / jobs, "-q", "-j", jobs) == 0
-        assert snapshot(tmp_path / jobs) == snapshot(out)
-    new = tmp_path / "new"
-    assert call(cli.gltf2msh, out, "--game", game, "-o", new, "-q") == 0
-    assert snapshot(new) == snapshot(game)
-
-
-def test_a_repeated_run_keeps_edited_pictures(game: Path, tmp_path: Path) -> None:
-    out, report = tmp_path / "out", tmp_path / "report.json"
-
-    def counts(*options: str, code: int = 0) -> tuple[dict[str, int], dict[str, int]]:
-        """What became of the models, and of the textures."""
-        assert call(cli.msh2gltf, game, "-o", out, "-q", "--report", report, *options) == code
-        found = json.loads(report.read_text("utf-8"))
-        return found["counts"], found["texture_counts"]
-
-    assert counts()[0] == {"converted": 2}
-    pictures = sorted((out / "textures").rglob("*.png"))
-    number = len(pictures)
-    manifest = json.loads((out / "manifest.json").read_text("utf-8"))
-    assert len(manifest["models"]) == 2
-    written = [record["outputs"][0]["path"] for record in manifest["textures"]]
-    assert sorted(written) == [p.relative_to(out).as_posix() for p in pictures]
-    assert counts() == ({"unchanged": 2}, {"unchanged": number})
-    pictures[0].unlink()
-    assert counts() == ({"unchanged": 2}, {"unchanged": number - 1, "converted": 1})
-    edited = next(p for p in pictures if p.parent.name == "textures")
-    Image.new("RGB", (4, 4), "red").save(edited)
-    mine = edited.read_bytes()
-    assert counts() == ({"unchanged": 2}, {"unchanged": number - 1, "kept": 1})
-    assert edited.read_bytes() == mine
-    assert counts("--force") == ({"converted": 2}, {"converted": number})
-    assert edited.read_bytes() != mine
-
-    # a texture that changes in the game: its picture and what uses it
-    change_texture(game, edited.stem)
-    models, textures = counts()
-    assert models["converted"] >= 1
-    assert textures == {"unchanged": number - 1, "converted": 1}
-    edited.write_bytes(mine)
-    change_texture(game, edited.stem, -2)
-    assert counts(code=1)[1] == {"unchanged": number - 1, "failed": 1}
-    assert edited.read_bytes() == mine
 
 
 def test_an_archive_called_textures(game: Path, tmp_path: Path) -> None:
@@ -267,30 +208,6 @@ def test_light_without_own_light_has_the_surface_colour() -> None:
     assert made["emissiveTexture"]["texCoord"] == 1
 
 
-def test_animation_is_kept_in_extras(game: Path, tmp_path: Path) -> None:
-    """Every phase and track of an animated material, as the library has them."""
-    from msh_gltf.converter.kinds.appearance import Libraries
-
-    libraries = Libraries([LIBS])
-    archive = read_nres(read_file(LIBS / "Material.lib"), "")
-    materials = [libraries.material(entry.name) for entry in archive.entries]
-    animated = [look for look in materials if look.phases > 1]
-    assert animated
-    assert all(look.animation for look in animated)
-    facts = json.loads((LIBS / "materials.json").read_text("utf-8"))["materials"]
-    rows = 0
-    for look in animated:
-        facts_shown = json.loads(look.animation)
-        assert len(facts_shown["phases"]) == look.phases == facts[look.material]["phases"]
-        assert facts_shown["phases"][0]["diffuse"][:3] == facts[look.material]["diffuse"]
-        assert facts_shown["phases"][0]["texture"] == facts[look.material]["texture"]
-        for track in facts_shown["tracks"]:
-            assert all(0 <= row < look.phases and end >= 0 for row, end in track["keys"])
-            rows += len(track["keys"])
-    assert rows
-    assert all(not look.animation for look in materials if look.phases == 1)
-
-
 @pytest.fixture
 def land(game: Path) -> Path:
     """A level in the game, and a Material.lib whose grounds have textures."""
@@ -343,22 +260,6 @@ def test_the_ground_shows_its_textures(land: Path, game: Path, tmp_path: Path) -
     assert import_gltf(target).data == land.read_bytes()
 
 
-def test_ground_in_a_run(land: Path, game: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
-    glb = next(p for p in out.rglob("Land.glb") if GltfView(p).info["kind"] == "terrain")
-    images = GltfView(glb)["images"]
-    assert any("uri" in image for image in images)
-    assert any("bufferView" in image for image in images)  # mixtures are this terrain's own
-    for image in images:
-        if "uri" in image:
-            assert image["uri"].startswith("../../../textures/")
-            assert (glb.parent / unquote(image["uri"])).is_file()
-    new = tmp_path / "new"
-    assert call(cli.gltf2msh, out, "--game", game, "-o", new, "-q") == 0
-    assert snapshot(new) == snapshot(game)
-
-
 def test_validator(land: Path, game: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
@@ -390,35 +291,6 @@ def painted_game(game: Path, out: Path, stem: str) -> Path:
     with Image.open(found) as old:
         Image.new("RGB", old.size, (200, 16, 99)).save(found)
     return found
-
-
-@pytest.mark.parametrize("stem", sorted({"tex_012.0", "tex_006.0", "b_s_002.0", "lm_r_h_002_0_3"}))
-def test_a_painted_picture_goes_back(game: Path, tmp_path: Path, stem: str) -> None:
-    """Into its own entry, in its format, with as many levels; and nothing else changes."""
-    out, new = tmp_path / "out", tmp_path / "new"
-    try:
-        painted = painted_game(game, out, stem)
-    except StopIteration:
-        pytest.skip(f"no model at hand uses {stem}")
-    assert call(cli.gltf2msh, out, "--game", game, "-o", new, "-q") == 0
-    name = "lightmap.lib" if painted.parent.name == "lightmaps" else "Textures.lib"
-    before, after = snapshot(game), snapshot(new)
-    assert {path for path in before if before[path] != after[path]} == {name}
-    old, made = (read_nres(folder[name], "") for folder in (before, after))
-    for one, other in zip(old.entries, made.entries, strict=True):
-        assert one.name == other.name
-        if one.name.casefold() != stem:
-            assert bytes(one.payload) == bytes(other.payload)
-            continue
-        was, now = (read_texm(e.payload, "") for e in (one, other))
-        assert (was.format, len(was.levels), was.pages.tolist()) == (now.format, len(now.levels), now.pages.tolist())
-        assert np.abs(now.rgba()[0, 0].astype(int) - (200, 16, 99, 255)).max() <= 8
-    # the same again changes nothing; in place, a second time, neither
-    assert call(cli.gltf2msh, out, "--game", game, "--in-place", "-q") == 0
-    assert snapshot(game)[name] == after[name]
-    report = tmp_path / "report.json"
-    assert call(cli.gltf2msh, out, "--game", game, "--in-place", "-q", "--report", report) == 0
-    assert "changed" not in json.loads(report.read_text("utf-8"))["texture_counts"]
 
 
 def test_pictures_that_were_saved_unchanged(game: Path, tmp_path: Path) -> None:

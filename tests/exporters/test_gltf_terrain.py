@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.exporters.gltf import _normals
@@ -118,29 +117,3 @@ def test_validator_is_silent(tmp_path: Path) -> None:
                 assert call(cli.msh2gltf, level.folder / source, "-o", target, "-q", "--force") == 0
                 files.append(target)
     assert issues(files) == {}
-
-
-@pytest.mark.parametrize(
-    ("polygon", "count"),
-    [
-        ([(0, 0), (1, 0), (0, 1)], 1),
-        ([(0, 0), (2, 0), (2, 2), (0, 2)], 2),
-        ([(0, 0), (2, 0), (1, 1), (2, 2), (0, 2)], 3),  # a notch
-        ([(0, 0), (3, 0), (3, 3), (2, 1), (1, 1), (0, 3)], 4),  # a gap
-        ([(0, 0), (1, 0), (2, 0), (2, 2), (0, 2)], 3),  # a corner that is none
-    ],
-)
-def test_triangulation(polygon: list[tuple[float, float]], count: int) -> None:
-    from msh_gltf.converter.numeric.surfaces import triangulate
-
-    points = np.array(polygon * 2, np.float64)
-    start = np.array([0, len(polygon), 2 * len(polygon)])
-    triangles = triangulate(points, start)
-    assert len(triangles) == 2 * count
-    a, b, c = (points[triangles[:, k]] for k in range(3))
-    areas = ((b - a)[:, 0] * (c - a)[:, 1] - (b - a)[:, 1] * (c - a)[:, 0]) / 2
-    assert (areas >= 0).all()
-    p = np.array(polygon, np.float64)
-    whole = (p[:, 0] * np.roll(p[:, 1], -1) - p[:, 1] * np.roll(p[:, 0], -1)).sum() / 2
-    assert areas[:count].sum() == pytest.approx(whole)
-    assert triangles[:count].max() < len(polygon) <= triangles[count:].min()

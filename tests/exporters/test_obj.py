@@ -18,9 +18,8 @@ from msh_gltf.converter.scene.appearance import Appearance, MaterialAppearance, 
 from msh_gltf.converter.scene.decode import rest_pose
 from msh_gltf.exporters.obj import escape, export_obj
 from msh_gltf.importers.obj import unescape
-from tests.support.corpus import SAMPLES, Sample, every_sample, sample_called
-from tests.support.gltf_view import TO_GAME, GltfView
-from tests.support.runs import to_gltf
+from tests.support.corpus import SAMPLES, Sample, sample_called
+from tests.support.gltf_view import TO_GAME
 
 ANIMATED = "retail__odd__s_rock_009"
 
@@ -132,49 +131,6 @@ def test_posed_triangles(sample: Sample, tmp_path: Path) -> None:
     assert list(obj.faces) == expected
 
 
-@pytest.mark.parametrize("frame", [0, 3, 3.25, 25, 1000])
-@pytest.mark.parametrize("name", [ANIMATED, "spec__odd__B_PLANT_008", "mixed__odd__Gen_stat_059"])
-def test_frames(name: str, frame: float, tmp_path: Path) -> None:
-    """The pose of a frame is the sampled clip's; beyond the clip the runtime falls back."""
-    sample = sample_called(name)
-    view = GltfView(to_gltf(sample, tmp_path / "m.glb", "--subframes", 4))
-    obj = parsed(sample, tmp_path, frame=frame)
-    end = sample.truth["frame_count"]
-    if frame >= end:
-        rest = parsed(sample, tmp_path)
-        assert any((obj.corners(n, "v") != rest.corners(n, "v")).any() for n in obj.faces)
-        return
-    key = int(frame * 4)
-    size = max(1.0, np.abs(sample.arrays["soup_pos"]).max())
-    for number, node in enumerate(view["nodes"]):
-        if node["name"] not in obj.faces:
-            continue
-        matrix = view.world(number, key)
-        got = []
-        for primitive in view["meshes"][node["mesh"]]["primitives"]:
-            index = view.array(primitive["indices"]).reshape(-1, 3)
-            points = view.array(primitive["attributes"]["POSITION"])[index].astype(np.float64)
-            got.append(points @ matrix[:3, :3].T + matrix[:3, 3])
-        np.testing.assert_allclose(obj.corners(node["name"], "v"), np.concatenate(got), atol=1e-5 * size)
-
-
-def test_up_z_keeps_game_axes(tmp_path: Path) -> None:
-    sample = sample_called(ANIMATED)
-    y, z = (parsed(sample, tmp_path, up=up) for up in ("y", "z"))
-    for name in y.faces:
-        for kind in ("v", "vn"):
-            np.testing.assert_array_equal(game(y.corners(name, kind)), z.corners(name, kind))
-        np.testing.assert_array_equal(y.corners(name, "vt"), z.corners(name, "vt"))
-
-
-@every_sample
-def test_numbers_are_whole_float32(sample: Sample, tmp_path: Path) -> None:
-    """The nine digits of a float32, from which only it comes back."""
-    for rows in parsed(sample, tmp_path, frame=1.5).pools.values():
-        for text in {number for row in rows for number in row}:
-            assert f"{np.float32(text):.9g}" == text
-
-
 def test_equal_material_names_get_numbers() -> None:
     sample = sample_called(ANIMATED)
     scene = load_file(sample.path, None, ExportOptions(dialect=sample.dialect)).scene
@@ -212,29 +168,6 @@ def test_textures_lie_beside(tmp_path: Path) -> None:
     assert again[-2][1] == plain[tmp_path / "m.mtl"]
 
 
-def test_the_cell_to_show(tmp_path: Path) -> None:
-    sample = sample_called(ANIMATED)
-    names = node_names(sample)
-    for lod, group in ((0, 0), (0, 1), (1, 0)):
-        obj = parsed(sample, tmp_path, lod=lod, group=group)
-        cells = [r for r in sample.arrays["soup_dir"].tolist() if r[1:3] == [lod, group] and r[5]]
-        shown = [names[r[0]] for r in cells if not sample.truth["nodes"][r[0]]["hdr0"] & 0x20]
-        assert list(obj.faces) == shown
-    assert "CP_7" in names  # a cockpit node, which only the cockpit's scene would show
-    assert "CP_7" not in parsed(sample, tmp_path).faces
-
-
-def test_what_obj_loses() -> None:
-    def words(name: str) -> list[str]:
-        sample = sample_called(name)
-        return not_in_obj(load_file(sample.path, None, ExportOptions(dialect=sample.dialect)).scene)
-
-    assert words(ANIMATED)[:3] == ["hierarchy", "animation", "other stages and levels"]
-    assert "animation" not in words("retail__system__R_H_002")
-    assert {"second UV set"} == {w for s in ("retail",) for w in _extras(s)}
-    assert {"vertex colours"} == {w for s in ("spec",) for w in _extras(s)}
-
-
 def _extras(dialect: str) -> set[str]:
     out: set[str] = set()
     for sample in SAMPLES:
@@ -252,11 +185,6 @@ def test_names_come_back(name: str) -> None:
     assert not set(escaped) & set(" \\\n")
     if not any(0xD800 <= ord(c) < 0xE000 for c in name):
         assert unescape(escaped) == name
-
-
-def test_common_names_stay() -> None:
-    assert escape("башня_2#7") == "башня_2#7"
-    assert escape("a b%") == "a%20b%25"
 
 
 def test_streams_that_a_model_lacks() -> None:

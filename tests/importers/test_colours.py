@@ -5,8 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from msh_gltf.converter.formats.model import read_model
-from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions
@@ -71,32 +69,6 @@ def test_white_beside_colours_is_what_blender_leaves_out(tmp_path: Path) -> None
 def test_an_object_painted_white_is_an_edit(tmp_path: Path) -> None:
     counts, back = whitened(tmp_path, whole=True)
     assert len([c for c in back.changes if "colours changed" in str(c)]) == len(counts) > 0
-
-
-@pytest.mark.parametrize("turn_normal", [False, True])
-def test_an_edited_colour_without_alpha_keeps_the_stored_alpha(tmp_path: Path, turn_normal: bool) -> None:
-    """Only red, green and blue of that one vertex change, also where the normal changes too."""
-    document = mixed(tmp_path / "m.glb", [(3, "f")])
-    primitive = document.primitives()[0]
-    colours = document.arrays[primitive["attributes"]["COLOR_0"]]
-    colours[2] = (0.25, 0.5, 0.125)
-    if turn_normal:
-        normals = document.arrays[primitive["attributes"]["NORMAL"]]
-        normals[2] = normals[2][[1, 2, 0]] * [1, -1, 1]
-    back = import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
-    before = stored_colours(SAMPLE.source)
-    after = stored_colours(back.data)
-    rows = np.flatnonzero((before != after).any(axis=1))
-    assert after[rows][:, :3].tolist() == [[32, 128, 64]] * len(rows)
-    assert (before[:, 3] == after[:, 3]).all()
-    assert len(rows) == 1
-
-
-def stored_colours(data: bytes) -> np.ndarray:
-    """BGRA bytes of Res18."""
-    extra = read_model(read_nres(data, "m"), "m").vertex_extra
-    assert extra is not None
-    return extra.view(np.uint8).reshape(-1, 4)
 
 
 @pytest.mark.parametrize("with_sidecar", [True, False])

@@ -93,16 +93,6 @@ def test_nested_transforms(as_matrix: bool, outer: tuple, inner: tuple, tmp_path
         assert np.linalg.norm(node.rotation) == pytest.approx(1)
 
 
-def test_instances_share_a_slot(tmp_path: Path) -> None:
-    b = Builder()
-    mesh = b.mesh()
-    b.json["scenes"][0]["nodes"] = [b.node(mesh=mesh, translation=[i, 0, 0]) for i in range(3)]
-    scene, _ = convert(b.save(tmp_path))
-    assert len({part.mesh for part in scene.parts}) == 1
-    shifts = [matrix_of((i, 0, 0)) for i in range(3)]
-    same_triangles(world(scene), np.concatenate([quad(m) for m in shifts]))
-
-
 def test_several_scenes(tmp_path: Path) -> None:
     b = Builder()
     mesh = b.mesh()
@@ -129,17 +119,6 @@ def test_lines_without_a_name_are_skipped(tmp_path: Path) -> None:
     (fact,) = import_gltf(path, None).not_applied
     assert (fact.where, fact.what) == ("mesh 1 of node 'wire'", "has lines")
     same_triangles(world(scene), quad())
-
-
-@pytest.mark.parametrize("extras", [3, [], "text", {"msh": 3}])
-def test_extras_of_a_buffer_may_be_anything(tmp_path: Path, extras: object) -> None:
-    b = Builder()
-    b.json["scenes"][0]["nodes"] = [b.node(name="body", mesh=b.mesh())]
-    path = b.save(tmp_path)
-    document = json.loads(path.read_text("utf-8"))
-    document["buffers"][0]["extras"] = extras
-    path.write_text(json.dumps(document), "utf-8")
-    same_triangles(world(convert(path)[0]), quad())
 
 
 def test_frame_rates(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import pytest
 from msh_gltf import ImportResult, import_gltf
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.importers.gltf import read_gltf
 from tests.support.corpus import sample_called
 from tests.support.foreign import Builder, convert, quad, same_triangles, world
 from tests.support.gltf_edit import Editable
@@ -94,50 +93,3 @@ def test_a_hidden_node_of_the_model_stays_and_is_reported(tmp_path: Path) -> Non
     assert [fact.what for fact in back.not_applied] == ["is hidden", "is hidden and left out"]
     assert back.data == ROCK.source
     assert not back.unchanged
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "KHR_materials_unlit",
-        "KHR_materials_emissive_strength",
-        "KHR_materials_transmission",
-        "KHR_materials_variants",
-        "KHR_materials_pbrSpecularGlossiness",
-        "KHR_texture_procedurals",
-        "EXT_texture_avif",
-        "MSFT_texture_dds",
-        "EXT_lights_ies",
-    ],
-)
-def test_extensions_of_appearance_are_warned_of(name: str, tmp_path: Path) -> None:
-    b = Builder()
-    b.node(name="n", mesh=b.mesh())
-    b.json["extensionsRequired"] = [name]
-    scene, warnings = convert(b.save(tmp_path))
-    same_triangles(world(scene), quad())
-    assert warnings[0] == f"extensions of the appearance are needed and not read, the shape is: {name}"
-
-
-@pytest.mark.parametrize(
-    ("name", "remedy"),
-    [
-        ("EXT_meshopt_compression", "clear Compression in Blender's glTF exporter, or unpack it"),
-        ("EXT_mesh_tessellation", "export it without them"),
-    ],
-)
-def test_extensions_of_shape_are_refused(name: str, remedy: str, tmp_path: Path) -> None:
-    b = Builder()
-    b.node(name="n", mesh=b.mesh())
-    b.json["extensionsRequired"] = ["KHR_materials_unlit", name]
-    with pytest.raises(ConversionError, match=f"cannot be read: {name}; {remedy}"):
-        read_gltf(b.save(tmp_path))
-
-
-def test_a_warning_is_no_hint_of_another_error(tmp_path: Path) -> None:
-    b = Builder()
-    b.node(name="n", mesh=7)
-    b.json["extensionsRequired"] = ["KHR_materials_unlit"]
-    with pytest.raises(ConversionError) as caught:
-        read_gltf(b.save(tmp_path))
-    assert "KHR_materials_unlit" not in str(caught.value)

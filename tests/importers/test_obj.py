@@ -91,32 +91,6 @@ def test_a_missing_mtl_is_reported(tmp_path: Path) -> None:
     assert warning.startswith("none.mtl, its .mtl, is not in its folder: colours and pictures")
 
 
-def test_faces_that_look_different_keep_what_they_have(tmp_path: Path) -> None:
-    """Six numbers a line, three ways to read them."""
-    text = SQUARE + "v 2 0 0\nv 3 0 0\n" + "vt 0.5 0.5\nvn 0 1 0\n"
-    given = read(tmp_path, text + "f 1/1 2/1 3/1\nf 1//1 2//1 3//1\nf 1 2 3 4 5 6\nf 1/1/1 2/1/1 3/1/1\n")
-    assert [p.index_count for p in given.meshes[0].primitives] == [3, 3, 3, 12]
-    got = triangles(given)
-    assert sum((t == got[0]).all() for t in got) == 4  # the hexagon's first one too
-    uv, normals = given.streams.uv0, given.streams.normals
-    assert uv is not None
-    assert normals is not None
-    with_uv = (uv == 0.5).all(axis=1)
-    assert with_uv.sum() == 6
-    np.testing.assert_allclose(normals[with_uv], np.tile([0, 0, 1], (6, 1)), atol=1e-6)
-
-
-def test_relative_indices_count_from_their_line(tmp_path: Path) -> None:
-    text = "".join(
-        f"o n{i}\nv {i} 0 0\nv {i} 1 0\nv {i} 0 1\nvt 0 {i}\nvn 0 0 1\nf -3/-1/-1 -2/-1/-1 -1/-1/-1\n" for i in range(3)
-    )
-    given = read(tmp_path, text, up="z")
-    for i in range(3):
-        np.testing.assert_array_equal(triangles(given, i)[0], [[i, 0, 0], [i, 1, 0], [i, 0, 1]])
-    assert given.streams.uv0 is not None
-    assert given.streams.uv0[::3, 1].tolist() == [1, 0, -1]
-
-
 def test_layout_does_not_matter(tmp_path: Path) -> None:
     plain = read(tmp_path, f"o a\n{SQUARE}f 1 2 3\n")
     for text in (
@@ -129,13 +103,6 @@ def test_layout_does_not_matter(tmp_path: Path) -> None:
         given = read(tmp_path, text)
         assert [item.name for item in given.nodes] == ["a"]
         np.testing.assert_array_equal(triangles(given), triangles(plain))
-
-
-def test_groups_where_there_are_no_objects(tmp_path: Path) -> None:
-    given = read(tmp_path, SQUARE + "g a\nf 1 2 3\ng b\nf 1 3 4\n")
-    assert [item.name for item in given.nodes] == ["a", "b"]
-    given = read(tmp_path, SQUARE + "f 1 2 3\n")
-    assert [item.name for item in given.nodes] == ["in"]
 
 
 def test_russian_names(tmp_path: Path) -> None:

@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 
-from msh_gltf.converter.checks.recover import leave_out
-from msh_gltf.converter.formats.model import MshModel, StreamType, largest_indices
+from msh_gltf.converter.formats.model import MshModel, StreamType
 from msh_gltf.converter.kinds.open_files import read_msh
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.queries.model import node_string, slot_for
-from tests.support.corpus import every_sample, sample_called
-from tests.support.tolerant import box_of, model_of
+from tests.support.corpus import sample_called
 
 
 def edit(model: MshModel, stream: StreamType, row: object, **values: object) -> None:
@@ -29,16 +27,6 @@ def shorten(model: MshModel, stream: S) -> None:
 
 def lengthen(model: MshModel, stream: S) -> None:
     model.streams[stream] = np.concatenate([model.streams[stream]] * 2)
-
-
-@every_sample
-def test_largest_indices(sample) -> None:
-    """Against a plain loop; the window word of canonical batches is that plus one."""
-    model = read_msh(sample.path, sample.entry)
-    got = largest_indices(model)
-    for batch, top in zip(model.batches, got, strict=True):
-        start, count = int(batch["index_start"]), int(batch["index_count"])
-        assert top == max(model.indices[start : start + count].tolist(), default=0)
 
 
 def test_slot_lookup() -> None:
@@ -67,20 +55,3 @@ def test_node_strings() -> None:
     assert node_string(retail, 0) is None  # length 0
     retail.strings = None
     assert node_string(retail, 0) is None
-
-
-@pytest.mark.parametrize("edge", range(3))
-def test_a_link_to_nothing_becomes_no_neighbour(edge: int) -> None:
-    """Its word is 65535 and its two bits of the selectors are both set; the rest of the row stays."""
-    box = box_of("retail__static__i_room_006")
-    was = model_of(box).triangles
-    box.table(7).set(0, 2 + 2 * edge, "H", 0xFFFE)
-    now = leave_out(model_of(box))[0].triangles
-    assert was is not None
-    assert now is not None
-    links = was["link"].copy()
-    links[0, edge] = 0xFFFF
-    np.testing.assert_array_equal(now["link"], links)
-    selectors = was["selectors"].copy()
-    selectors[0] |= 0b11 << 2 * edge
-    np.testing.assert_array_equal(now["selectors"], selectors)

@@ -104,33 +104,6 @@ def test_ignore(with_error: Path) -> None:
     assert "unknown code 'slot-batch': did you mean slot-batches" in wrong.stderr
 
 
-def test_json(with_error: Path, tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("nothing")
-    out = run("msh-inspect", "--check", tmp_path, "--json")
-    facts = json.loads(out.stdout)
-    assert (out.returncode, facts["format"], facts["valid"], facts["mode"]) == (1, 1, False, "default")
-    assert facts["codes"]["slot-batches"] == {"severity": "error", "files": 1, "count": 1}
-    (item,) = facts["items"]
-    assert (item["id"], item["entry"], item["kind"]) == ("error.msh", None, "core model")
-    first = next(f for f in item["findings"] if f["code"] == "slot-batches")
-    assert first.keys() == {
-        "code",
-        "severity",
-        "problem",
-        "table",
-        "row",
-        "offset",
-        "value",
-        "expected",
-        "count",
-        "fails",
-        "fix",
-    }
-    assert (first["row"], first["fails"]) == (3, True)
-    assert facts["skipped"] == [{"id": "notes.txt", "reason": "not an NRes file"}]
-    assert "\0" not in out.stdout
-
-
 def test_whole_game(tmp_path: Path) -> None:
     game = make_game(tmp_path / "game")
     out = run("msh-inspect", "--check", game, "--json")

@@ -176,17 +176,6 @@ def test_refusals(arguments: list[str], said: str, tmp_path: Path) -> None:
     assert (tmp_path / "taken.glb").read_text() == "mine"
 
 
-def test_error_of_an_entry_names_it(tmp_path: Path) -> None:
-    archive = archive_of_models(tmp_path, ["one.msh", "note.txt"])
-    data = bytearray(archive.read_bytes())
-    at = data.index(b"NRes", 4) + 320  # the first position of the first model
-    data[at : at + 4] = b"\0\0\xc0\x7f"
-    archive.write_bytes(data)
-    result = run("msh2gltf", archive, "--entry", "one.msh", cwd=tmp_path)
-    assert result.returncode == 2
-    assert "models2.rlb, entry one.msh, Res3 (positions), row 0, byte 0x140: position" in (result.stderr)
-
-
 def test_way_back_refusals(tmp_path: Path) -> None:
     target = tmp_path / "m.glb"
     assert call(cli.msh2gltf, ROBOT.path, "-o", target, "-q") == 0
@@ -259,20 +248,6 @@ def test_new_model(tmp_path: Path) -> None:
         facts = json.loads(run("msh-inspect", out, "--json").stdout)
         assert facts["dialect"]["dialect"] == dialect
         assert facts["counts"]["triangles"] == 204
-
-
-def test_sidecar_is_found(tmp_path: Path) -> None:
-    """By the name in the file, then by stem, then where --sidecar says."""
-    target = tmp_path / "m.glb"
-    assert call(cli.msh2gltf, ROBOT.path, "-o", target, "-q") == 0
-    renamed = target.rename(tmp_path / "renamed.glb")
-    out = tmp_path / "a.msh"
-    assert call(cli.gltf2msh, renamed, "-o", out) == 0  # by name
-    (tmp_path / "m.msh-sidecar").rename(tmp_path / "renamed.msh-sidecar")
-    assert call(cli.gltf2msh, renamed, "-o", out, "--force") == 0  # by stem
-    (tmp_path / "renamed.msh-sidecar").rename(tmp_path / "kept")
-    assert call(cli.gltf2msh, renamed, "-o", out, "--force", "--sidecar", tmp_path / "kept") == 0
-    assert out.read_bytes() == ROBOT.source
 
 
 def test_a_sidecar_of_another_conversion(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.cli import as_typed_there, is_dropped
 from msh_gltf.converter.errors import LONGEST_LINE, ConversionError, quoted, shortened
 from msh_gltf.converter.storage import walk_files
-from tests.docs.materials import example_game
 from tests.support.runs import call
 
 
@@ -43,14 +42,6 @@ def test_json_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str], t
 def test_files_of_other_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str) -> None:
     (tmp_path / f"robot.{ending}").write_bytes(b"BLENDER-v300")
     assert "export it as glTF" in said(capsys, cli.gltf2msh, tmp_path / f"robot.{ending}")
-
-
-def test_an_entry_without_its_ending_is_suggested(capsys: pytest.CaptureFixture[str]) -> None:
-    archive = example_game() / "turrets.rlb"
-    assert "did you mean e_tur_01.msh? the entries are listed" in said(
-        capsys, cli.msh2gltf, archive, "--entry", "E_TUR_01"
-    )
-    assert "did you mean" not in said(capsys, cli.msh2gltf, archive, "--entry", "something_else")
 
 
 def test_a_value_and_a_line_are_bounded() -> None:

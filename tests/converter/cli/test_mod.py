@@ -13,7 +13,7 @@ from tests.converter.game.stopping import Killed, stopped_at
 from tests.converter.game.test_vault import BEFORE, FILE, change, digest, entries, game, patch, write
 from tests.support.game import snapshot
 from tests.support.runs import call, run
-from tests.support.vault import VAULT, as_another_output, original, records
+from tests.support.vault import VAULT, original, records
 
 __all__ = ["game"]
 
@@ -332,36 +332,3 @@ def test_into_a_library_twice_and_back(
     assert (game / FILE).read_bytes() == states[1]
     mod("undo", game)
     assert (game / FILE).read_bytes() == states[0] == BEFORE
-
-
-def test_two_output_directories(tmp_path: Path, mod: Mod) -> None:
-    """What one brought, the other does not take back; ``--force`` loses nothing."""
-    import shutil
-
-    from tests.converter.game.test_import_run import move
-    from tests.support.game import make_game
-
-    game, one, two = make_game(tmp_path / "game"), tmp_path / "one", tmp_path / "two"
-    assert call(cli.msh2gltf, game, "-o", one, "-q", "-j", "1", "--include", "static*") == 0
-    shutil.copytree(one, two)
-    as_another_output(two)
-    before = (game / "static.rlb").read_bytes()
-    move(one / "static.rlb/s_rock_057.glb")
-    where = ("--game", game, "--in-place", "-j", "1", "-q")
-    assert call(cli.gltf2msh, one, *where) == 0
-    edited = (game / "static.rlb").read_bytes()
-    for options in ((), ("--force",)):
-        assert call(cli.gltf2msh, two, *where, *options) == 0
-        assert (game / "static.rlb").read_bytes() == edited
-    move(two / "static.rlb/i_room_006.glb")
-    assert call(cli.gltf2msh, two, *where) == 0
-    # what was exported again shows the first edit, and does not take it back
-    assert call(cli.msh2gltf, game, "-o", one, "-q", "-j", "1", "--force") == 0
-    kept = (game / "static.rlb").read_bytes()
-    assert call(cli.gltf2msh, one, *where) == 0
-    assert (game / "static.rlb").read_bytes() == kept
-    mod("undo", game)
-    assert (game / "static.rlb").read_bytes() == edited
-    mod("undo", game)
-    assert (game / "static.rlb").read_bytes() == before
-    assert original(game, "static.rlb") == before

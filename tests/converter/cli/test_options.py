@@ -32,14 +32,6 @@ def test_every_option_of_the_library_is_one_of_the_command(library: type, comman
         assert about.help in library.__doc__, name
 
 
-@pytest.mark.parametrize(("library", "command", "given"), BOTH, ids=["msh2gltf", "gltf2msh"])
-def test_a_command_without_options_does_what_the_library_does(
-    library: type, command: click.Command, given: type
-) -> None:
-    context = command.make_context("x", ["a.msh"])
-    assert read_options(given, context.params).how == library()
-
-
 @dataclass(frozen=True)
 class Inner:
     lod: int = option(0, "--lod", "selection", "", "", least=0, most=2)

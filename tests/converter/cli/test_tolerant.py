@@ -1,20 +1,18 @@
 """``--strict`` and ``--tolerant``: single models, whole games, real validator, real Blender."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.checks import all_rules
-from msh_gltf.converter.game.manifest import read_manifest
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from tests.converter.checks.test_corruptions import checked
 from tests.support.blender import blender, needs_blender
 from tests.support.corpus import DATA
 from tests.support.corruption import CATALOGUE
 from tests.support.corruption.base import NAN, Nres
-from tests.support.game import LOOSE, MESH, archive, entry, make_game, snapshot, write
+from tests.support.game import write
 from tests.support.runs import call, run
 from tests.support.validator import issues
 
@@ -57,60 +55,7 @@ def test_modes_exclude_each_other() -> None:
     assert "--strict and --tolerant exclude each other" in result.stderr
 
 
-def test_strict_entry_of_an_archive(tmp_path: Path) -> None:
-    box = Nres.read((DATA / "spec__static__b_bun_000.msh").read_bytes())
-    box.table(2).set(0, 44, "f", 0.0)  # a sphere of no size: a warning
-    good = (DATA / "spec__static__b_bun_000.msh").read_bytes()
-    path = tmp_path / "a.rlb"
-    path.write_bytes(archive([entry(MESH, b"bad.msh", box.write()), entry(MESH, b"ok.msh", good)]))
-    result = run("msh2gltf", path, "-o", tmp_path / "out", "--strict")
-    assert result.returncode == 1
-    assert "a.rlb, entry bad.msh, Res2 (slots), row 0" in result.stdout
-    assert "--strict refuses slot-sphere, warning" in result.stdout.replace("\n", " ")
-    assert (tmp_path / "out/a.rlb/ok.glb").is_file() or (tmp_path / "out/ok.glb").is_file()
-
-
 # ------------------------------------------------------------------ whole games
-
-
-def test_a_game_with_broken_models(tmp_path: Path) -> None:
-    """What a default run refuses is converted, all else is the same, byte for byte."""
-    game = make_game(tmp_path / "game")
-    write(game / LOOSE, broken("retail__odd__l_mast_010"))
-    land = Nres.read((game / "DATA/MAPS/M1/Land.msh").read_bytes())
-    land.table(21).set(3, 8, "H", 0xFFFF)
-    write(game / "DATA/MAPS/M1/Land.msh", land.write())
-    plain, tolerant = tmp_path / "plain", tmp_path / "tolerant"
-    assert call(cli.msh2gltf, game, "-o", plain, "-q") == 1
-    report = tmp_path / "report.json"
-    assert call(cli.msh2gltf, game, "-o", tolerant, "-q", "--tolerant", "--report", report) == 0
-    before, after = snapshot(plain), snapshot(tolerant)
-    added = {f"DATA/{name}.{suffix}" for name in ("Loose/Дом", "MAPS/M1/Land") for suffix in ("glb", "msh-sidecar")}
-    assert {name for name in after if Path(name).suffix} - before.keys() == added
-    assert {k: v for k, v in before.items() if k in after and k != "manifest.json"}.items() <= (after.items())
-
-    facts = json.loads(report.read_text("utf-8"))
-    (row,) = [row for row in facts["items"] if row["id"] == LOOSE]
-    assert [text.partition(":")[0] for text in row["warnings"]] == [
-        f"left out {all_rules()[code].drops}".partition(":")[0]
-        + ("" if ":" in all_rules()[code].drops else f" ({code})")
-        for code in ("vertex-finite", "node-parent", "slot-batches")
-    ]
-    manifest = read_manifest(tolerant)
-    assert manifest is not None
-    findings = manifest.records["DATA/Loose/Дом.glb"].findings
-    errors = {f["code"]: f["left_out"] for f in findings if f["severity"] == "error"}
-    assert errors == {c: all_rules()[c].drops for c in ("vertex-finite", "node-parent", "slot-batches")}
-
-    assert call(cli.msh2gltf, game, "-o", tolerant, "-q", "--tolerant", "--report", report) == 0
-    assert json.loads(report.read_text("utf-8"))["counts"] == {"unchanged": 10}
-    # the mode is part of the key: without it the broken ones are refused again
-    assert call(cli.msh2gltf, game, "-o", tolerant, "-q", "--report", report) == 1
-    assert json.loads(report.read_text("utf-8"))["counts"] == {"converted": 8, "failed": 2}
-
-    new = tmp_path / "new"
-    assert call(cli.gltf2msh, tolerant, "--game", game, "-o", new, "-q") == 0
-    assert snapshot(new) == snapshot(game)
 
 
 def test_there_and_back(tmp_path: Path) -> None:

@@ -110,7 +110,6 @@ def test_cells_are_split_as_a_loop_would(made: tuple[bytes, int]) -> None:
     assert at == len(payload)
 
 
-BIG = 0xFFFFFFFF
 ONE = areal(1)
 
 
@@ -122,38 +121,10 @@ def test_every_cut_is_refused() -> None:
             read_areal_map(archive_of(payload[:end], 2))
 
 
-def test_nothing_is_no_error() -> None:
-    """No areals, no cells: ``check_areal_map`` reports it, the reader does not."""
-    for payload in (grid(0, 0, []), grid(0, BIG, []), grid(1, 1, [[]])):
-        areals = read_areal_map(archive_of(payload, 0))
-        assert len(areals.records) == len(areals.vertices) == len(areals.cell_ids) == 0
-        assert areal_payload(areals) == payload
-
-
 def small() -> ArealMap:
     payload = areal(3, (1,)) + areal(1) + grid(1, 2, [[0], [1, 0]])
     other = Entry(99, 1, 2, 3, name_field(b"Other"), 0, 0, b"kept as it is")
     return read_areal_map(archive_of(payload, 2, other))
-
-
-def test_edited_map_is_written_and_all_else_kept() -> None:
-    areals = small()
-    shorter = replace(
-        areals,
-        records=areals.records[:1],
-        vertices=areals.vertices[:3],
-        vertex_start=areals.vertex_start[:2],
-        links=areals.links[:3],
-        extra_start=areals.extra_start[:2],
-        polys=areals.polys[:1],
-    )
-    written = read_nres(write_areal_map(shorter), "y")
-    first, second = written.entries
-    assert (bytes(first.payload), first.attr1, first.name) == (b"kept as it is", 1, "Other")
-    assert (second.attr1, second.attr2, second.attr3) == (1, 7, 9)
-    assert bytes(second.payload) == areal(3, (1,)) + grid(1, 2, [[0], [1, 0]])
-    assert len(areals.records) == 2
-    assert areals.entry.attr1 == 2
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.names import decode_text
 from msh_gltf.converter.formats.terrain import CATEGORIES, BuildDat, read_build_dat, write_build_dat
-from tests.support.corpus import CORPUS, DATA
+from tests.support.corpus import CORPUS
 
 NAMES = [
     "Bunker_Small",
@@ -46,22 +46,6 @@ def found(data: bytes) -> list[tuple[str, str, int | None]]:
 
 
 # ------------------------------------------------------------------ what is read
-
-
-def test_bundled_file() -> None:
-    """Counts and paths as read by eye."""
-    build_dat = parse((DATA / "BuildDat.lst").read_bytes())
-    got = build_dat.categories
-    assert list(got) == NAMES == list(CATEGORIES)
-    counts = [len(paths) for paths in got.values()]
-    assert counts == [0, 3, 3, 5, 3, 3, 2, 3, 0, 2, 5, 3]
-    assert got["Bunker_Medium"] == [
-        r"UNITS\BUILDS\BUNKER_M\bunker00.dat",
-        r"UNITS\BUILDS\BUNKER_M\bunker01.dat",
-        r"UNITS\BUILDS\BUNKER_M\bunker02.dat",
-    ]
-    assert got["Tower_Large"][-1] == r"UNITS\BUILDS\TOWER_LA\tower_02.dat"
-    assert decode_text(b"".join(build_dat.lines)).startswith("// object categories\r\n\r\nBunker_Small 0\r\n")
 
 
 @pytest.mark.skipif(not CORPUS, reason="MSH_GLTF_CORPUS names no corpus")

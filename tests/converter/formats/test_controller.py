@@ -22,7 +22,7 @@ from msh_gltf.converter.formats.controller import (
     write_controller,
 )
 from msh_gltf.converter.formats.nres import is_nres, read_nres
-from tests.support.controller import State, channel, controller, walker
+from tests.support.controller import State, controller, walker
 from tests.support.corpus import CORPUS
 
 
@@ -91,13 +91,6 @@ def test_many_states_that_all_lead_to_each_other_take_no_time() -> None:
     states = [State((0, 1), row < 3) for row in range(105)]
     free = [(a, b) for a in range(105) for b in range(105)]
     assert len(ranges_of(read_controller(controller(states, free=free), "x"))) == 1
-
-
-def test_a_channel_of_another_size_shows() -> None:
-    """The fields of a channel are where the game has them."""
-    found = read_controller(controller(channels=[channel(6, (1.5, 8), 2, 9)]), "x")
-    row = found.channels[0]
-    assert (row["node"], row["frames"].tolist(), row["point"], row["second_point"]) == (6, [1.5, 8], 2, 9)
 
 
 # ------------------------------------------------------------------ the corpus

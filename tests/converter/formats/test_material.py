@@ -2,7 +2,6 @@
 
 import json
 import struct
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.files import read_file
-from msh_gltf.converter.formats.gltf import surface_of
-from msh_gltf.converter.formats.material import (
-    FoundMaterial,
-    MaterialKind,
-    find_material,
-    read_material,
-    write_material,
-)
+from msh_gltf.converter.formats.material import FoundMaterial, find_material, read_material, write_material
 from msh_gltf.converter.formats.nres import Archive, Entry, read_nres
 from msh_gltf.converter.formats.nres_edits import name_field, new_archive
 from tests.support.corpus import CORPUS, LIBS
@@ -131,35 +123,6 @@ def test_every_byte_has_its_place() -> None:
     assert write_material(material) == data + b"tail"
 
 
-def test_counts_follow_an_edit() -> None:
-    track = struct.pack("<IH", 1, 0)
-    material = read_material(entry(header(2, 1) + phase(b"a") + phase(b"b") + track), "x")
-    edited = write_material(replace(material, phases=material.phases[1:], tracks=()))
-    assert edited == header(1, 0) + phase(b"b")
-
-
-@pytest.mark.parametrize(("raw", "alpha"), [(0, 0.0), (40, 0.4), (100, 1.0), (255, 1.0)])
-def test_alpha_is_per_cent(raw: int, alpha: float) -> None:
-    data = header(1) + phase(ambient=bytes([0, 0, 0, raw]))
-    assert read_material(entry(data), "x").alpha == alpha
-
-
-@pytest.mark.parametrize(
-    ("kind", "additive", "translucent"),
-    [
-        (MaterialKind.OPAQUE, False, False),
-        (MaterialKind.LIT_SKIN, False, False),
-        (MaterialKind.ALPHA_BLEND, False, True),
-        (MaterialKind.KIND_5, False, False),
-        (MaterialKind.ADDITIVE, True, True),
-    ],
-)
-def test_kinds(kind: MaterialKind, additive: bool, translucent: bool) -> None:
-    material = read_material(entry(header(1) + phase(), kind=int(kind)), "x")
-    assert material.kind == kind
-    assert (material.additive, material.translucent) == (additive, translucent)
-
-
 TRACKS = st.lists(st.tuples(st.integers(0, 2**32 - 1), st.lists(st.binary(min_size=6, max_size=6))))
 
 
@@ -191,10 +154,3 @@ def test_unknown_names_lead_to_default_then_to_the_first() -> None:
     bare = new_archive([entry(b"", name=name) for name in (b"zinc", b"Wall")], "Material.lib")
     assert find_material(bare, "no such") == FoundMaterial(0, "first")
     assert find_material(new_archive([], "Material.lib"), "no such") is None
-
-
-def test_a_material_of_gltf_has_the_values_that_it_leaves_out() -> None:
-    said = {"baseColorFactor": [1, 1, 1, 1], "metallicFactor": 1, "roughnessFactor": 1}
-    more = {"emissiveFactor": [0, 0, 0], "alphaMode": "OPAQUE", "doubleSided": False, "alphaCutoff": 0.5}
-    one, other = (surface_of(given, [], lambda _: None) for given in ({}, {"pbrMetallicRoughness": said, **more}))
-    assert one == other

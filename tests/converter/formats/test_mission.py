@@ -122,13 +122,6 @@ def test_tables_are_read() -> None:
     assert mission.lodes["amount"].tolist() == [5000]
 
 
-def test_the_scale_of_buildings_and_units_does_not_count() -> None:
-    data = make.mission([make.placed(1, "units\\a.dat", scale=2.0)])
-    (unit,) = read_mission(data, "data.tma").objects
-    assert unit.record["scale"].tolist() == [2, 2, 2]
-    assert unit.scale == (1, 1, 1)
-
-
 @given(st.integers(0, 1), WORDS)
 def test_words_of_properties_come_back(type: int, word: int) -> None:
     number = number_of(type, word)

@@ -10,20 +10,11 @@ from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.files import read_file
-from msh_gltf.converter.formats.kinds import archive_kind
-from msh_gltf.converter.formats.model import (
-    TABLES,
-    StreamType,
-    StringTable,
-    encode_strings,
-    read_model,
-    table_bytes,
-    write_model,
-)
+from msh_gltf.converter.formats.model import TABLES, StringTable, encode_strings, read_model, table_bytes, write_model
 from msh_gltf.converter.formats.nres import Archive, Entry, read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import name_field, new_archive
 from msh_gltf.converter.kinds.open_files import read_msh
-from tests.support.corpus import DATA, every_sample, sample_called
+from tests.support.corpus import DATA, every_sample
 from tests.support.runs import first_difference
 
 
@@ -96,26 +87,6 @@ def test_strings_survive(texts: list[bytes], tail: bytes) -> None:
     assert [model.strings.text(i) for i in range(len(texts))] == [t or None for t in texts]
 
 
-def test_edited_table_is_written_and_all_else_kept() -> None:
-    sample = sample_called("retail__odd__l_mast_010")  # gaps that are not zero, odd order
-    model = read_msh(sample.path)
-    before = {e.type_id: bytes(e.payload) for e in model.archive.entries}
-    batches = model.batches.copy()
-    batches["word6"][0] = 77
-    model.streams[StreamType.BATCHES] = batches
-    after = write_model(model)
-    assert "Res13 (batches), row 0, field word6" in (first_difference(sample.source, after) or "")
-    assert len(after) == len(sample.source)
-    changed = {e.type_id: bytes(e.payload) for e in read_nres(after, "x").entries}
-    assert {t for t in before if before[t] != changed[t]} == {13}
-
-
-def test_first_of_two_tables_counts() -> None:
-    archive = container(minimal())
-    twice = [*archive.entries, entry(3, bytes(24))]
-    assert len(read_model(new_archive(twice, "x"), "x").positions) == 0
-
-
 def test_model_in_an_archive(tmp_path: Path) -> None:
     path = archive_of_models(tmp_path, ["one.msh", "БАШНЯ.msh", "note.txt"])
     assert read_msh(path, "ONE.MSH").name == "one.msh"
@@ -128,13 +99,6 @@ def test_model_in_an_archive(tmp_path: Path) -> None:
         read_msh(path, "note.txt")
     assert "not an NRes file" in str(caught.value)
     assert read_msh(archive_of_models(tmp_path, ["only.msh"])).name == "only.msh"
-
-
-def test_kinds_by_content() -> None:
-    assert archive_kind(container(minimal())) == "model"
-    assert archive_kind(container(dict.fromkeys([1, 2, 3, 11, 21], b""))) == "terrain"
-    assert archive_kind(container({12: b""})) == "areal map"
-    assert archive_kind(container({})) == "archive"
 
 
 def test_directory_attributes_of_the_runtime() -> None:

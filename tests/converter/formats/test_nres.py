@@ -5,7 +5,6 @@ import struct
 import tracemalloc
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
@@ -13,18 +12,10 @@ from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.files import read_file
-from msh_gltf.converter.formats.names import decode_text, fold_lower, fold_upper
+from msh_gltf.converter.formats.names import decode_text
 from msh_gltf.converter.formats.nres import Archive, Entry, read_nres, write_nres
-from msh_gltf.converter.formats.nres_edits import (
-    ArchiveEdits,
-    name_field,
-    new_archive,
-    repack,
-    replace_entry,
-    sort_table,
-)
+from msh_gltf.converter.formats.nres_edits import ArchiveEdits, new_archive
 from msh_gltf.converter.kinds.open_files import open_nres
-from tests.support.corpus import every_sample
 
 NAMES = st.binary(min_size=0, max_size=35).map(lambda b: b.replace(b"\0", b"_"))
 
@@ -58,38 +49,6 @@ def containers(draw: st.DrawFn) -> bytes:
 @given(containers())
 def test_every_byte_survives(data: bytes) -> None:
     assert write_nres(read_nres(data, "x")) == data
-
-
-@given(containers())
-def test_opened_is_as_read(data: bytes) -> None:
-    """Whoever asks for payloads one by one sees the same, and nothing else is lost either."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "x")
-        path.write_bytes(data)
-        later, read = open_nres(path, "x"), read_nres(data, "x")
-        assert later == read
-        assert [entry.size for entry in later.entries] == [entry.size for entry in read.entries]
-        assert write_nres(later) == data
-
-
-@pytest.mark.parametrize("change", ["directory", "payload", "header", "size"])
-def test_opened_is_refused_as_read(change: str, tmp_path: Path) -> None:
-    data = bytearray(write_nres(new_archive([Entry(1, 0, 0, 0, bytes(36), 0, 0, b"1234")], "x")))
-    if change == "directory":
-        data[-8:-4] = b"\xff\xff\xff\x7f"
-    elif change == "payload":
-        data[8:12] = b"\x09\0\0\0"
-    elif change == "header":
-        data = data[:11]
-    else:
-        data += b"\0"
-    path = tmp_path / "x"
-    path.write_bytes(data)
-    with pytest.raises(ConversionError) as read:
-        read_nres(bytes(data), "x")
-    with pytest.raises(ConversionError) as opened:
-        open_nres(path, "x")
-    assert str(opened.value) == str(read.value)
 
 
 @pytest.mark.parametrize("how", ["written", "replaced", "cut", "gone"])
@@ -161,76 +120,6 @@ def test_replace_leaves_all_else(data: bytes, draw: st.DataObject) -> None:
     kept = b"".join(bytes(region) for _, region in after.unindexed)
     for _, region in archive.unindexed:
         assert bytes(region).rstrip(b"\0") in kept
-
-
-def test_replace_same_size_changes_only_the_payload() -> None:
-    archive = _archive([b"a.msh", b"b.msh", b"c.msh"])
-    before = write_nres(archive)
-    after = write_nres(replace_entry(archive, 1, b"XXXXX"))
-    at = archive.entries[1].data_offset
-    assert after == before[:at] + b"XXXXX" + before[at + 5 :]
-
-
-@pytest.mark.parametrize("size", [0, 1, 5, 8, 9, 100])
-def test_replace_keeps_order_and_alignment(size: int) -> None:
-    archive = _archive([b"a.msh", b"b.msh", b"c.msh"])
-    after = read_nres(write_nres(replace_entry(archive, 1, b"n" * size)), "y")
-    offsets = [entry.data_offset for entry in after.entries]
-    assert offsets == sorted(offsets)
-    assert not any(offset % 8 for offset in offsets)
-    assert [bytes(e.payload) for e in after.entries] == [b"pay a", b"n" * size, b"pay c"]
-
-
-def test_repack_is_canonical() -> None:
-    archive = _archive([b"Zed", b"alpha", b"Beta"])
-    loose = replace_entry(archive, 0, b"longer than before")
-    packed = repack(loose)
-    assert [e.sort_index for e in packed.entries] == [1, 2, 0]
-    assert write_nres(repack(read_nres(write_nres(packed), "x"))) == write_nres(packed)
-    assert not any(any(region) for _, region in packed.unindexed)
-
-
-@pytest.mark.parametrize("fold", [fold_upper, fold_lower])
-def test_find_through_the_sort_table(fold) -> None:
-    names = [b"s_tree", b"sA", b"S^x", b"robot.MSH", b"ROBOT.msh", b"a"]
-    archive = _archive(names)
-    order = sort_table(names, fold)
-    for entry, index in zip(archive.entries, order, strict=True):
-        entry.sort_index = index
-    assert archive.sort_table_fold() is fold
-    for index, name in enumerate(names):
-        found = archive.find(name.swapcase())
-        assert found is not None
-        assert names[found].lower() == name.lower()
-        assert found == min(i for i, n in enumerate(names) if n.lower() == name.lower()), index
-    assert archive.find("missing") is None
-
-
-def test_find_falls_back_to_a_scan() -> None:
-    archive = _archive([b"b", b"a", b"c"])
-    for entry in archive.entries:
-        entry.sort_index = 7  # no permutation
-    assert archive.sort_table_fold() is None
-    assert archive.find("A") == 1
-
-
-def test_what_is_added_is_found_beside_what_was_there() -> None:
-    edits = ArchiveEdits(new_archive([Entry(1, 0, 0, 0, name_field(b"one"), 0, 0, b"1")], "x"))
-    edits.add(b"two", 2, b"2")
-    assert [edits.find(name) for name in (b"ONE", b"Two", b"three")] == [0, 1, None]
-
-
-def test_sort_index_is_no_rank() -> None:
-    # worked by hand: sorted order is a(2), b(0), c(1)
-    assert sort_table([b"b", b"c", b"A"]) == [2, 0, 1]
-
-
-@every_sample
-def test_sort_tables_of_the_corpus(sample) -> None:
-    archive = read_nres(sample.source, "x")
-    assert archive.sort_table_fold() is not None
-    for entry in archive.entries:
-        assert archive.find(entry.name) is not None
 
 
 def test_cp1251_names() -> None:

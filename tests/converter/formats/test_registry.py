@@ -9,14 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.formats.objects import (
-    REGISTRY_ROW_DTYPE,
-    Member,
-    Registry,
-    is_registry,
-    read_registry,
-    write_registry,
-)
+from msh_gltf.converter.formats.objects import REGISTRY_ROW_DTYPE, Member, Registry, read_registry, write_registry
 from tests.support import assembly as make
 from tests.support.corpus import CORPUS
 
@@ -74,12 +67,6 @@ def test_a_circle_is_a_finding() -> None:
     assert [finding.code for finding in loop.findings] == ["registry-cycle"]
 
 
-def test_keys_without_a_model() -> None:
-    assert resolved("sun").model is None
-    assert registry().resolve("nobody") is None
-    assert resolved("odd").model is None  # a name without an ending in another archive is nothing
-
-
 def test_edited_rows_are_resolved_and_written() -> None:
     before = registry()
     index = before.find("sun")
@@ -105,11 +92,6 @@ def test_any_payload_comes_back(payloads: list[bytes]) -> None:
 
     data = write_nres(repack(archive))
     assert write_registry(read_registry(read_nres(data, "objects.rlb"))) == data
-
-
-def test_other_archives_are_no_registry() -> None:
-    assert is_registry(read_nres(make.registry(GAME), "x"))
-    assert not is_registry(read_nres(make.registry({"a": ("OBJR", [])}), "x"))
 
 
 @pytest.mark.skipif(not CORPUS, reason="MSH_GLTF_CORPUS is not set")

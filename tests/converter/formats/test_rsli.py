@@ -16,10 +16,8 @@ from PIL import Image
 
 from msh_gltf.converter.cli import msh2gltf, msh_inspect
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.kinds import is_rsli
 from msh_gltf.converter.formats.rsli import decipher, read_rsli, unpack, with_contents
 from tests.support import rsli as make
-from tests.support.corpus import CORPUS, DATA
 from tests.support.runs import call
 
 METHODS = [0x000, 0x020, 0x040, 0x060, 0x080, 0x0A0, 0x100]
@@ -143,13 +141,3 @@ def test_what_is_no_texture_is_refused(sprites: Path, capsys: pytest.CaptureFixt
         assert call(msh2gltf, sprites, *arguments, "-o", sprites.with_suffix(ending)) == 2
         assert text in capsys.readouterr().err
         assert not sprites.with_suffix(ending).exists()
-
-
-def test_libraries_that_are_bundled_are_read() -> None:
-    games = sorted(Path(CORPUS).glob("*/game/*")) if CORPUS else []
-    found = [path for path in games if path.is_file() and is_rsli(path.read_bytes())]
-    for path in [DATA / "gamefont.rlb", *found]:
-        library = read_rsli(path.read_bytes(), path.name)
-        assert library.name(0) == "GLYPH0"
-        for row in range(len(library.rows)):
-            assert len(unpack(library, row)) == library.rows["unpacked_size"][row]

@@ -193,11 +193,6 @@ def test_smaller_levels_are_means_of_blocks(kind: int) -> None:
     assert len(texm.levels) == 3
 
 
-def test_new_texture_without_smaller_levels() -> None:
-    texm = new_texm(np.zeros((4, 4, 4), np.uint8), 565, levels=1)
-    assert write_texm(texm) == struct.pack("<4s7I", b"Texm", 4, 4, 1, 0, 0, 0, 565) + bytes(32)
-
-
 @pytest.mark.parametrize(
     ("shape", "kind", "problem"),
     [

@@ -66,12 +66,6 @@ def test_what_is_shown() -> None:
     assert (unit.label(1), unit.attach(1), unit.archive(1)) == ("the e_tur", 3, "objects.rlb")
 
 
-def test_a_name_may_fill_its_field() -> None:
-    data = bytearray(make.unit([("a", 0, -1, 0)]))
-    data[8 + 72 : 8 + 104] = b"x" * 32
-    assert read_unit(bytes(data), "a.dat").label(0) == "x" * 32
-
-
 @pytest.mark.parametrize(
     ("counts", "text"),
     [

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import is_nres, read_nres
-from msh_gltf.converter.formats.wear import Wear, agrees, edited_wear, new_wear, read_wear, read_wear_names, write_wear
+from msh_gltf.converter.formats.wear import new_wear, read_wear, read_wear_names, write_wear
 from tests.support.corpus import CORPUS, DATA
 
 GOOD = b"2\r\n0 wall\r\n1 B_ROOF\r\n\r\nLIGHTMAPS\r\n1\r\n0 LM_1\r\n"
@@ -147,32 +147,3 @@ def test_findings_say_what_they_found() -> None:
         "WEAR, row 3: id is not the row's position (and in 1 more rows): 5 (expected 1)",
         "WEAR, row 6: line after the rows is not read (and in 1 more lines): stray (expected 3 rows)",
     ]
-
-
-@pytest.mark.parametrize(
-    ("data", "names"),
-    [
-        (b"3\n0 a\n\nLIGHTMAPS\n1\n0 l\n", ["a", "", ""]),
-        (b"999999999999\n0 a\n1\n", ["a", ""]),
-        (b"9" * 5000 + b"\n0 a", ["a"]),
-        (b" 1 \n0 a\n1 b", ["a"]),
-        (b"no", []),
-    ],
-)
-def test_names_by_counted_line(data: bytes, names: list[str]) -> None:
-    """The rule of the rows alone: every counted line is a row."""
-    assert read_wear_names(data) == names
-
-
-def test_label_is_kept_and_a_wear_is_a_value() -> None:
-    assert read_wear(GOOD, "a.wea")[0].label == "a.wea"
-    assert read_wear(GOOD, "a.wea")[0] == Wear(GOOD.decode(), "a.wea")
-
-
-def test_a_wear_with_other_names() -> None:
-    wear = read_wear(GOOD, "x.wea")[0]
-    for text in (GOOD, b"1\r\n0 wall", b"0\r\n"):
-        assert write_wear(edited_wear(read_wear(text, "x.wea")[0], {})) == text
-    assert edited_wear(wear, {0: "door", 3: "B_X"}).materials == ["door", "B_ROOF", "DEFAULT", "B_X"]
-    for names, fits in ((["WALL"], True), (["default", "b_roof"], True), (["wall"] * 2, False), (["wall"] * 3, False)):
-        assert agrees(names, wear.materials) == fits

@@ -7,23 +7,6 @@ from hypothesis import strategies as st
 
 from msh_gltf.converter.numeric.surfaces import slot_bounds
 
-#: A right triangle of 3, 4, 5, in each of the coordinate planes.
-FLAT = np.array([[0, 0, 0], [3, 0, 0], [0, 4, 0]], np.float32)
-
-
-@pytest.mark.parametrize("turn", [[0, 1, 2], [2, 0, 1], [1, 2, 0]], ids=["xy", "yz", "zx"])
-def test_the_area_of_a_slot_is_the_sum_of_its_triangles(turn: list[int]) -> None:
-    one, three = FLAT[None][..., turn], np.stack([FLAT, FLAT + 1, 2 * FLAT])[..., turn]
-    assert slot_bounds(one)["area"] == 6
-    assert slot_bounds(three)["area"] == 6 + 6 + 24
-    assert slot_bounds(one[:, ::-1])["area"] == 6, "whatever the winding"
-
-
-def test_a_degenerate_triangle_has_no_area() -> None:
-    flat = np.array([[[0, 0, 0], [1, 1, 1], [2, 2, 2]]], np.float32)
-    assert slot_bounds(flat)["area"] == 0
-    assert slot_bounds(flat)["volume"] == 8, "that of the box"
-
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40))
 def test_bounds_of_random_triangles(seed: int, count: int) -> None:

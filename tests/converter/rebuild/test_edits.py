@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.model import TABLES, MshModel
+from msh_gltf.converter.formats.model import TABLES
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_model import require_sound
 from msh_gltf.converter.numeric.arrays import NONE16
@@ -19,44 +19,6 @@ from tests.support.corpus import Sample, every_sample, sample_called
 from tests.support.gltf_edit import Editable
 from tests.support.rebuilt import ALONE, parse
 from tests.support.runs import to_gltf
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["retail__odd__s_rock_009", "spec__odd__B_PLANT_008", "retail__static__i_room_006", "mixed__odd__Gen_stat_059"],
-)
-def test_a_new_slot_keeps_all_others(name: str, tmp_path: Path) -> None:
-    """A face goes: every other slot keeps its geometry, bounds, tails and links, only moved."""
-    sample = sample_called(name)
-    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
-    edits.delete_face(document)
-    back = import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
-    old, new = parse(sample.source), parse(back.data)
-    changed = [c for c in back.changes if c.where.startswith("part")]
-    assert len(changed) == 1
-    assert len(new.slots) == len(old.slots)
-    differing = sum(slot_content(old, s) != slot_content(new, s) for s in range(len(old.slots)))
-    assert differing == 1
-
-
-def slot_content(model: MshModel, slot: int) -> tuple:
-    """What a slot holds, whatever its place in the tables."""
-    record = model.slots[slot]
-    tail = record.tobytes()[8:]
-    out: list[object] = [tail, int(record["tri_count"]), int(record["batch_count"])]
-    for row in range(int(record["batch_start"]), int(record["batch_start"] + record["batch_count"])):
-        batch = model.batches[row]
-        start, count = int(batch["index_start"]), int(batch["index_count"])
-        index = model.indices[start : start + count].astype(int) + int(batch["base_vertex"])
-        out.append(batch.tobytes()[:10] + batch.tobytes()[14:16])
-        present = [stream for stream in (3, 4, 5, 15) if stream in model.streams]
-        out += [model.streams[stream][index].tobytes() for stream in present]
-    if model.triangles is not None:
-        rows = model.triangles[int(record["tri_start"]) :][: int(record["tri_count"])].copy()
-        link = rows["link"].astype(int)
-        rows["link"] = np.where(link == NONE16, NONE16, (link - int(record["tri_start"])) & 0xFFFF)
-        out.append(rows.tobytes())
-    return tuple(out)
 
 
 def test_deleted_clip_makes_static_nodes(tmp_path: Path) -> None:
@@ -114,43 +76,6 @@ def test_an_edit_of_one_user_of_a_slot_leaves_the_other(tmp_path: Path) -> None:
     assert {row.tobytes() for row in added} & {row.tobytes() for row in old.streams[15]}
 
 
-def test_deleted_node_renumbers_what_names_nodes(tmp_path: Path) -> None:
-    """Portals (word +6) and path points follow their nodes; a warning names the outside files."""
-    sample = sample_called("retail__static__i_room_006")
-    old = parse(sample.source)
-    used = set(old.graph.points["node"].tolist())
-    children = {int(p) for p in old.nodes["parent"]}
-    gone = next(n for n in range(len(old.nodes)) if n not in children and n not in used)
-    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
-    name = document.json["nodes"][gone]["name"]
-    for node in document.json["nodes"]:
-        if gone in node.get("children", []):
-            node["children"].remove(gone)
-            if not node["children"]:
-                del node["children"]
-    for scene in document.json["scenes"]:
-        scene["nodes"] = [
-            n for n in scene["nodes"] if document.json["nodes"][n].get("extras", {}).get("msh", {}).get("node") != gone
-        ]
-    document.json["scenes"] = [s for s in document.json["scenes"] if s["nodes"]]
-    back = import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
-    assert any(c.where == f"node {name!r}" and c.what == "is missing" for c in back.changes)
-    assert any("(.dat)" in warning for warning in back.warnings)
-    new = parse(back.data)
-    assert len(new.nodes) == len(old.nodes) - 1
-    moved = [n if n < gone else n - 1 for n in range(len(old.nodes))]
-    expected = [moved[n] for n in old.graph.points["node"]]
-    assert new.graph.points["node"].tolist() == expected
-    assert new.graph.links.tobytes() == old.graph.links.tobytes()
-    portal = (new.batches["word0"] & 8).astype(bool)
-    assert (new.batches["word6"][portal] < len(new.nodes)).all() or (new.batches["word6"][portal] == NONE16).any()
-    keep = [n for n in range(len(old.nodes)) if n != gone]
-    for row, n in enumerate(keep):
-        parent = int(old.nodes["parent"][n])
-        assert new.nodes["parent"][row] == (NONE16 if parent == NONE16 else moved[parent])
-        assert new.node_names[row] == old.node_names[n]
-
-
 def test_bas_beside_the_model_is_named(tmp_path: Path) -> None:
     document = Editable(to_gltf(sample_called(edits.ANIMATED), tmp_path / "m.glb"))
     edits.delete_face(document)
@@ -158,19 +83,6 @@ def test_bas_beside_the_model_is_named(tmp_path: Path) -> None:
     assert not any(".bas" in w for w in import_gltf(tmp_path / "m.glb").warnings)
     (tmp_path / "m.bas").write_bytes(b"")
     assert any(".bas" in w for w in import_gltf(tmp_path / "m.glb").warnings)
-
-
-def test_nodes_keep_their_numbers_without_a_sidecar(tmp_path: Path) -> None:
-    """Blender sorts siblings by name; the extras still say which row a node had."""
-    from tests.support.gltf_edit import reverse_nodes
-
-    sample = sample_called("retail__system__R_H_002")
-    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
-    reverse_nodes(document)
-    new = parse(import_gltf(document.save(tmp_path / "e.glb"), None, ALONE).data)
-    old = parse(sample.source)
-    assert new.node_names == old.node_names
-    assert new.parents == old.parents
 
 
 def test_portals_of_nodes_without_numbers_are_named(tmp_path: Path) -> None:

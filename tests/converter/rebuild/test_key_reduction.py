@@ -65,22 +65,6 @@ def test_reduced_runs_stay_within_tolerance(seed: int, count: int, keyed: bool) 
         assert len(run.frames) <= 2 * len(at)
 
 
-def test_neighbours_share_a_hemisphere() -> None:
-    angle = np.linspace(0, 7, 30)
-    q = np.stack([np.cos(angle), np.sin(angle), 0 * angle, 0 * angle], axis=1)
-    q[::3] *= -1
-    run = make_run(q, np.zeros((30, 3), np.float32), 1.0, reduce=False)
-    words = run.words.astype(float)
-    assert (np.einsum("ti,ti->t", words[1:], words[:-1]) >= 0).all()
-    assert words[0, 0] >= 0
-
-
-def test_static_runs_have_one_key() -> None:
-    q = np.tile([0.6, 0.8, 0.0, 0.0], (9, 1))
-    run = make_run(q + 1e-9, np.ones((9, 3), np.float32), 1.0)
-    assert (run.frames.tolist(), run.animated) == ([0], False)
-
-
 def test_last_change_is_kept() -> None:
     """Nothing moves after frame 4: that is the last key."""
     positions = np.zeros((9, 3), np.float32)

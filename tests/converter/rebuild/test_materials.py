@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.errors import called
-from msh_gltf.converter.rebuild.workspace import new_rows
-from msh_gltf.converter.scene.scene import Material
 from tests.support.blender import blender, needs_blender
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable, drop_extras
@@ -69,23 +67,6 @@ def test_every_triangle_keeps_its_material(tmp_path: Path, names: list[str], dia
     again = tmp_path / "again.glb"
     assert run("msh2gltf", tmp_path / "tower.msh", "-o", again, "--dialect", dialect).stderr == ""
     assert painted(again) == painted(source)
-
-
-def test_rows() -> None:
-    """Rows in the extras stand, ``material_7`` too; the others fill what is left."""
-
-    def rows(*materials: tuple[str, int]) -> list[int]:
-        made = [Material(name, row, -1, -1, -1, -1, -1) for name, row in materials]
-        return [material.row for material in new_rows(made)]
-
-    assert rows(("a", -1), ("b", -1), ("a.001", -1), ("b", -1), ("c", -1)) == [0, 1, 0, 1, 2]
-    assert rows(("a", -1), ("b", 0), ("c", 2), ("d", -1), ("e", -1)) == [1, 0, 2, 3, 4]
-    assert rows(("x", -1), ("wall", 3), ("wall.002", -1)) == [0, 3, 3]
-    assert rows(("material_1", -1), ("a", -1), ("b", -1)) == [1, 0, 2]
-    assert rows(("material_0.001", -1), ("material_x", -1), ("material_1234567", -1)) == [0, 1, 2]
-    assert rows(("", -1), ("", -1), ("a", -1), ("", 0)) == [1, 2, 3, 0]
-    # one of two of a row was renamed
-    assert rows(("rust", 0), ("a", 0), ("b", 1), ("a.001", 0)) == [0, 2, 1, 2]
 
 
 @pytest.mark.parametrize("name", ["壁", None, "a\0b", "x" * 36, " edge", "a\nb"])

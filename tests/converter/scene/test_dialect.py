@@ -7,8 +7,6 @@ import pytest
 
 from msh_gltf.converter.formats.model import MshModel, StreamType
 from msh_gltf.converter.kinds.open_files import read_msh
-from msh_gltf.converter.numeric import pose as sampler
-from msh_gltf.converter.numeric.pose import rotation
 from msh_gltf.converter.scene import dialect as d
 from msh_gltf.converter.scene.dialect import Dialect, decide
 from tests.support.corpus import every_sample, sample_called
@@ -56,22 +54,6 @@ def test_a_box_of_no_numbers_decides_nothing() -> None:
     assert broken.step == "bc"
 
 
-@every_sample
-def test_both_readings_at_once(sample) -> None:
-    """What is read once for deciding and decoding is what each dialect reads."""
-    model = read_msh(sample.path, sample.entry)
-    keys = d.read_keys(model)
-    if keys is None:
-        assert d.tracks(model, Dialect.SPEC) is None
-        return
-    for dialect in Dialect:
-        track = d.tracks(model, dialect)
-        np.testing.assert_array_equal(keys.of(dialect).quaternion, track.quaternion)
-        rest = sampler.sample(track, range(len(model.nodes)), [0.0])
-        np.testing.assert_array_equal(keys.at_rest(dialect), rotation(rest.quaternion[:, 0]))
-        np.testing.assert_array_equal(keys.translation, rest.position[:, 0])
-
-
 def test_given_dialect_wins() -> None:
     got = decide(model_called(BOX), "spec")
     assert (got.dialect, got.step) == ("spec", "given")
@@ -112,27 +94,6 @@ def test_votes(keys: list, words: list, step: str, dialect: str) -> None:
     model.streams[StreamType.BATCHES] = batches
     got = decide(model)
     assert (got.step, got.dialect) == (step, dialect)
-
-
-def test_portal_flags_are_one_u32_in_retail() -> None:
-    model = model_called(LEGACY)
-    batches = model.batches.copy()
-    batches["word0"], batches["word2"] = 0x2001, 0x1
-    model.streams[StreamType.BATCHES] = batches
-    assert d.batch_materials(model, Dialect.RETAIL).flags[0] == 0x12001
-    assert d.batch_materials(model, Dialect.SPEC).flags[0] == 0x2001
-
-
-def test_vertex_extra() -> None:
-    retail = model_called("retail__system__R_H_002")
-    words = d.lightmap_uv_words(retail, Dialect.RETAIL)
-    assert words is not None
-    assert d.vertex_colours(retail, Dialect.RETAIL) is None
-    spec = model_called("spec__system__R_H_002")
-    colours = d.vertex_colours(spec, Dialect.SPEC)
-    assert colours is not None
-    np.testing.assert_array_equal(colours[:, [2, 1, 0, 3]], spec.vertex_extra)
-    assert d.lightmap_uv_words(spec, Dialect.SPEC) is None
 
 
 def model_called(name: str) -> MshModel:

@@ -10,7 +10,7 @@ import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.scene.extras import OBJECTS, FileInfo, NodeExtras, read_extras, schema, to_extras
+from msh_gltf.converter.scene.extras import OBJECTS, FileInfo, read_extras, schema
 from tests.support.runs import call
 
 ROOT = Path(__file__).parents[3]
@@ -76,21 +76,6 @@ def test_a_key_that_is_looked_up_has_a_reader() -> None:
     assert len(names) > 8
     assert {name for name in names if re.search(rf"\.get\(\"{name}\"|stated\[\"{name}\"", text)} == set()
     assert names & set(re.findall(r"\"(\w+)\"", table[0])) == set()
-
-
-def test_integers_beyond_int32_are_text() -> None:
-    assert to_extras({"a": 2**31 - 1, "b": 2**31}) == {"msh": {"a": 2**31 - 1, "b": "0x80000000"}}
-
-
-@pytest.mark.parametrize("value", [7, 7.0, "0x7", "7"])
-def test_integers_may_have_become_text_or_floats(value: object) -> None:
-    read = read_extras(NodeExtras, {"msh": {"node": value, "unknown": [1]}})
-    assert read == {"node": 7, "unknown": [1]}
-
-
-@pytest.mark.parametrize("extras", [None, 3, [], {}, {"other": 1}, {"msh": None}, {"msh": [1]}])
-def test_extras_of_other_tools_are_empty(extras: object) -> None:
-    assert read_extras(FileInfo, extras) == {}
 
 
 @pytest.mark.parametrize(

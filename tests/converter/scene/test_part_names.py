@@ -8,7 +8,7 @@ import trimesh
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.scene.decode import decode
-from msh_gltf.converter.scene.dialect import Dialect, PartName, node_of_part, part_name, read_part_name, scene_name
+from msh_gltf.converter.scene.dialect import Dialect, PartName, node_of_part, read_part_name
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.rebuilt import parse
@@ -39,23 +39,6 @@ def test_both_forms_are_read(name: str, stated: tuple[str, int, int, bool]) -> N
 def test_other_names_state_no_cell(name: str) -> None:
     assert read_part_name(name) is None
     assert node_of_part(name) == name
-
-
-def test_what_is_written_is_read() -> None:
-    for dialect in Dialect:
-        for lod, group in [(lod, group) for lod in range(3) for group in range(5)]:
-            found = PartName("x", lod, group, by_row=False)
-            assert read_part_name(f"x.{scene_name(lod, group, dialect)}") == found
-            name = part_name("x", lod, group, dialect)
-            assert name == "x" if (dialect, lod, group) == (Dialect.RETAIL, 0, 0) else read_part_name(name) == found
-    assert read_part_name("x.lod2") == PartName("x", 2, 0, by_row=True)
-
-
-def test_zeros_are_left_out_in_the_terms_of_the_game() -> None:
-    cells = [(0, 1), (1, 0), (1, 2), (2, 4)]
-    names = [part_name("gun", *cell, Dialect.RETAIL) for cell in cells]
-    assert names == ["gun.level1", "gun.stage1", "gun.stage1.level2", "gun.stage2.view"]
-    assert part_name("gun", 1, 0, Dialect.SPEC) == "gun.lod1.group0"
 
 
 @pytest.mark.parametrize("dialect", list(Dialect))

@@ -1,10 +1,8 @@
 """Control points in glTF: below their nodes, never in the way."""
 
-import json
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +15,6 @@ from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from tests.support.blender import blender, needs_blender
 from tests.support.corpus import CORPUS, sample_called
-from tests.support.game import MESH, archive, entry, write
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.gltf_view import GltfView
 from tests.support.points import Point, cpt
@@ -45,36 +42,6 @@ def shown(model: Path, target: Path, *options: object) -> Path:
     asked = ("-o", target, "--force", "--points", "--dialect", ROBOT.dialect)
     assert call(cli.msh2gltf, model, *asked, "-q", *options) == 0
     return target
-
-
-def test_points_are_below_their_nodes(robot: Path, tmp_path: Path) -> None:
-    view = GltfView(shown(robot, tmp_path / "robot.glb"))
-    plain = GltfView(shown(robot, tmp_path / "plain.glb", "--no-sidecar"))
-    above = {c: i for i, node in enumerate(view["nodes"]) for c in node.get("children", [])}
-    found = [i for i, n in enumerate(view["nodes"]) if n.get("extras", {}).get("msh", {}).get("kind")]
-    assert [view["nodes"][i]["name"] for i in found] == NAMES
-    assert len({node["name"] for node in view["nodes"]}) == len(view["nodes"])
-    for row, i in enumerate(found):
-        node, (_, parent, (x, y, z), direction) = view["nodes"][i], POINTS[row]
-        about = node["extras"]["msh"]
-        assert "mesh" not in node
-        assert about["point"] == row
-        np.testing.assert_allclose(list(map(float, about["direction"].split())), direction, 1e-6)
-        assert view["nodes"][above[i]]["extras"]["msh"]["node"] == parent
-        # game z is up, glTF y is
-        np.testing.assert_allclose(node.get("translation", [0, 0, 0]), [x, z, -y], rtol=1e-6)
-    assert len(plain["nodes"]) == len(view["nodes"])
-
-
-def test_not_asked_not_shown(robot: Path, tmp_path: Path) -> None:
-    """With --no-points the files are what they would be without a .cpt."""
-    for name in ("with", "without"):
-        target = tmp_path / name / "r.glb"
-        assert call(cli.msh2gltf, robot, "-o", target, "-q", "--no-points") == 0
-        (tmp_path / "robot.CPT").unlink(missing_ok=True)
-    for suffix in ("glb", "msh-sidecar"):
-        one, two = (tmp_path / name / f"r.{suffix}" for name in ("with", "without"))
-        assert one.read_bytes() == two.read_bytes()
 
 
 def test_a_node_that_is_called_like_a_point(tmp_path: Path) -> None:
@@ -135,40 +102,6 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     except ConversionError:
         return
     assert len(data) == (4 + 68 * len(points.records) if data else 0)
-
-
-def test_a_whole_game(tmp_path: Path) -> None:
-    """From the archive's own entries; a changed .cpt converts its model again."""
-    game, out = tmp_path / "game", tmp_path / "out"
-
-    def make(points: list[Point]) -> None:
-        entries = [
-            entry(MESH, b"R_H.msh", ROBOT.source),
-            entry(CTPT, b"r_h.CPT", cpt(points)),
-            entry(MESH, b"other.msh", ROBOT.source),
-            entry(MESH, b"other.cpt", b"not of that type"),
-        ]
-        write(game / "a.rlb", archive(entries))
-
-    def counts() -> dict[str, int]:
-        report = tmp_path / "report.json"
-        arguments = (game, "-o", out, "--points", "-q", "--report", report, "--force")
-        assert call(cli.msh2gltf, *[a for a in arguments if a != "--force"]) == 0
-        found: dict[str, int] = json.loads(report.read_text("utf-8"))["counts"]
-        return found
-
-    make(POINTS)
-    assert counts() == {"converted": 2}
-    assert counts() == {"unchanged": 2}
-    names = [node["name"] for node in GltfView(out / "a.rlb/R_H.glb")["nodes"]]
-    assert [n for n in names if ".point" in n] == NAMES
-    assert not any(".point" in n["name"] for n in GltfView(out / "a.rlb/other.glb")["nodes"])
-    make(POINTS[:1])
-    assert counts() == {"converted": 1, "unchanged": 1}
-    names = [node["name"] for node in GltfView(out / "a.rlb/R_H.glb")["nodes"]]
-    assert [n for n in names if ".point" in n] == NAMES[:1]
-    assert call(cli.gltf2msh, out, "--game", game, "-o", tmp_path / "new", "-q") == 0
-    assert (tmp_path / "new/a.rlb").read_bytes() == (game / "a.rlb").read_bytes()
 
 
 def test_the_corpus_has_files_of_this_size() -> None:
