@@ -61,11 +61,8 @@ class Rule:
     drops: str = ""
 
     def fails(self, mode: Mode) -> bool:
-        """Return whether a file that breaks the rule is refused.
-
-        Args:
-            mode: ``strict``: any violation is, notes apart; ``tolerant``: only what cannot be left
-                out; ``default``: every error.
+        """Return whether a file that breaks the rule is refused: in ``strict`` mode any, notes apart; in ``tolerant``
+        mode only errors that cannot be left out.
         """
         if mode == "strict":
             return self.severity != "note"
@@ -243,14 +240,8 @@ def without_errors(
 
 
 def without_new_errors(found: Iterable[Finding], before: Iterable[Finding], file: str) -> None:
-    """Refuse in what was written what its reader refuses, but for what it was made of had it already.
-
-    Args:
-        found, before: all about the written file, and about the stored one.
-        file: what messages call it.
-
-    Raises:
-        ConversionError: the first error of a rule that more places break than before.
+    """Refuse in what was written what its reader refuses, but for what was so before. ``found``, ``before``: all about
+    the written file, and about the stored one. Raises ConversionError: more places than before break a rule of errors.
     """
     known = Counter[str]()
     for finding in before:

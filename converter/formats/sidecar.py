@@ -313,15 +313,10 @@ def sidecar_path(gltf: Path) -> Path:
     return gltf.with_name(gltf.stem + SUFFIX)
 
 
-def find_sidecar(
-    gltf: Path, given: Path | bytes | None, info: Mapping[str, object], *, alone: bool = False
+def _find(
+    gltf: Path, given: Path | bytes | None, info: Mapping[str, object], alone: bool
 ) -> tuple[Path | None, bytes | None]:
-    """Find the sidecar: as given, as the glTF names it, or by its stem. ``alone``: the document is in memory, and
-    nothing lies beside it. Raises ConversionError: the file names a sidecar that is missing.
-
-    Returns:
-        Its path, and its bytes where they are in memory; ``None`` for a foreign file, which has no sidecar.
-    """
+    """Find the sidecar of a file: its path, and its bytes where they are in memory."""
     named, beside = info.get("sidecar"), sidecar_path(gltf)
     if isinstance(given, Path):
         return given, None
@@ -345,24 +340,30 @@ def find_sidecar(
     raise ConversionError("its sidecar is missing", file=str(gltf), expected=expected, hint=hint)
 
 
-def open_sidecar(
-    found: Path,
+def sidecar_of(
     gltf: Path,
+    given: Path | bytes | None,
     info: Mapping[str, object],
     options: ImportOptions,
     *,
-    data: memoryview | bytes | None = None,
+    alone: bool = False,
     of_obj: bool = False,
-) -> Sidecar:
-    """Read a sidecar, and refuse one that belongs to another file. Raises ConversionError: the sidecar is damaged, or
-    not this file's.
+) -> tuple[Path, Sidecar] | None:
+    """Find and read the sidecar of a file: as given, as the file names it, or by its stem. Raises ConversionError: the
+    one that the file names is missing, it is damaged, or belongs to another file.
 
     Args:
-        info: what that file says of its source (``extras.msh`` of the scene).
-        options: its dialect must be the sidecar's.
-        data: the sidecar, where it is in memory.
+        info: what the file says of its source (``extras.msh`` of the scene).
+        options: whether there is to be one; its dialect must be the sidecar's.
+        alone: the document is in memory, and nothing lies beside it.
         of_obj: refuse terrains and areal maps, too.
+
+    Returns:
+        What messages call it, and what it holds; ``None``: the file has none, as a foreign one.
     """
+    found, data = _find(gltf, given, info, alone) if options.use_sidecar else (None, None)
+    if found is None:
+        return None
     kept = read_sidecar(read_file(found) if data is None else data, str(found))
     about = kept.description
     if of_obj and about.kind is not Kind.MODEL:
@@ -396,4 +397,4 @@ def open_sidecar(
             hint=f"leave --dialect out to write {about.dialect}; export the model again with msh2gltf "
             f"--dialect {options.dialect} if it was read wrongly, or make a new one with --no-sidecar",
         )
-    return kept
+    return found, kept

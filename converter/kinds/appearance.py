@@ -72,12 +72,8 @@ def find_appearance(
 
 
 def with_libraries_around(own: Path, folders: Sequence[Path]) -> list[Path]:
-    """Return the folders to search for materials and textures, in that order.
-
-    Args:
-        own: the folder of what is converted: a level lies deep in its game, and an archive may be
-            unpacked into a folder beside the libraries.
-        folders: those that the user named.
+    """Return the folders to search for materials and textures: those that the user named, the own one of what is
+    converted (an archive may be unpacked beside libraries), and the nearest above with libraries (a level lies deep).
     """
     nearest = next((folder for folder in (own, *own.parents) if has_libraries(folder)), None)
     loose = [own] if folders and nearest != own else []

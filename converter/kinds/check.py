@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
@@ -236,35 +237,22 @@ def _game(at: _Place) -> Game | None:
 
 
 def _entry_kind(entry: Entry) -> Kind | None:
-    """What an entry with a container in it is; ``None``: it has none, or a broken one."""
-    try:
-        kind = entry_kind(entry, "")
-    except ConversionError:
-        return None
-    return None if kind is Kind.UNKNOWN else kind
+    """What an entry with a container in it is; ``None``: a broken one."""
+    with suppress(ConversionError):
+        return entry_kind(entry, "")
+    return None
 
 
 def findings_in(archive: Archive, path: Path, index: int | None, kind: Kind) -> list[Finding]:
-    """Every finding about a model, a terrain or an areal map.
-
-    Args:
-        archive: the file that it is, or is in.
-        index: directory index of its entry; ``None``: the file itself.
-        kind: one of ``SCENE_KINDS``.
-    """
-
+    """Every finding about one of ``SCENE_KINDS``. ``index``: its entry in the archive; ``None``: it is the archive."""
     data = b"" if index is None else archive.entries[index].payload
     with np.errstate(all="ignore"):
         return _Place(data, archive.label, path, (), archive, index).checked(kind).findings
 
 
 def require_strict(archive: Archive, path: Path, index: int | None, kind: Kind) -> None:
-    """Stop where ``msh-inspect --check --strict`` finds something (docs/checks.md). Raises ConversionError: the first
-    error or warning, with its code.
-
-    Args:
-        archive, path, index: as of :func:`findings_in`.
-        kind: one of ``SCENE_KINDS``.
+    """Stop where ``msh-inspect --check --strict`` finds something (docs/checks.md); arguments as of
+    :func:`findings_in`. Raises ConversionError: the first error or warning, with its code.
     """
     entry = None if index is None else printable(archive.entries[index].name)
     without_errors(findings_in(archive, path, index, kind), archive.label, entry, "strict")

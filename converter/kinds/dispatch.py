@@ -22,7 +22,7 @@ from ..findings import without_errors
 from ..formats.kinds import ASSEMBLY_KINDS, SCENE_KINDS, Kind, assembly_kind, find_model, is_rsli, kind_at
 from ..formats.nres import is_nres, read_nres, trailing_bytes
 from ..formats.objects import UNIT_ENDING
-from ..formats.sidecar import find_sidecar, open_sidecar, sidecar_path
+from ..formats.sidecar import sidecar_of, sidecar_path
 from ..options import ExportOptions, ImportOptions
 from ..storage import cannot_read
 from .base import EditedFile, Loaded, LoadedScene, Source
@@ -169,31 +169,26 @@ def import_scene(
     from .import_result import settle_coordinates
 
     options = options or ImportOptions()
-    found, kept_in_memory = (
-        find_sidecar(gltf, sidecar, given.info, alone=alone) if options.use_sidecar else (None, None)
-    )
     try:
-        kept = None if found is None else open_sidecar(found, gltf, given.info, options, data=kept_in_memory)
-        about = None if kept is None else kept.description
-        seen = snapshot(given) if options.verify else None
-        settle_coordinates(given, about.shown if about else [], about.library if about else [])
-        if seen is not None and about is None:
-            seen = snapshot(given)  # nothing else knows what rectangles the game shows
-        if found is None or kept is None:
+        if (found := sidecar_of(gltf, sidecar, given.info, options, alone=alone)) is None:
+            settle_coordinates(given, [], [])
             if (made_of := given.info.get("kind")) in ASSEMBLY_KINDS:
                 raise ConversionError(
                     f"is {with_article(Kind(made_of))}, which is not written without its sidecar",
                     hint="keep the .msh-sidecar beside the file, or convert it again",
                 )
-            out = import_new(gltf, given, seen, replace(options, new=options.new or alone))
-        else:
-            made_by = class_of(kept.description.kind)
-            assert issubclass(made_by, LoadedScene), "a sidecar is of one of SCENE_KINDS"
-            out = made_by.import_edited(EditedFile(gltf, given, seen, kept, found, options))
-            out.source_sha256 = kept.description.source_sha256
+            seen = snapshot(given) if options.verify else None  # nothing else knows what rectangles the game shows
+            return import_new(gltf, given, seen, replace(options, new=options.new or alone))
+        path, kept = found
+        seen = snapshot(given) if options.verify else None
+        settle_coordinates(given, kept.description.shown, kept.description.library)
+        made_by = class_of(kept.description.kind)
+        assert issubclass(made_by, LoadedScene), "a sidecar is of one of SCENE_KINDS"
+        out = made_by.import_edited(EditedFile(gltf, given, seen, kept, path, options))
+        out.source_sha256 = kept.description.source_sha256
+        return out
     except ConversionError as error:
         raise error.at(file=str(gltf)) from None
-    return out
 
 
 def show(console: Console, facts: Json) -> None:

@@ -24,7 +24,7 @@ from ..edits.triangles import TriangleList, match, triangle_list
 from ..errors import ConversionError, called, needed_for, plural
 from ..formats.gltf import WHOLE, FilePicture, ShownPicture, Surface, is_image, pixel_digest, same_picture, surface_of
 from ..formats.names import escape, known_name, readable
-from ..formats.sidecar import Sidecar, find_sidecar, open_sidecar, sha256, sidecar_path, write_sidecar
+from ..formats.sidecar import Sidecar, sha256, sidecar_of, sidecar_path, write_sidecar
 from ..judge.difference import tell
 from ..judge.judge import differences_of_obj
 from ..judge.models import snapshot
@@ -172,34 +172,30 @@ def import_obj(
     given, bare = (read_obj(path, up=up), set()) if of_obj else _read_scene(path, in_memory, up)
     if frame is not None:
         given.info["frame"] = frame
-    lost = given.info.get("lost")
     alone = in_memory is not None
-    found, data = find_sidecar(path, sidecar, given.info, alone=alone) if options.use_sidecar else (None, None)
     try:
-        if found is None:
-            if lost:
+        if (found := sidecar_of(path, sidecar, given.info, options, alone=alone, of_obj=True)) is None:
+            if lost := given.info.get("lost"):
                 given.report.warnings.append(f"OBJ does not hold what the model had: {lost} are lost")
             if "source" in given.info:
                 # an OBJ that was exported tells materials of one name apart by numbers
                 given.materials = [one._replace(name=re.sub(r"(#\d+)+$", "", one.name)) for one in given.materials]
             settle_rectangles(given, {})
             seen = snapshot(given) if options.verify else None
-            out = import_new(path, given, seen, replace(options, new=options.new or alone))
-        else:
-            kept = open_sidecar(found, path, given.info, options, data=data, of_obj=True)
-            stored = stored_model(kept, found, of_obj=of_obj)
-            shown = dict(zip(material_names(stored.scene), stored.about.shown, strict=False))
-            (_settle_surfaces if of_obj else _settle_colours)(given, shown)
-            settle_rectangles(given, shown)
-            seen = snapshot(given) if options.verify else None
-            kind = "a trimesh.Scene" if alone else "an OBJ" if of_obj else f"a file of {path.suffix}"
-            _into_nodes(given, stored, bare, kind)
-            out = import_edited(given, stored, numbered_files(stored.about, path), options, only_shown=True)
-            if seen is not None:
-                _judge(out, seen, stored, bare)
+            return import_new(path, given, seen, replace(options, new=options.new or alone))
+        stored = stored_model(found[1], found[0], of_obj=of_obj)
+        shown = dict(zip(material_names(stored.scene), stored.about.shown, strict=False))
+        (_settle_surfaces if of_obj else _settle_colours)(given, shown)
+        settle_rectangles(given, shown)
+        seen = snapshot(given) if options.verify else None
+        kind = "a trimesh.Scene" if alone else "an OBJ" if of_obj else f"a file of {path.suffix}"
+        _into_nodes(given, stored, bare, kind)
+        out = import_edited(given, stored, numbered_files(stored.about, path), options, only_shown=True)
+        if seen is not None:
+            _judge(out, seen, stored, bare)
+        return out
     except ConversionError as error:
         raise error.at(file=str(path)) from None
-    return out
 
 
 def _judge(out: ImportResult, seen: ImportedScene, stored: StoredModel, bare: set[int]) -> None:

@@ -168,12 +168,8 @@ def _indexed(folder: Path) -> dict[str, str]:
 
 
 def _numbers(matches: Sequence[re.Match[str] | None], group: int, folder: Path) -> bool:
-    """Whether every file has a number of its own, as only an unpacker gives them.
-
-    Args:
-        matches: of each file.
-        group: which group of a match is the number.
-        folder: where it is called like an archive, its only file may have number 0.
+    """Whether every file has a number of its own, as only an unpacker gives them: ``group`` of its match. In a folder
+    that is called like an archive, the only file may have number 0.
     """
     numbers = {int(match[group]) for match in matches if match is not None}
     if folder.suffix.lower() in (".lib", ".rlb") and len(matches) == 1:
@@ -295,7 +291,16 @@ def mission_in(folder: Path) -> Path | None:
 
 
 def wear_of(archive: Archive, path: Path, index: int | None) -> memoryview | bytes:
-    """The WEAR text that belongs to a model: the ``.wea`` of its name, beside it.
+    """The WEAR text that belongs to a model; as :func:`companion`."""
+    return companion(archive, path, index, ".wea", WEAR_TYPE)
+
+
+def companion(
+    archive: Archive, path: Path, index: int | None, suffix: str, type_id: int | None = None
+) -> memoryview | bytes:
+    """What lies beside a model under its name, in any case: the entry, of a type if one is given, or the file.
+
+    Where several models of an archive have one name, and as many companions, each has the one of its number.
 
     Args:
         archive: the file that the model is, or is in.
@@ -303,17 +308,6 @@ def wear_of(archive: Archive, path: Path, index: int | None) -> memoryview | byt
 
     Returns:
         The bytes; empty where there is none.
-    """
-    return companion(archive, path, index, ".wea", WEAR_TYPE)
-
-
-def companion(
-    archive: Archive, path: Path, index: int | None, suffix: str, type_id: int | None = None
-) -> memoryview | bytes:
-    """What lies beside a model under its name: the entry, of a type if one is given, or the file.
-
-    Arguments and result as of :func:`wear_of`; case does not matter. Where several models of an
-    archive have one name, and as many companions, each has the one of its number.
     """
     name = stem(entry_name(path) if index is None else archive.entries[index].name) + suffix
     if index is None:
@@ -329,10 +323,7 @@ def companion(
 
 
 def wears_of_level(archive: Archive, path: Path, index: int | None) -> tuple[bytes, bytes]:
-    """The WEAR texts of a terrain: ``Land1.wea``, ``Land2.wea`` beside it (docs/reference/wear.md).
-
-    Arguments as of :func:`wear_of`.
-    """
+    """The WEAR texts of a terrain, ``Land1.wea`` and ``Land2.wea`` (docs/reference/wear.md); as :func:`companion`."""
     first, second = (bytes(companion(archive, path, index, ending)) for ending in LEVEL_ENDINGS)
     return first, second
 
@@ -346,23 +337,19 @@ def _beside(path: Path, name: str) -> memoryview | bytes:
 
 
 def points_of(archive: Archive, path: Path, index: int | None) -> memoryview | bytes:
-    """The ``.cpt`` of a model's name beside it; arguments as of :func:`wear_of`."""
+    """The control points of a model; as :func:`companion`."""
     return companion(archive, path, index, POINTS_ENDING, POINTS_TYPE)
 
 
 def find_library(folder: Path, name: str) -> Path | None:
-    """Find a library in a folder, packed or not, in any case. Raises OSError: the folder cannot be listed. ``name``:
-    ``Material.lib``, ``Textures.lib`` or ``lightmap.lib``.
-
-    Returns:
-        A file or a folder of that name; else a folder of that name without its ending that holds
-        such entries; ``None`` where there is neither.
-    """
+    """Find one library in a folder; as :func:`find_libraries`."""
     return find_libraries(folder, [name]).get(name)
 
 
 def find_libraries(folder: Path, names: Sequence[str]) -> dict[str, Path]:
-    """Find several libraries in a folder; as :func:`find_library`."""
+    """Find libraries (``Material.lib``) in a folder, in any case: a file or a folder of that name; else a folder of
+    that name without its ending that holds such entries. Raises OSError: the folder cannot be listed.
+    """
     files = names_in(folder)
     found: dict[str, Path] = {}
     for name in names:

@@ -230,12 +230,8 @@ def points_in(scene: Scene, data: bytes) -> tuple[list[ControlPoint], list[Findi
 
 
 def is_point(item: ImportedNode, nodes: Container[str] = ()) -> bool:
-    """Return whether a node of a glTF file is a control point that the exporter showed.
-
-    By its extras; where an editor dropped them, by a name that ends in ``.point``, without a mesh.
-
-    Args:
-        nodes: names of the model's own nodes, as far as they are known.
+    """Return whether a node of a glTF file is a control point that the exporter showed: by its extras; where an editor
+    dropped them, by a name that ends in ``.point`` and is no node's of the model (``nodes``), without a mesh.
     """
     if item.extras:
         return item.extras.get("kind") == "point"

@@ -419,10 +419,6 @@ def unique_label(name: str, taken: dict[str, int]) -> str:
 
 
 def closed_sides(count: int) -> I64:
-    """Return the corners at both ends of each side of a closed outline. (n, 2) int64.
-
-    Args:
-        count: of corners; two have one side.
-    """
+    """Return the corners at both ends of each side of a closed outline, (n, 2) int64; two corners have one side."""
     first = np.arange(count if count > 2 else max(count - 1, 0))
     return np.stack([first, (first + 1) % max(count, 1)], axis=1)

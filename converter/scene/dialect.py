@@ -206,14 +206,7 @@ def decide(model: MshModel, wanted: str = "auto", keys: Readings | None = None) 
 
 
 def majority(decisions: Sequence[Decision]) -> Decision | None:
-    """Return the dialect that models of an archive without evidence of their own take.
-
-    Args:
-        decisions: those of the archive's models, in any order.
-
-    Returns:
-        ``None`` where nothing decides: no evidence at all, or a tie.
-    """
+    """Return the dialect that models of an archive without evidence of their own take; ``None``: nothing decides."""
     votes = Counter(d.dialect for d in decisions if d.step in ("a", "bc"))
     ranked = votes.most_common()
     if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
@@ -241,10 +234,8 @@ def _box_errors(model: MshModel, keys: Readings | None) -> dict[Dialect, float]:
 
 
 def posed_at_rest(model: MshModel) -> dict[Dialect, F64]:
-    """Return the geometry that the header bounds, at rest under each reading of the keys.
-
-    Returns:
-        (n, 3) float64, model space; nothing where there is no such geometry, or no keys.
+    """Return the geometry that the header bounds, at rest under each reading of the keys, (n, 3) float64, model space;
+    nothing where there is no such geometry, or no keys.
     """
     keys = read_keys(model)
     posed = None if keys is None else _posed_at_rest(model, keys)

@@ -1,5 +1,6 @@
 """Games that other tools unpacked: every texture is found, and edits go into the files that were there."""
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.kinds.open_files import layout_of
+from msh_gltf.converter.kinds.open_files import layout_of, rows_of
 from tests.docs.materials import example_game
 from tests.support.game import archive, entry, snapshot
 from tests.support.gltf_edit import Editable
@@ -99,6 +100,25 @@ def test_an_archive_of_one_entry(packed: Path, tmp_path: Path, layout: str) -> N
     assert [*layout_of(folder).names.values()] == [found[0].text]
     (tmp_path / "0_mine.0").write_bytes(found[0].payload)
     assert [*layout_of(tmp_path).names.values()] == ["0_mine.0"]
+
+
+def test_numbers_of_an_unpacker_have_few_gaps(tmp_path: Path) -> None:
+    """They are below twice how many there are; a new file has the next, and an ending as the others."""
+    for last, known in ((5, True), (6, False)):
+        files = ["0_a.0", "1_b.0", f"{last}_c.0"]
+        (tmp_path / str(last)).mkdir()
+        for file in files:
+            (tmp_path / str(last) / file).write_bytes(b"")
+        layout = layout_of(tmp_path / str(last))
+        assert [*layout.names.values()] == (["a.0", "b.0", "c.0"] if known else files)
+        assert [layout.rename(3, name) for name in ("d.0", "d")] == (["3_d.0", "3_d.bin"] if known else ["d.0", "d"])
+
+
+def test_an_index_names_no_file_outside(tmp_path: Path) -> None:
+    for file, within in (("a", True), ("entries/a", True), ("entries/a/b", False), ("../a", False), ("/a", False)):
+        entries = [{"file": file, "name": b"a".hex(), "type": 1, "attributes": [0, 0, 0]}]
+        (tmp_path / "archive.json").write_text(json.dumps({"entries": entries}))
+        assert (rows_of(tmp_path) is not None) == within, file
 
 
 @every_layout
