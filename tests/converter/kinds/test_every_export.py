@@ -83,10 +83,13 @@ def files_to_inspect(folder: Path) -> dict[str, Path]:
         "parts.rlb": archive(parts),
         "objects.rlb": registry({"other": ("EXTO", [("parts.rlb", "robot.msh"), ("parts.rlb", "shared.ctl")])}),
         "sprites.lib": library([("LOGO", write_texm(new_texm(np.zeros((1, 2, 4), np.uint8), 8888)), 0x60)]),
+        "wall.0": write_texm(new_texm(np.zeros((8, 16, 4), np.uint8), 565))
+        + struct.pack("<4sI4H", b"Page", 1, 2, 4, 3, 5),
     }
     for name, data in files.items():
         (folder / name).write_bytes(data)
-    return {name: folder / name for name in files} | {"old layout": DATA / "retail__system__MTCHECK.msh"}
+    others = {"old layout": DATA / "retail__system__MTCHECK.msh", "BuildDat": DATA / "BuildDat.lst"}
+    return {name: folder / name for name in files} | others
 
 
 def inspections(folder: Path) -> Iterator[tuple[str, str]]:
