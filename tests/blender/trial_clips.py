@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import bpy
 from trial_nodes import M
-from trial_tools import curves, drag, edit, key, keys, move, obj, quick, remove, rescale, switch_on, turn
+from trial_tools import curves, drag, edit, key, keys, move, obj, put, quick, remove, rescale, switch_on, turn
 
 # ------------------------------------------------------------------ model: levels of detail
 
 L1, G1 = "gun.level1", "tower.stage1"
 quick(M, "delete level part", lambda: remove(L1), L1, "gun")
 quick(M, "delete stage part", lambda: remove(G1), G1, "tower")
-quick(M, "rename level part", lambda: setattr(obj(L1), "name", "gun.level2"), L1, "gun.level2")
-quick(M, "rename level part to nothing", lambda: setattr(obj(L1), "name", "thing"), L1, "thing", "gun")
+quick(M, "rename level part", lambda: put(L1, name="gun.level2"), L1, "gun.level2")
+quick(M, "rename level part to nothing", lambda: put(L1, name="thing"), L1, "thing", "gun")
 quick(M, "switch levels on", switch_on)
-quick(M, "scale level part", lambda: (switch_on(), setattr(obj(L1), "scale", (2, 2, 2)))[:0], L1)
-quick(M, "move level part", lambda: (switch_on(), move(L1))[:0], L1)
-quick(M, "turn level part", lambda: (switch_on(), turn(L1))[:0], L1)
-quick(M, "animate level part", lambda: (switch_on(), key(L1, "location", {0: (0, 0, 0), 24: (1, 0, 0)}))[:0], L1)
+quick(M, "scale level part", lambda: (switch_on(), put(L1, scale=(2, 2, 2))), L1)
+quick(M, "move level part", lambda: (switch_on(), move(L1)), L1)
+quick(M, "turn level part", lambda: (switch_on(), turn(L1)), L1)
+quick(M, "animate level part", lambda: (switch_on(), key(L1, "location", {0: (0, 0, 0), 24: (1, 0, 0)})), L1)
 quick(M, "lod property", lambda: obj(L1)["msh"].update({"group": 2}), L1, "gun.level2")
 quick(M, "taken cell", lambda: obj(G1)["msh"].update({"lod": 0, "group": 1}), G1, "tower.level1")
 quick(M, "delete level", lambda: remove("Base_TM.level2"), "Base_TM.level2", "Base_TM")
@@ -68,15 +68,15 @@ quick(M, "clip begins late", lambda: _delete_keys(lambda x: x < 5.5), *CLIP)
 quick(M, "every other key", lambda: _delete_keys(lambda x: x % 2 > 0.5), *CLIP)
 quick(M, "no action", lambda: bpy.data.actions.remove(action()), *CLIP)
 quick(M, "no animation of a node", lambda: obj("radar").animation_data_clear(), *CLIP)
-quick(M, "scene at 30", lambda: setattr(bpy.context.scene.render, "fps", 30), *CLIP)
+quick(M, "scene at 30", lambda: put(bpy.context.scene.render, fps=30), *CLIP)
 quick(M, "move animated node", lambda: move("tower"), *CLIP)
 quick(M, "key on still node", lambda: key("gun", "location", {0: (0.55, 0.9, 0.45), 24: (1, 2, 0.5)}), *CLIP, "gun")
 quick(M, "longer keys on still node", lambda: key("gun", "location", {0: (0, 0, 0), 48: (1, 2, 0)}), *CLIP, "gun")
 quick(M, "scale keys", lambda: key("gun", "scale", {0: (1, 1, 1), 24: (2, 2, 2)}), *CLIP, "gun")
 quick(M, "scale keys on animated node", lambda: key("radar", "scale", {0: (1, 1, 1), 24: (2, 2, 2)}), *CLIP)
 quick(M, "visibility keys", lambda: key("gun", "hide_viewport", {0: False, 12: True}), "gun", only_extension=True)
-quick(M, "constant keys", lambda: keys(lambda c, p: setattr(p, "interpolation", "CONSTANT")), *CLIP)
-quick(M, "bezier keys", lambda: keys(lambda c, p: setattr(p, "interpolation", "BEZIER")), *CLIP)
+quick(M, "constant keys", lambda: keys(lambda c, p: put(p, interpolation="CONSTANT")), *CLIP)
+quick(M, "bezier keys", lambda: keys(lambda c, p: put(p, interpolation="BEZIER")), *CLIP)
 
 
 @edit(M, *CLIP)

@@ -16,6 +16,7 @@ from trial_tools import (
     move,
     obj,
     opened,
+    put,
     quick,
     remove,
     switch_on,
@@ -63,7 +64,7 @@ GUN, DOME = "e_gun_01", "e_tur_dome"
 quick(U, "nothing", lambda: None)
 quick(U, "move component", lambda: shift(component(GUN)), GUN, "Base_TM")
 quick(U, "turn component", lambda: twist(component(GUN)), GUN, "Base_TM")
-quick(U, "scale component", lambda: setattr(component(GUN), "scale", (2, 2, 2)), GUN, "Base_TM")
+quick(U, "scale component", lambda: put(component(GUN), scale=(2, 2, 2)), GUN, "Base_TM")
 quick(U, "exchange component", lambda: component(GUN)["msh"].update({"key": DOME}), GUN, DOME, "Base_TM#3")
 quick(U, "delete component", lambda: drop(component(GUN)), GUN, "Base_TM")
 quick(U, "delete turret", lambda: drop(component(DOME)), GUN, DOME, "Base_TM")
@@ -71,15 +72,15 @@ quick(U, "move mesh", lambda: shift(first_mesh(component(GUN))), GUN, "Base_TM")
 quick(U, "turn mesh", lambda: twist(first_mesh(component(GUN))), GUN, "Base_TM")
 quick(U, "delete mesh", lambda: drop(first_mesh(component(GUN))), GUN, "Base_TM")
 quick(U, "edit mesh", lambda: move_first(first_mesh(component(GUN)).name), GUN, "Base_TM")
-quick(U, "rename mesh", lambda: setattr(first_mesh(component(GUN)), "name", "barrel"), GUN, "barrel", "Base_TM")
+quick(U, "rename mesh", lambda: put(first_mesh(component(GUN)), name="barrel"), GUN, "barrel", "Base_TM")
 quick(U, "move unit", lambda: shift(obj("walker")), "walker", "unit")
-quick(U, "scale unit", lambda: setattr(obj("walker"), "scale", (2, 2, 2)), "walker", "unit")
+quick(U, "scale unit", lambda: put("walker", scale=(2, 2, 2)), "walker", "unit")
 quick(U, "recolour inside", lambda: set_socket("glow", "Emission Strength", 0.0), "glow")
-quick(U, "cube added", lambda: bpy.ops.mesh.primitive_cube_add(location=(3, 0, 0)) and None, "Cube")
+quick(U, "cube added", lambda: bpy.ops.mesh.primitive_cube_add(location=(3, 0, 0)), "Cube")
 quick(
     U,
     "copy component",
-    lambda: setattr(copy_of(component(GUN).name, below=True), "location", (0, 0, 2)),
+    lambda: put(copy_of(component(GUN).name, below=True), location=(0, 0, 2)),
     GUN,
     "e_gun_01.001",
     "Base_TM",
@@ -103,17 +104,17 @@ for title, name in (("building", B), ("unit", W)):
     quick(S, f"move {title}", lambda name=name: move(name, (10, 20, 0.5)), name)
     quick(S, f"turn {title}", lambda name=name: turn(name), name)
     quick(S, f"tilt {title}", lambda name=name: turn(name, 0.3, (1, 0, 0)), name)
-    quick(S, f"scale {title}", lambda name=name: setattr(obj(name), "scale", (2, 2, 2)), name)
-    quick(S, f"mirror {title}", lambda name=name: setattr(obj(name), "scale", (-1, 1, 1)), name)
+    quick(S, f"scale {title}", lambda name=name: put(name, scale=(2, 2, 2)), name)
+    quick(S, f"mirror {title}", lambda name=name: put(name, scale=(-1, 1, 1)), name)
     quick(S, f"delete {title}", lambda name=name: drop(obj(name)), name)
-    quick(S, f"rename {title}", lambda name=name: setattr(obj(name), "name", "Fort"), name, "Fort")
+    quick(S, f"rename {title}", lambda name=name: put(name, name="Fort"), name, "Fort")
     quick(S, f"delete top of {title}", lambda name=name: remove(name), name, "fr_hangar", "u_walker")
     quick(S, f"move root of {title}", lambda name=name: shift(placed(name)), name)
     quick(S, f"turn root of {title}", lambda name=name: twist(placed(name)), name)
     quick(
         S,
         f"scale root of {title}",
-        lambda name=name: setattr(placed(name), "scale", (2, 2, 2)),
+        lambda name=name: put(placed(name), scale=(2, 2, 2)),
         name,
         "fr_hangar",
         "u_walker",
@@ -148,37 +149,34 @@ def tree():
 
 
 quick(S, "move tree", lambda: shift(obj(tree())) or [tree()])
-quick(S, "scale tree", lambda: setattr(obj(tree()), "scale", (3, 3, 3)) or [tree()])
+quick(S, "scale tree", lambda: put(tree(), scale=(3, 3, 3)) or [tree()])
 quick(S, "delete tree", lambda: (tree(), drop(obj(tree())))[:1])
 quick(S, "move mesh of tree", lambda: shift(first_mesh(obj(tree()))) or [tree()])
 quick(S, "copy tree", lambda: shift(copy_of(tree(), below=True), (30, 0, 0)) or [tree(), f"{tree()}.001"])
-quick(S, "move route point", lambda: setattr(mesh_of("route_1").vertices[0].co, "x", 9), "route_1")
-quick(S, "move route", lambda: (switch_on(), move("route_1"))[:0], "route_1")
+quick(S, "move route point", lambda: put(mesh_of("route_1").vertices[0].co, x=9), "route_1")
+quick(S, "move route", lambda: (switch_on(), move("route_1")), "route_1")
 quick(S, "delete route", lambda: remove("route_1"), "route_1")
 quick(
     S,
     "add route point",
-    lambda: edit_mesh("route_1", lambda w, b: w.edges.new([w.verts[-1], w.verts.new((1, 1, 0))])) and None,
+    lambda: edit_mesh("route_1", lambda w, b: w.edges.new([w.verts[-1], w.verts.new((1, 1, 0))])),
     "route_1",
     "route 1",
 )
-quick(S, "move zone", lambda: (switch_on(), move("Nature.zone_0", (5, 0, 0)))[:0], "Nature.zone_0")
+quick(S, "move zone", lambda: (switch_on(), move("Nature.zone_0", (5, 0, 0))), "Nature.zone_0")
 quick(
-    S,
-    "scale zone",
-    lambda: (switch_on(), setattr(obj("Nature.zone_0"), "scale", obj("Nature.zone_0").scale * 2))[:0],
-    "Nature.zone_0",
+    S, "scale zone", lambda: (switch_on(), put("Nature.zone_0", scale=obj("Nature.zone_0").scale * 2)), "Nature.zone_0"
 )
 quick(S, "delete zone", lambda: remove("Nature.zone_0"), "Nature.zone_0")
-quick(S, "copy zone", lambda: (switch_on(), move(copy_of("Nature.zone_0").name, (5, 0, 0)))[:0], "Nature.zone_0")
-quick(S, "move lode", lambda: (switch_on(), move("lode_0", (5, 0, 0)))[:0], "lode_0")
+quick(S, "copy zone", lambda: (switch_on(), move(copy_of("Nature.zone_0").name, (5, 0, 0))), "Nature.zone_0")
+quick(S, "move lode", lambda: (switch_on(), move("lode_0", (5, 0, 0))), "lode_0")
 quick(S, "amount of lode", lambda: obj("lode_0")["msh"].update({"amount": 99.0}), "lode_0")
 quick(S, "delete lode", lambda: remove("lode_0"), "lode_0")
 quick(S, "move ground", lambda: move("terrain", (10, 0, 0)), "terrain")
 quick(S, "edit ground", lambda: move_first("terrain", (0, 0, 5)), "terrain", "Land")
 quick(S, "recolour inside", lambda: set_socket("glow", "Emission Strength", 0.0), "glow")
-quick(S, "cube added", lambda: bpy.ops.mesh.primitive_cube_add(location=(3, 0, 0)) and None, "Cube")
-quick(S, "parent to another", lambda: setattr(obj(W), "parent", obj(B)), W, B)
+quick(S, "cube added", lambda: bpy.ops.mesh.primitive_cube_add(location=(3, 0, 0)), "Cube")
+quick(S, "parent to another", lambda: put(W, parent=obj(B)), W, B)
 
 
 def _clan(name, other):
@@ -211,7 +209,7 @@ def _ground(change):
 
 @edit(T, "terrain")
 def raise_corner():
-    _ground(lambda w, b: setattr(_inner(w).co, "z", _inner(w).co.z + 5))
+    _ground(lambda w, b: put(_inner(w).co, z=_inner(w).co.z + 5))
 
 
 @edit(T, "terrain")
@@ -246,7 +244,7 @@ def ground_painted():
 @edit(T, "terrain", "lava")
 def new_ground():
     mesh_of("terrain").materials.append(bpy.data.materials.new("lava"))
-    _ground(lambda w, b: setattr(_inner(w).link_faces[0], "material_index", len(mesh_of("terrain").materials) - 1))
+    _ground(lambda w, b: put(_inner(w).link_faces[0], material_index=len(mesh_of("terrain").materials) - 1))
 
 
 @edit(T, "terrain", "blend", "_MSH_BLEND", "coarse")
@@ -258,20 +256,20 @@ def blend_():
 
 @edit(T, "terrain")
 def dragged_across():
-    _ground(lambda w, b: setattr(_inner(w).co, "x", _inner(w).co.x + 500))
+    _ground(lambda w, b: put(_inner(w).co, x=_inner(w).co.x + 500))
 
 
 quick(T, "ground moved", lambda: move("terrain", (1, 0, 0)), "terrain")
-quick(T, "ground scaled", lambda: setattr(obj("terrain"), "scale", (1, 1, 2)), "terrain")
-quick(T, "coarse corner", lambda: (switch_on(), move_first("coarse", (0, 0, 5)))[:0], "coarse")
-quick(T, "coarse moved", lambda: (switch_on(), move("coarse", (0, 0, 5)))[:0], "coarse")
+quick(T, "ground scaled", lambda: put("terrain", scale=(1, 1, 2)), "terrain")
+quick(T, "coarse corner", lambda: (switch_on(), move_first("coarse", (0, 0, 5))), "coarse")
+quick(T, "coarse moved", lambda: (switch_on(), move("coarse", (0, 0, 5))), "coarse")
 quick(T, "coarse deleted", lambda: remove("coarse"), "coarse")
 quick(T, "ground deleted", lambda: remove("terrain"), "terrain")
-quick(T, "ground coordinates", lambda: setattr(mesh_of("terrain").uv_layers[0].data[0], "uv", (3.5, 0.1)), "terrain")
+quick(T, "ground coordinates", lambda: put(mesh_of("terrain").uv_layers[0].data[0], uv=(3.5, 0.1)), "terrain")
 quick(T, "ground colours", lambda: paint("terrain"), "terrain", "colours", only_extension=True)
-quick(T, "ground renamed", lambda: setattr(obj("terrain"), "name", "ground"), "terrain", "ground")
-quick(T, "ground material renamed", lambda: setattr(materials("LND_ROCK")[0], "name", "basalt"), "LND_ROCK", "basalt")
-quick(T, "cube on the ground", lambda: bpy.ops.mesh.primitive_cube_add(location=(3, 0, 0)) and None, "Cube")
+quick(T, "ground renamed", lambda: put("terrain", name="ground"), "terrain", "ground")
+quick(T, "ground material renamed", lambda: put(materials("LND_ROCK")[0], name="basalt"), "LND_ROCK", "basalt")
+quick(T, "cube on the ground", lambda: bpy.ops.mesh.primitive_cube_add(location=(3, 0, 0)), "Cube")
 
 R = "areal map"
 quick(R, "nothing", lambda: None)
@@ -326,15 +324,8 @@ def areal_deleted():
     edit_mesh(name, change)
 
 
-quick(R, "areals moved", lambda: [move(o.name, (3, 0, 0)) for o in areal_meshes()][:0], "areal", "class_1", "areals")
-quick(
-    R,
-    "areals scaled",
-    lambda: [setattr(o, "scale", (1.1, 1.1, 1)) for o in areal_meshes()][:0],
-    "areal",
-    "class_1",
-    "areals",
-)
+quick(R, "areals moved", lambda: [move(o.name, (3, 0, 0)) for o in areal_meshes()], "areal", "class_1", "areals")
+quick(R, "areals scaled", lambda: [put(o, scale=(1.1, 1.1, 1)) for o in areal_meshes()], "areal", "class_1", "areals")
 quick(R, "class deleted", lambda: remove(areal_meshes()[-1].name), "areal", "class_3", "areals")
-quick(R, "renamed", lambda: setattr(areal_meshes()[0], "name", "mine"), "areal", "mine", "class_1", "areals")
-quick(R, "cube added", lambda: bpy.ops.mesh.primitive_cube_add(location=(3, 0, 0)) and None, "areal", "Cube")
+quick(R, "renamed", lambda: put(areal_meshes()[0], name="mine"), "areal", "mine", "class_1", "areals")
+quick(R, "cube added", lambda: bpy.ops.mesh.primitive_cube_add(location=(3, 0, 0)), "areal", "Cube")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 from trial_nodes import M, paint
-from trial_tools import edit, materials, mesh_of, picture, quick, shader
+from trial_tools import edit, materials, mesh_of, picture, put, quick, shader
 
 # ------------------------------------------------------------------ model: materials
 
@@ -128,9 +128,9 @@ quick(
 quick(M, "new material of an old name", lambda: _assign("gun", _plain("glow", (1, 0, 0, 1))), "glow", "glow.001")
 quick(M, "assigned material", lambda: _assign("gun", materials("glow")[0]), "glow", "gun")
 quick(M, "no material", lambda: mesh_of("gun").materials.clear(), "gun", "faces")
-quick(M, "renamed material", lambda: [setattr(m, "name", "rust") for m in materials(A)][:0], A, "rust")
-quick(M, "cullingoff", lambda: [setattr(m, "use_backface_culling", False) for m in materials(A)][:0])
-quick(M, "viewport colour", lambda: [setattr(m, "diffuse_color", (1, 0, 0, 1)) for m in materials(A)][:0])
+quick(M, "renamed material", lambda: [put(m, name="rust") for m in materials(A)], A, "rust")
+quick(M, "cullingoff", lambda: [put(m, use_backface_culling=False) for m in materials(A)])
+quick(M, "viewport colour", lambda: [put(m, diffuse_color=(1, 0, 0, 1)) for m in materials(A)])
 
 
 @edit(M, A)

@@ -7,7 +7,7 @@ from mathutils import Matrix, Vector
 from trial_levels import GUN, B, S, U, W, component, first_mesh, shift, tree
 from trial_looks import new_look
 from trial_nodes import M, move_first
-from trial_tools import add, copy_of, drag, edit, key, materials, mesh_of, obj, pick, quick
+from trial_tools import add, copy_of, drag, edit, key, materials, mesh_of, obj, pick, put, quick
 
 # ------------------------------------------------------------------ model: modifiers and what deforms
 
@@ -92,7 +92,7 @@ def animated_shape_key():
         block.keyframe_insert("value", frame=frame)
 
 
-quick(M, "unused shape key", lambda: [obj("gun").shape_key_add(name=n) for n in ("Basis", "wide")][:0], "gun")
+quick(M, "unused shape key", lambda: [obj("gun").shape_key_add(name=n) for n in ("Basis", "wide")], "gun")
 quick(M, "vertex group", lambda: obj("gun").vertex_groups.new(name="top").add([0, 1], 1, "ADD"), "gun")
 
 # ------------------------------------------------------------------ model: parents, transforms, instances
@@ -113,44 +113,36 @@ def parent_to_a_vertex():
 quick(
     M,
     "mirrored by ctrl m",
-    lambda: (pick("gun"), bpy.ops.transform.mirror(constraint_axis=(True, False, False)))[:0],
+    lambda: (pick("gun"), bpy.ops.transform.mirror(constraint_axis=(True, False, False))),
     "gun",
 )
-quick(M, "turned inside out", lambda: setattr(obj("gun"), "scale", (-1, -1, -1)), "gun")
-quick(M, "flat scale", lambda: setattr(obj("gun"), "scale", (1, 1, 0)), "gun")
-quick(M, "delta transform", lambda: setattr(obj("gun"), "delta_location", (0, 0, 0.5)), "gun")
-quick(M, "delta of an animated node", lambda: setattr(obj("tower"), "delta_location", (0, 0, 0.5)), "tower")
-quick(
-    M,
-    "euler angles",
-    lambda: (setattr(obj("gun"), "rotation_mode", "XYZ"), setattr(obj("gun"), "rotation_euler", (0.1, 0.2, 0.3)))[:0],
-    "gun",
-)
+quick(M, "turned inside out", lambda: put("gun", scale=(-1, -1, -1)), "gun")
+quick(M, "flat scale", lambda: put("gun", scale=(1, 1, 0)), "gun")
+quick(M, "delta transform", lambda: put("gun", delta_location=(0, 0, 0.5)), "gun")
+quick(M, "delta of an animated node", lambda: put("tower", delta_location=(0, 0, 0.5)), "tower")
+quick(M, "euler angles", lambda: (put("gun", rotation_mode="XYZ"), put("gun", rotation_euler=(0.1, 0.2, 0.3))), "gun")
 quick(
     M,
     "axis and angle",
-    lambda: (
-        setattr(obj("gun"), "rotation_mode", "AXIS_ANGLE"),
-        setattr(obj("gun"), "rotation_axis_angle", (1, 0, 0, 1)),
-    )[:0],
+    lambda: (put("gun", rotation_mode="AXIS_ANGLE"), put("gun", rotation_axis_angle=(1, 0, 0, 1))),
     "gun",
 )
 quick(
     M,
     "scaled linked copies",
-    lambda: [setattr(copy_of("gun", linked=True), "scale", (s, s, s)) for s in (2, 3)][:0],
+    lambda: [put(copy_of("gun", linked=True), scale=(s, s, s)) for s in (2, 3)],
     "gun.001",
     "gun.002",
 )
 quick(M, "swapped meshes", lambda: _swap("gun", "radar"), "gun", "radar")
 quick(M, "swapped names", lambda: _swap_names("gun", "radar"), "gun", "radar")
-quick(M, "cyrillic name", lambda: setattr(obj("gun"), "name", "Пушка"), "gun", "Пушка")
-quick(M, "long name", lambda: setattr(obj("gun"), "name", "g" * 60), "gun", "g" * 60)
-quick(M, "name with a number", lambda: setattr(obj("gun"), "name", "gun.005"), "gun", "gun.005")
+quick(M, "cyrillic name", lambda: put("gun", name="Пушка"), "gun", "Пушка")
+quick(M, "long name", lambda: put("gun", name="g" * 60), "gun", "g" * 60)
+quick(M, "name with a number", lambda: put("gun", name="gun.005"), "gun", "gun.005")
 quick(M, "hidden by h", lambda: obj("gun").hide_set(True), "gun")
 quick(M, "instances on vertices", lambda: _instances("VERTS"), "gun", "drop")
 quick(M, "instances on faces", lambda: _instances("FACES"), "gun", "drop")
-quick(M, "object of wires", lambda: setattr(obj("gun"), "display_type", "WIRE"), "gun")
+quick(M, "object of wires", lambda: put("gun", display_type="WIRE"), "gun")
 
 
 def _swap(one, other):
@@ -212,17 +204,15 @@ quick(M, "convex hull", lambda: in_edit_mode("tower", bpy.ops.mesh.convex_hull),
 quick(M, "split edges", lambda: in_edit_mode("gun", bpy.ops.mesh.edge_split), "gun")
 quick(M, "inset faces", lambda: in_edit_mode("gun", lambda: bpy.ops.mesh.inset(thickness=0.02)), "gun")
 quick(M, "unwrapped again", lambda: in_edit_mode("gun", bpy.ops.uv.smart_project), "gun")
-quick(
-    M, "custom normals cleared", lambda: (pick("gun"), bpy.ops.mesh.customdata_custom_splitnormals_clear())[:0], "gun"
-)
-quick(M, "renamed coordinates", lambda: setattr(mesh_of("gun").uv_layers[0], "name", "paint"), "gun")
+quick(M, "custom normals cleared", lambda: (pick("gun"), bpy.ops.mesh.customdata_custom_splitnormals_clear()), "gun")
+quick(M, "renamed coordinates", lambda: put(mesh_of("gun").uv_layers[0], name="paint"), "gun")
 quick(
     M,
     "coordinates far away",
-    lambda: [setattr(d, "uv", d.uv + Vector((7, -3))) for d in mesh_of("gun").uv_layers[0].data][:0],
+    lambda: [put(d, uv=d.uv + Vector((7, -3))) for d in mesh_of("gun").uv_layers[0].data],
     "gun",
 )
-quick(M, "join three", lambda: (pick("radar", "gun", "tower"), bpy.ops.object.join())[:0], "tower", "gun", "radar")
+quick(M, "join three", lambda: (pick("radar", "gun", "tower"), bpy.ops.object.join()), "tower", "gun", "radar")
 quick(M, "emptied mesh", lambda: mesh_of("radar").clear_geometry(), "radar")
 
 
@@ -271,8 +261,8 @@ quick(
     "empty slot",
     lambda: (
         mesh_of("gun").materials.append(None),
-        setattr(mesh_of("gun").polygons[0], "material_index", len(mesh_of("gun").materials) - 1),
-    )[:0],
+        put(mesh_of("gun").polygons[0], material_index=len(mesh_of("gun").materials) - 1),
+    ),
     "gun",
     "faces",
 )
@@ -280,22 +270,13 @@ quick(M, "generated picture", lambda: _generated(), "armour", "grid", "gun", "bo
 quick(
     M,
     "animated camera",
-    lambda: (bpy.ops.object.camera_add(), key(bpy.context.object.name, "location", {0: (0, 0, 5), 48: (5, 0, 5)}))[:0],
+    lambda: (bpy.ops.object.camera_add(), key(bpy.context.object.name, "location", {0: (0, 0, 5), 48: (5, 0, 5)})),
     "Camera",
     "animation",
 )
-quick(M, "unit scale", lambda: setattr(bpy.context.scene.unit_settings, "scale_length", 0.01), "gun")
-quick(
-    M, "muted curve", lambda: _curve(lambda curve: setattr(curve, "mute", True)), "tower", "radar", "animation", "clip"
-)
-quick(
-    M,
-    "cycled curve",
-    lambda: _curve(lambda curve: curve.modifiers.new("CYCLES")) and None,
-    "tower",
-    "radar",
-    "animation",
-)
+quick(M, "unit scale", lambda: put(bpy.context.scene.unit_settings, scale_length=0.01), "gun")
+quick(M, "muted curve", lambda: _curve(lambda curve: put(curve, mute=True)), "tower", "radar", "animation", "clip")
+quick(M, "cycled curve", lambda: _curve(lambda curve: curve.modifiers.new("CYCLES")), "tower", "radar", "animation")
 
 
 def _curve(change):
@@ -350,11 +331,11 @@ def clip_copied_to_the_gun():
 
 # ------------------------------------------------------------------ unit
 
-quick(U, "mirror component", lambda: setattr(component(GUN), "scale", (-1, 1, 1)), GUN, "Base_TM")
+quick(U, "mirror component", lambda: put(component(GUN), scale=(-1, 1, 1)), GUN, "Base_TM")
 quick(U, "hidden component", lambda: component(GUN).hide_set(True), GUN)
-quick(U, "rename component", lambda: setattr(component(GUN), "name", "cannon"), GUN, "cannon")
-quick(U, "cyrillic component", lambda: setattr(component(GUN), "name", "Пушка"), GUN, "Пушка")
-quick(U, "component without a parent", lambda: setattr(component(GUN), "parent", None), GUN, "Base_TM")
+quick(U, "rename component", lambda: put(component(GUN), name="cannon"), GUN, "cannon")
+quick(U, "cyrillic component", lambda: put(component(GUN), name="Пушка"), GUN, "Пушка")
+quick(U, "component without a parent", lambda: put(component(GUN), parent=None), GUN, "Base_TM")
 quick(
     U,
     "swapped materials",
@@ -375,7 +356,7 @@ quick(U, "inside shape key", lambda: _shape(first_mesh(component(GUN))), GUN, "B
 quick(
     U,
     "linked copy of component",
-    lambda: setattr(copy_of(component(GUN).name, below=True, linked=True), "location", (0, 1, 2)),
+    lambda: put(copy_of(component(GUN).name, below=True, linked=True), location=(0, 1, 2)),
     GUN,
     "e_gun_01.001",
     "Base_TM",
@@ -412,9 +393,9 @@ for title, name in (("building", B), ("tree", None)):
     def thing(name=name):
         return obj(name or tree())
 
-    quick(S, f"inside out {title}", lambda t=thing: setattr(t(), "scale", (-1, -1, -1)) or [t().name])
-    quick(S, f"flat {title}", lambda t=thing: setattr(t(), "scale", (1, 1, 0.2)) or [t().name])
-    quick(S, f"delta of {title}", lambda t=thing: setattr(t(), "delta_location", (5, 0, 0)) or [t().name])
+    quick(S, f"inside out {title}", lambda t=thing: put(t(), scale=(-1, -1, -1)) or [t().name])
+    quick(S, f"flat {title}", lambda t=thing: put(t(), scale=(1, 1, 0.2)) or [t().name])
+    quick(S, f"delta of {title}", lambda t=thing: put(t(), delta_location=(5, 0, 0)) or [t().name])
     quick(
         S,
         f"animated {title}",
@@ -424,7 +405,7 @@ for title, name in (("building", B), ("tree", None)):
     quick(
         S,
         f"{title} follows another",
-        lambda t=thing: setattr(t().constraints.new("COPY_LOCATION"), "target", obj(W)) or [t().name],
+        lambda t=thing: put(t().constraints.new("COPY_LOCATION"), target=obj(W)) or [t().name],
     )
     quick(
         S,
@@ -439,11 +420,11 @@ for title, name in (("building", B), ("tree", None)):
     quick(S, f"scattered {title}", lambda t=thing: _scatter(t()) or [t().name])
 
 quick(S, "parent to an empty", lambda: _grouped(), W, B, "group")
-quick(S, "text added", lambda: bpy.ops.object.text_add(location=(5, 5, 5)) and None, "Text")
+quick(S, "text added", lambda: bpy.ops.object.text_add(location=(5, 5, 5)), "Text")
 quick(
     S,
     "curve added",
-    lambda: bpy.ops.curve.primitive_bezier_curve_add(location=(5, 5, 5)) and None,
+    lambda: bpy.ops.curve.primitive_bezier_curve_add(location=(5, 5, 5)),
     "BezierCurve",
     "BézierCurve",
     "Curve",
@@ -451,10 +432,10 @@ quick(
 quick(
     S,
     "animated camera",
-    lambda: (bpy.ops.object.camera_add(), key(bpy.context.object.name, "location", {0: (0, 0, 5), 48: (5, 0, 5)}))[:0],
+    lambda: (bpy.ops.object.camera_add(), key(bpy.context.object.name, "location", {0: (0, 0, 5), 48: (5, 0, 5)})),
     "Camera",
 )
-quick(S, "copy beside itself", lambda: copy_of(B, below=True) and None, B, f"{B}.001")
+quick(S, "copy beside itself", lambda: copy_of(B, below=True), B, f"{B}.001")
 quick(S, "swapped places", lambda: _exchange(), B, W)
 quick(S, "swapped names", lambda: _swap_names(B, W), B, W)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 from mathutils import Vector
-from trial_tools import add, copy_of, edit, edit_mesh, mesh_of, move, obj, pick, quick, remove, switch_on, turn
+from trial_tools import add, copy_of, edit, edit_mesh, mesh_of, move, obj, pick, put, quick, remove, switch_on, turn
 
 # ------------------------------------------------------------------ model: nodes
 
@@ -13,26 +13,26 @@ quick(M, "nothing", lambda: None)
 quick(M, "move node", lambda: move("gun"), "gun")
 quick(M, "turn node", lambda: turn("gun"), "gun")
 quick(M, "turn node by a hair", lambda: turn("gun", 0.002), "gun")
-quick(M, "scale node", lambda: setattr(obj("gun"), "scale", (2, 2, 2)), "gun")
-quick(M, "scale node unevenly", lambda: setattr(obj("gun"), "scale", (1, 2, 1)), "gun")
-quick(M, "mirror node", lambda: setattr(obj("gun"), "scale", (-1, 1, 1)), "gun")
+quick(M, "scale node", lambda: put("gun", scale=(2, 2, 2)), "gun")
+quick(M, "scale node unevenly", lambda: put("gun", scale=(1, 2, 1)), "gun")
+quick(M, "mirror node", lambda: put("gun", scale=(-1, 1, 1)), "gun")
 quick(M, "move root", lambda: move("Base_TM"), "Base_TM")
 quick(M, "turn root", lambda: turn("Base_TM"), "Base_TM")
-quick(M, "scale root", lambda: setattr(obj("Base_TM"), "scale", (1.5, 1.5, 1.5)), "Base_TM", "tower", "gun", "radar")
+quick(M, "scale root", lambda: put("Base_TM", scale=(1.5, 1.5, 1.5)), "Base_TM", "tower", "gun", "radar")
 quick(M, "move far away", lambda: move("gun", (1e5, 0, 0)), "gun")
-quick(M, "rename node", lambda: setattr(obj("gun"), "name", "cannon"), "gun", "cannon")
-quick(M, "rename animated node", lambda: setattr(obj("tower"), "name", "head"), "tower", "head")
+quick(M, "rename node", lambda: put("gun", name="cannon"), "gun", "cannon")
+quick(M, "rename animated node", lambda: put("tower", name="head"), "tower", "head")
 quick(M, "delete node", lambda: remove("gun"), "gun")
 quick(M, "delete node with children", lambda: remove("tower"), "tower", "gun", "radar")
 quick(M, "delete branch", lambda: remove("tower", below=True), "tower", "gun", "radar")
-quick(M, "copy node", lambda: setattr(copy_of("gun"), "location", (0, 3, 0)), "gun.001")
-quick(M, "linked copy", lambda: setattr(copy_of("gun", linked=True), "location", (0, 3, 0)), "gun.001")
-quick(M, "copy branch", lambda: setattr(copy_of("tower", below=True), "location", (0, 3, 0)), "tower.001", "tower")
-quick(M, "no parent", lambda: setattr(obj("gun"), "parent", None), "gun")
-quick(M, "other parent", lambda: setattr(obj("gun"), "parent", obj("Base_TM")), "gun")
-quick(M, "hidden in viewport", lambda: setattr(obj("gun"), "hide_viewport", True), "gun")
-quick(M, "hidden in render", lambda: setattr(obj("gun"), "hide_render", True), "gun")
-quick(M, "empty added", lambda: setattr(add("socket", None, "tower"), "location", (1, 1, 1)), "socket")
+quick(M, "copy node", lambda: put(copy_of("gun"), location=(0, 3, 0)), "gun.001")
+quick(M, "linked copy", lambda: put(copy_of("gun", linked=True), location=(0, 3, 0)), "gun.001")
+quick(M, "copy branch", lambda: put(copy_of("tower", below=True), location=(0, 3, 0)), "tower.001", "tower")
+quick(M, "no parent", lambda: put("gun", parent=None), "gun")
+quick(M, "other parent", lambda: put("gun", parent=obj("Base_TM")), "gun")
+quick(M, "hidden in viewport", lambda: put("gun", hide_viewport=True), "gun")
+quick(M, "hidden in render", lambda: put("gun", hide_render=True), "gun")
+quick(M, "empty added", lambda: put(add("socket", None, "tower"), location=(1, 1, 1)), "socket")
 quick(M, "flags property", lambda: obj("gun")["msh"].update({"flags": 4}), "gun")
 
 
@@ -149,16 +149,16 @@ quick(
     lambda: mesh_of("gun").polygons.foreach_set("use_smooth", [True] * len(mesh_of("gun").polygons)),
     "gun",
 )
-quick(M, "move texture coordinates", lambda: setattr(mesh_of("gun").uv_layers[0].data[0], "uv", (0.9, 0.1)), "gun")
+quick(M, "move texture coordinates", lambda: put(mesh_of("gun").uv_layers[0].data[0], uv=(0.9, 0.1)), "gun")
 quick(
     M,
     "delete texture coordinates",
-    lambda: (mesh_of("gun").uv_layers.remove(mesh_of("gun").uv_layers[0]), mesh_of("gun").update())[:0],
+    lambda: (mesh_of("gun").uv_layers.remove(mesh_of("gun").uv_layers[0]), mesh_of("gun").update()),
     "gun",
 )
-quick(M, "mirror modifier", lambda: obj("gun").modifiers.new("m", "MIRROR") and None, "gun")
-quick(M, "array modifier", lambda: obj("gun").modifiers.new("m", "ARRAY") and None, "gun")
-quick(M, "subdivision modifier", lambda: obj("gun").modifiers.new("m", "SUBSURF") and None, "gun")
+quick(M, "mirror modifier", lambda: obj("gun").modifiers.new("m", "MIRROR"), "gun")
+quick(M, "array modifier", lambda: obj("gun").modifiers.new("m", "ARRAY"), "gun")
+quick(M, "subdivision modifier", lambda: obj("gun").modifiers.new("m", "SUBSURF"), "gun")
 
 
 @edit(M, "gun")

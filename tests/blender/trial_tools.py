@@ -35,12 +35,24 @@ def edit(kind, *names, only_extension=False):
 
 
 def quick(kind, name, function, *names, only_extension=False):
-    function.__name__ = name
-    edit(kind, *names, only_extension=only_extension)(function)
+    """Note an edit of one expression, which may be a list of further names."""
+
+    def run():
+        further = function()
+        return further if isinstance(further, list) and all(isinstance(one, str) for one in further) else []
+
+    run.__name__ = name
+    edit(kind, *names, only_extension=only_extension)(run)
 
 
 def obj(name):
     return bpy.data.objects[name]
+
+
+def put(one, **fields):
+    """Set attributes of an object, by its name, or of anything else."""
+    for field, value in fields.items():
+        setattr(obj(one) if isinstance(one, str) else one, field, value)
 
 
 def mesh_of(name):
