@@ -16,7 +16,7 @@ import pytest
 from msh_gltf.converter.formats.texture import new_texm, write_texm
 from tests.converter.judge.worlds import WORLDS
 from tests.converter.kinds.test_every_difference import MODELS
-from tests.support.assembly import registry
+from tests.support.assembly import mission, placed, registry
 from tests.support.controller import State, action, channel, component, controller
 from tests.support.corpus import DATA, LIBS
 from tests.support.game import MESH, archive, entry
@@ -78,7 +78,13 @@ def files_to_inspect(folder: Path) -> dict[str, Path]:
         entry(0, b"robot.ndp", properties),
         entry(0, b"alone.ndp", properties),
     ]
+    objects = [
+        placed(0, "UNITS\\a.dat", clan=3, id=4, properties=[(0, 1.5, "Life")]),
+        placed(1, "", host=(4, 2), name="Guard"),
+        placed(9, "tree", start=7),
+    ]
     files = {
+        "other.tma": mission(objects, lodes=[(1, 2, 3, 40)], routes=[(1, [(0, 0, 0), (1, 1, 0)])]),
         "walk.ctl": made,
         "parts.rlb": archive(parts),
         "objects.rlb": registry({"other": ("EXTO", [("parts.rlb", "robot.msh"), ("parts.rlb", "shared.ctl")])}),

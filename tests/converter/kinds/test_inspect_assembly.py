@@ -11,6 +11,7 @@ from msh_gltf.converter.game.inspect import describe_uses
 from msh_gltf.converter.kinds.differences import diff_files
 from tests.support.assembled_game import BASE, ROBOT, ROOM, SOCKET, GameParts
 from tests.support.corpus import DATA
+from tests.support.corruption.base import Nres
 from tests.support.runs import call
 
 
@@ -126,6 +127,21 @@ def test_a_changed_row_of_the_registry_is_named(game: Path) -> None:
 
     found = differences(game, change, "objects.rlb")
     assert found[0] == ("keys", "'u_robot' differs", ["row 1"])
+
+
+def test_rows_after_one_that_is_gone_are_not_different(tmp_path: Path) -> None:
+    box = Nres.read((DATA / "retail__odd__s_rock_009.msh").read_bytes())
+    whole, shorter = tmp_path / "whole.msh", tmp_path / "shorter.msh"
+    whole.write_bytes(box.write())
+    rows = len(box.entry(8).data) // 24
+    del box.entry(8).data[24 * 3 : 24 * 4]
+    shorter.write_bytes(box.write())
+    after = f", {rows - 4} rows after them only moved"
+    for files, what in (
+        ((whole, shorter), f"{rows} rows became {rows - 1}: rows 3..3 became nothing{after}"),
+        ((shorter, whole), f"{rows - 1} rows became {rows}: no row became rows 3..3{after}"),
+    ):
+        assert what in [one["what"] for one in diff_files(*files)]
 
 
 def test_the_command_prints_differences(game: Path, capsys: pytest.CaptureFixture) -> None:
