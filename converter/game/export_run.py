@@ -401,8 +401,6 @@ def _export(task: ExportTask) -> Outcome:
     from ..kinds.model import LoadedModel
 
     look = look_at(task)
-    if (done := look.outcome) is not None:
-        return done
     item, archive = task.item, look.archive
     read = perf_counter()
     out = Path(task.out)

@@ -320,15 +320,12 @@ def new_names_taken(base: bytes | None, layers: Iterable[Layer], label: str) -> 
     """Return the layers of new entries whose names an archive has already."""
     if base is None or not is_archive(base):
         return []
-    archive = read_nres(base, label)
-    names = {fold_upper(entry.name_bytes) for entry in archive.entries}
-    there = slots_of(archive)
+    names = {fold_upper(entry.name_bytes) for entry in read_nres(base, label).entries}
     return [
         layer
-        for group in by_slot(layers).values()
-        if group[0].slot.name and group[0].slot not in there
+        for slot, group in by_slot(layers).items()
+        if slot.name and not group[0].before and fold_upper(bytes.fromhex(slot.name)) in names
         for layer in group
-        if not group[0].before and fold_upper(bytes.fromhex(layer.slot.name)) in names
     ]
 
 

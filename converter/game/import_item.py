@@ -245,14 +245,14 @@ class Edited:
 
 
 def import_item(task: ImportTask) -> Outcome:
-    """Import one model or texture; never raises. ``result`` is a :class:`Edited` if it changed."""
+    """Import one model or texture that is not untouched; never raises. ``result``: an :class:`Edited` if it changed."""
     work = _import_texture if task.is_texture else _import_new if task.record is None else _import_known
     return guarded(task.id, partial(work, task))
 
 
 def untouched_item(task: ImportTask) -> Outcome | None:
     """The outcome of an item whose files are as they were written, or gone; ``None``: import it."""
-    return known_at_once(lambda: _as_written(task))
+    return known_at_once(partial(_as_written, task))
 
 
 def _as_written(task: ImportTask) -> Outcome | None:
@@ -272,11 +272,8 @@ def _as_written(task: ImportTask) -> Outcome | None:
 
 
 def _import_known(task: ImportTask) -> Outcome:
-    record = task.record
+    record, started = task.record, perf_counter()
     assert record is not None
-    if (done := _as_written(task)) is not None:
-        return done
-    started = perf_counter()
     gltf = Path(task.out, *task.target.split("/"))
     if not gltf.is_file():
         gltf = gltf.with_suffix(".gltf")
@@ -337,8 +334,6 @@ def _import_texture(task: ImportTask) -> Outcome:
 
     record, keep_alpha = task.record, task.options.keep_alpha
     assert record is not None
-    if (done := _as_written(task)) is not None:
-        return done
     started = perf_counter()
     picture = Path(task.out, *task.target.split("/"))
     outcome = Outcome(task.id, "unchanged")

@@ -21,7 +21,9 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.areal_map import write_areal_map
 from msh_gltf.converter.formats.material import MATERIAL_TRACK_DTYPE, MATERIAL_TYPE
 from msh_gltf.converter.formats.mission import read_mission, write_mission
+from msh_gltf.converter.formats.model import TRIANGLE_DTYPE
 from msh_gltf.converter.formats.objects import TAG_TYPES
+from msh_gltf.converter.formats.tables import SLOT_DTYPE
 from msh_gltf.converter.formats.wear import WEAR_TYPE
 from msh_gltf.converter.game.changes import pack_changes, unpack_changes
 from msh_gltf.converter.game.differences import Touched, apply, difference, digests, overlap, touched
@@ -66,17 +68,32 @@ def edited() -> list[tuple[bytes, bytes, int | None]]:
 
 
 def odd() -> Iterator[tuple[bytes, bytes]]:
-    """Models with fewer descriptors than triangles, and with only a header of slots; versions with errors."""
+    """Models with fewer descriptors than triangles, with only a header of slots, of a dialect that an edit decides."""
+    rock = next(path for path in MODELS if path.stem == "mixed__odd__s_rock_057")
+    yield rock.read_bytes(), edited_model(rock, "turn node", 1)
+    yield tuple(without_last_triangle(one) for one in (rock.read_bytes(), edited_model(rock, "move vertices", 1)))
     path = MODELS[0]
     whole, moved = (split("model", data) for data in (path.read_bytes(), edited_model(path, "move vertices", 1)))
-    for size in (16, 32):
-        yield tuple(one.join({"7.0": bytes(one.tables["7.0"].data[:-size])}, {}) for one in (whole, moved))
     header = bytes(whole.tables["2.0h"].data)
     for table in (b"", header[:8]):
         changed = {"2.0": table, "2.0h": header[: 140 * (not table)]}
         first = whole.join(changed, {})
         yield first, split("model", first).join({"3.0": bytes(moved.tables["3.0"].data)}, {})
         yield whole.join({}, {}), first
+
+
+def without_last_triangle(data: bytes) -> bytes:
+    """A model whose last triangle has no descriptor, and is in no slot: that is no error."""
+    model = split("model", data)
+    triangles = np.frombuffer(model.tables["7.0"].data, TRIANGLE_DTYPE)[:-1].copy()
+    for edge in range(3):
+        gone = triangles["link"][:, edge] == len(triangles)
+        triangles["link"][gone, edge] = 0xFFFF
+        triangles["selectors"][gone] |= 3 << 2 * edge
+    slots = np.frombuffer(model.tables["2.0"].data, SLOT_DTYPE).copy()
+    last = slots["tri_start"].astype(int) + slots["tri_count"] > len(triangles)
+    slots["tri_count"][last] -= 1
+    return model.join({"2.0": slots.tobytes(), "7.0": triangles.tobytes()}, {})
 
 
 def plain() -> Iterator[tuple[bytes, bytes, int | None]]:
@@ -91,8 +108,9 @@ def plain() -> Iterator[tuple[bytes, bytes, int | None]]:
     for some in ([rows[0], make.row("robots.rlb", "b.msh")], [*rows, make.row("static.rlb", "b.wea")]):
         yield b"".join(rows), b"".join(some), min(TAG_TYPES)
     moved = (*POINTS[0][:2], (1.0, 0.0, 0.876), POINTS[0][3])
-    for points in ([moved, *POINTS[1:]], [*POINTS, POINTS[0]]):
+    for points in ([moved, *POINTS[1:]], [*POINTS, POINTS[0]], []):
         yield cpt(POINTS), cpt(points), CTPT
+    yield cpt([]), cpt(POINTS), CTPT
     material = bytearray(blank_material())
     material[2:6] = b"\1\0\1\2"
     yield blank_material(), bytes(material), MATERIAL_TYPE

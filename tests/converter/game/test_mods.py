@@ -125,8 +125,12 @@ def test_another_edition_is_named(tmp_path: Path, game: Path, capsys: pytest.Cap
     other = Author(tmp_path, "Edition").move(TURRET, 7).mod()
     assert call(cli.msh_mod, "install", other, game) == 0
     shutil.rmtree(game / ".msh-gltf")
-    assert call(cli.msh_mod, "install", mod, game) == 2
-    assert "another edition" in capsys.readouterr().err
+    for changed in (Author(tmp_path, "Beside").move(OTHER, 3).mod(), None):  # nothing, and another entry
+        capsys.readouterr()
+        assert call(cli.msh_mod, "install", mod, game) == 2
+        assert "another edition" in capsys.readouterr().err
+        if changed is not None:
+            assert call(cli.msh_mod, "install", changed, game) == 0
 
 
 def test_what_a_mod_brought_is_not_in_the_next_mod(tmp_path: Path) -> None:

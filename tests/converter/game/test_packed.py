@@ -157,6 +157,22 @@ def test_what_the_page_lists(tmp_path: Path) -> None:
         assert about["digest"] in (out / "gallery/models" / f"{about['target']}.js").read_text("ascii")
 
 
+def test_a_scene_of_another_program(room: Path, tmp_path: Path) -> None:
+    """Without custom properties it has nodes and one frame; without meshes nothing is drawn."""
+    data = json.loads(json.dumps(GltfView(room).json))
+    del data["scenes"][0]["extras"]
+    for node in data["nodes"]:
+        node.pop("extras", None)
+    for drop in (False, True):
+        for node in data["nodes"] if drop else ():
+            node.pop("mesh", None)
+        room.write_bytes(glb_bytes(Document(data, GltfView(room).buffer)))
+        packed = pack(room, tmp_path / "out")
+        shown = len({*data["scenes"][0]["nodes"]} | {i for n in data["nodes"] for i in n.get("children", ())})
+        assert (packed.frames, packed.empty, packed.triangles > 0) == (1, drop, not drop)
+        assert packed.nodes <= shown
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_camera_stands_where_all_is_seen(seed: int) -> None:
     """As a reference camera does."""

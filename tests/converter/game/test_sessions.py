@@ -94,6 +94,7 @@ patch game/static.rlb
 clutter game
 msh2gltf game -o out -j 1 --clips states --report report.json -v
 msh2gltf game -o out -j 1 --clips states --report report.json --force --no-sidecar --exclude *turrets* --exclude readme*
+msh2gltf game/a -o none -j 1
 clutter out
 copy out/static.rlb/r_h_01.glb
 gltf2msh out --game game -o new -j 1 --report report.json -v
@@ -122,6 +123,9 @@ colour out/MISSIONS/Single.01/data.glb
 delete out/fortif.rlb/f_hangar.glb
 gltf2msh out --game game/UNITS --in-place -j 1 --report report.json
 gltf2msh out --game game --in-place -j 1 --own-materials --report report.json
+msh2gltf game/UNITS -o part -j 1
+raise part/ROBOTS/walker.glb shin_l
+gltf2msh part --game game/UNITS --in-place -j 1 --report report.json
 msh-mod status game
 msh-mod restore game
 """,
@@ -139,6 +143,8 @@ rename out/turrets.rlb/e_tur_02.glb
 copy out/turrets.rlb/e_tur_02.glb
 paint out/textures/armour.0.png
 gltf2msh out --game game --in-place -j 1 --add --like glass --report report.json
+rename out/turrets.rlb/e_tur_01.glb
+gltf2msh out --game game --in-place -j 1 --add --like armour --report report.json
 gltf2msh game/Material.lib --pack packed/Material.lib
 gltf2msh game/turrets.rlb --pack packed/turrets.rlb
 msh-inspect packed/Material.lib
@@ -146,7 +152,7 @@ msh-inspect --uses armour game
 msh-mod status game --json
 msh-mod undo game
 msh2gltf game --unpack all --layout playground-packer
-patch all/guns.rlb/1_MESH_r_dome.msh
+patch all/guns.rlb/0_MESH_r_dome.msh
 gltf2msh all/guns.rlb --pack game/guns.rlb
 gltf2msh all/guns.rlb --pack new/guns.rlb
 msh2gltf game/guns.rlb --unpack listed --layout fparkan-validator

@@ -1,6 +1,7 @@
 """Files of two games in one go are written into both or none; and what disks cannot do is said."""
 
 import errno
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -59,20 +60,23 @@ def test_a_run_that_is_killed_between_two_games_is_ended_in_both(
     assert len({record["run"] for root in games for record in Vault(root).records()}) == 1
 
 
-@pytest.mark.parametrize("killed", [0, 1])
+@pytest.mark.parametrize("other", ["no part", "another run", "a circle"])
 def test_a_run_whose_other_game_has_no_part_in_it_is_taken_back(
-    games: list[Path], monkeypatch: pytest.MonkeyPatch, killed: int
+    games: list[Path], monkeypatch: pytest.MonkeyPatch, other: str
 ) -> None:
-    """It is not there, or at another run."""
-    killed_at(monkeypatch, games[killed])
+    """It is not there, at another run, or waits for this one."""
+    killed_at(monkeypatch, games[other != "no part"])
     with pytest.raises(KeyboardInterrupt):
         write_files(files(games), True, "gltf2msh")
     monkeypatch.undo()
     intent = games[1] / ".msh-gltf/intent.json"
-    if killed:
-        intent.write_text(intent.read_text().replace('"run":"', '"run":"0'))
-    else:
-        games[1].rename(games[1].with_name("elsewhere"))
+    match other:
+        case "another run":
+            intent.write_text(intent.read_text().replace('"run":"', '"run":"0'))
+        case "a circle":
+            intent.write_text(json.dumps({**json.loads(intent.read_text()), "beside": "../second"}))
+        case "no part":
+            games[1].rename(games[1].with_name("elsewhere"))
     with GameEdits(games[0], "look", "nobody") as door:
         assert "has been taken back, here and in ../second" in door.messages[0]
     assert (games[0] / "Plain.txt").read_bytes() == b"as it was"

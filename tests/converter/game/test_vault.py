@@ -105,6 +105,26 @@ def test_another_program_removes_or_reorders_entries(game: Path) -> None:
     assert entries(game) == [b"two" * 9, b"two" * 9, b"four" * 9]
 
 
+def test_a_name_that_another_program_took_is_theirs(game: Path) -> None:
+    """In any case: the game would find one of two."""
+    change(game, "out:1", {0: b"mine"}, new={b"new": b"new"})
+    theirs = add_entry(read_nres(BEFORE, FILE), b"NEW", TEST, b"theirs")
+    (game / FILE).write_bytes(write_nres(replace_entry(theirs, 0, b"mine")))
+    with GameEdits(game, "look", "nobody") as door:
+        door.open(FILE)
+        assert door.messages == ["a.rlb was changed by another program, which stays; it replaced ours of new"]
+    change(game, "out:2", {1: b"more"})
+    assert entries(game) == [b"mine", b"more", b"two" * 9, b"four" * 9, b"theirs"]
+    undo_all(game)
+    assert entries(game) == [b"one" * 9, b"two" * 9, b"two" * 9, b"four" * 9, b"theirs"]
+
+
+def undo_all(game: Path) -> None:
+    with GameEdits(game, "restore", "msh-mod") as door:
+        restore(door)
+        door.commit("restore")
+
+
 def test_a_file_that_an_edit_made_and_somebody_changed_stays(game: Path) -> None:
     def mine(layer: Layer) -> bool:
         return layer.owner == "out:1"
