@@ -306,7 +306,7 @@ def _counts(gltf: Json) -> tuple[int, int, int, bool]:
     scenes = gltf.get("scenes") or [{}]
     scene = scenes[gltf.get("scene", 0)]
     waiting, seen = list(scene.get("nodes", [])), set()
-    triangles = own = primitives = 0
+    triangles, own, empty = 0, 0, True
     while waiting:
         index = waiting.pop()
         if index in seen:
@@ -317,9 +317,9 @@ def _counts(gltf: Json) -> tuple[int, int, int, bool]:
         own += "node" in raw_extras(node.get("extras"))
         mesh = gltf["meshes"][node["mesh"]] if "mesh" in node else {}
         for primitive in mesh.get("primitives", []):
-            primitives += 1
+            empty = False
             if primitive.get("mode", _TRIANGLES) == _TRIANGLES:
                 rows = primitive.get("indices", primitive["attributes"]["POSITION"])
                 triangles += accessors[rows]["count"] // 3
     frames = raw_extras(scene.get("extras")).get("frame_count", 1)
-    return own or len(seen), triangles, int(frames), not primitives
+    return own or len(seen), triangles, int(frames), empty

@@ -12,7 +12,7 @@ import pytest
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import read_nres, write_nres
-from msh_gltf.converter.formats.nres_edits import add_entry, remove_entries, replace_entry
+from msh_gltf.converter.formats.nres_edits import add_entry, new_archive, remove_entries, replace_entry
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.history import Layer
 from msh_gltf.converter.game.undo import restore, status, undo
@@ -105,11 +105,13 @@ def test_another_program_removes_or_reorders_entries(game: Path) -> None:
     assert entries(game) == [b"two" * 9, b"two" * 9, b"four" * 9]
 
 
-def test_a_name_that_another_program_took_is_theirs(game: Path) -> None:
-    """In any case: the game would find one of two."""
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_a_name_that_another_program_took_is_theirs(game: Path, is_kept: bool) -> None:
+    """In any case, beside ours or in its place: the game would find one of two."""
     change(game, "out:1", {0: b"mine"}, new={b"new": b"new"})
-    theirs = add_entry(read_nres(BEFORE, FILE), b"NEW", TEST, b"theirs")
-    (game / FILE).write_bytes(write_nres(replace_entry(theirs, 0, b"mine")))
+    made = read_nres((game / FILE).read_bytes() if is_kept else BEFORE, FILE)
+    theirs = new_archive([*replace_entry(made, 0, b"mine").entries, entry(TEST, b"NEW", b"theirs")], FILE)
+    (game / FILE).write_bytes(write_nres(theirs))
     with GameEdits(game, "look", "nobody") as door:
         door.open(FILE)
         assert door.messages == ["a.rlb was changed by another program, which stays; it replaced ours of new"]
