@@ -67,11 +67,9 @@ def check_row_names(title: str, names: Sequence[str], known: Collection[bytes]) 
     """
     rows = [row for row, name in enumerate(names) if name and fold_upper(name.encode("cp1251", "replace")) not in known]
     if rows:
-        problem, value = (
-            f"row {rows[0]} names a {title} that the game's library does not have",
-            printable(names[rows[0]]),
-        )
-        yield Bad(problem, f"WEAR ({title}s)", None, value, None, len(rows), np.array(rows, np.int64))
+        problem = f"row {rows[0]} names a {title} that the game's library does not have"
+        value, concerns = printable(names[rows[0]]), np.array(rows, np.int64)
+        yield Bad(problem, f"WEAR ({title}s)", None, value, None, len(rows), concerns)
 
 
 @look_missing.also
@@ -93,14 +91,10 @@ def check_material(material: Material) -> list[Finding]:
     at = MATERIAL_HEADER_DTYPE.itemsize + PHASE_DTYPE.itemsize * len(material.phases)
     for number, track in enumerate(material.tracks):
         at += MATERIAL_TRACK_DTYPE.itemsize
-        table, keys = (
-            f"{_MATERIAL} (keys of track {number})",
-            at + MATERIAL_KEY_DTYPE.itemsize * np.arange(len(track.keys)),
-        )
-        findings += [
-            *material_key_phase(track, table, keys, len(material.phases)),
-            *material_key_word(track, table, keys),
-        ]
+        table = f"{_MATERIAL} (keys of track {number})"
+        keys = at + MATERIAL_KEY_DTYPE.itemsize * np.arange(len(track.keys))
+        findings += [*material_key_phase(track, table, keys, len(material.phases))]
+        findings += [*material_key_word(track, table, keys)]
         at += track.keys.nbytes
     return [*findings, *material_tail(material, at)]
 

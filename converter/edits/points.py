@@ -286,14 +286,9 @@ def _compare(
     if (flags := item.extras.get("flags", point.flags)) != point.flags and stored is not None:
         what.append(f"flags {point.flags:#x} became {flags:#x}")
         edit = edit._replace(flags=flags)
-    node2 = item.extras.get("node2", point.node2)
-    if not isinstance(node2, int | float) or not -(2**31) <= node2 < 2**31:
-        raise ConversionError(
-            "custom property node2 is not valid", value=node2, expected="an int32", hint="give it back its value"
-        )
-    if node2 != point.node2 and stored is not None:
+    if (node2 := _second(item, point.node2)) != point.node2 and stored is not None:
         what.append(f"node2 {point.node2} became {node2}")
-        edit = edit._replace(node2=int(node2))
+        edit = edit._replace(node2=node2)
     if not _fits(edit):
         _report_too_far(plan, where)
         edit = edit._replace(position=None, direction=None)
@@ -316,7 +311,7 @@ def _add(plan: PointPlan, identified: Identified, placed: _Placed, *, said: bool
         placed.position.astype(np.float32),
         (placed.up * length).astype(np.float32),
         int(item.extras.get("flags", 0)),
-        None if said else item.extras.get("node2"),
+        None if said or "node2" not in item.extras else _second(item),
     )
     if not _fits(edit):
         _report_too_far(plan, where)
@@ -325,6 +320,16 @@ def _add(plan: PointPlan, identified: Identified, placed: _Placed, *, said: bool
     if said:
         node = identified.scene.nodes[placed.node].name
         plan.report.changed(where, f"is new, on node {_quoted(node)}")
+
+
+def _second(item: ImportedNode, stored: int = 0) -> int:
+    """The second node that a point states, else the stored one."""
+    node2 = item.extras.get("node2", stored)
+    if not isinstance(node2, int | float) or not -(2**31) <= node2 < 2**31:
+        raise ConversionError(
+            "custom property node2 is not valid", value=node2, expected="an int32", hint="give it back its value"
+        )
+    return int(node2)
 
 
 def _encoded(plan: PointPlan, where: str, name: str) -> bytes | None:

@@ -7,7 +7,7 @@ since levels, clips and points are not shown.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -83,6 +83,7 @@ class Placed:
         expected: where the result puts nodes. (4, 4).
         rows: of nodes of models, in the result.
         exchanged: nodes that place another model than what is still shown below them.
+        assets: nodes that place something, though they do not say so.
     """
 
     given: ImportedScene
@@ -102,6 +103,7 @@ class Placed:
         self.holder: dict[int, tuple[int, str]] = {}
         self.whole: dict[int, int] = {}
         self.exchanged: set[int] = set()
+        self.assets: set[int] = set()
         self.rows: dict[int, int] = {}
         self._loose: dict[int, tuple[float, float]] = {}
         self._taken: dict[tuple[int, int], int] = {}
@@ -173,11 +175,9 @@ class Placed:
         if self.given.nodes[i].name and not ways(self.given.nodes[i].name) & {key, *others}:
             self.add(i, "name", f"is called {called(key)} in the game, as its object is", reason=_NAMES)
 
-    def find_strangers(self, known: Collection[int]) -> None:
-        """Add what is drawn and is below nothing that is placed. ``known``: nodes that place something, though they do
-        not say so.
-        """
-        placed = {*known}
+    def find_strangers(self) -> None:
+        """Add what is drawn and is below nothing that is placed."""
+        placed = {*self.assets}
         for i in self.order:
             item = self.given.nodes[i]
             if item.parent in placed or "kind" in item.extras or "level" in item.extras:
@@ -234,6 +234,10 @@ class Placed:
         """Find what nodes are scaled by that those of the result are not."""
         expected = np.array([self.expected[k] for k in group]).reshape(-1, 4, 4)[:, :3, :3]
         by = np.linalg.inv(expected) @ self.world[group, :3, :3]
+        left, _, right = np.linalg.svd(by)
+        turn = left @ right
+        rounded = np.abs(turn - np.eye(3)).max(axis=(1, 2)) <= 2 * TURN
+        by[rounded] = turn[rounded].swapaxes(1, 2) @ by[rounded]
         by[~(np.abs(np.linalg.norm(by, axis=1) - 1).max(axis=1) > _AXES)] = np.eye(3)
         self._scales.update(zip(group, by, strict=True))
 
@@ -264,8 +268,11 @@ class Placed:
             self.holder[i] = i, key
             if "node" in self.given.nodes[above].extras and key in self.models:
                 self.expected[i] = self.expected[above] @ matrix(root_pose(self.models[key].scene).inverse())
-        elif kind is None and (row := self._row(i, self.holder[above])) >= 0:
-            model = self.models[self.holder[above][1]]
+        elif kind is None and i not in self.assets and (model := self.models.get(self.holder[above][1])) is not None:
+            if (row := self._row(i, self.holder[above][0], model)) < 0:
+                if item.extras.get("node", -1) != self.given.nodes[above].extras.get("node"):  # else a piece of that
+                    self.add(i, "node", "is in the file, and not in the game")
+                return
             local = model.scene.nodes[row]
             pose = Pose(local.translation.astype(np.float64), local.rotation)
             self.expected[i] = self.expected[above] @ matrix(pose)
@@ -278,20 +285,18 @@ class Placed:
         above = self.given.nodes[i].parent
         return above >= 0 and self.given.nodes[above].extras.get("kind") == "unit"
 
-    def _row(self, i: int, holder: tuple[int, str]) -> int:
+    def _row(self, i: int, holder: int, model: PlacedModel) -> int:
         """The row in the result of a node of a model: that which it states, of a copy or a new one by its name; -1."""
-        model, item = self.models.get(holder[1]), self.given.nodes[i]
-        if model is None:
-            return -1
+        item, nodes = self.given.nodes[i], model.scene.nodes
         stated = model.row(item.extras.get("node", -1))
-        if stated >= 0 and self._taken.setdefault((holder[0], stated), i) == i:
+        if stated >= 0 and self._taken.setdefault((holder, stated), i) == i:
             return stated
-        made = [k for k in model.made if ways(model.scene.nodes[k].name) & ways(item.name)]
-        free = [k for k in made if self._taken.get((holder[0], k), i) == i]
-        row = min(
-            free, key=lambda k: float(np.abs(model.scene.nodes[k].translation - item.translation).max()), default=-1
-        )
-        return -1 if row < 0 else row if self._taken.setdefault((holder[0], row), i) == i else -1
+        made = [k for k in model.made if ways(nodes[k].name) & ways(item.name)]
+        free = [k for k in made if (holder, k) not in self._taken]
+        row = min(free, key=lambda k: float(np.abs(nodes[k].translation - item.translation).max()), default=-1)
+        if row >= 0:
+            self._taken[holder, row] = i
+        return row
 
     def _mover(self, i: int) -> int | None:
         """The nearest node, itself or above, that a clip of the file moves: where that stands alone says nothing."""

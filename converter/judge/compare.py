@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from ..edits.materials import LIGHT_FOLLOWS
 from ..errors import called, in_words, plural, printable
 from ..findings import Kind
+from ..formats.model import NO_LIGHTMAP
 from ..numeric.arrays import F64, I64, Bools
-from ..scene.dialect import cell_title
+from ..scene.dialect import Dialect, cell_title
 from .difference import (
     COLOURS_LOST,
     LACKS,
+    LIGHTMAPS_LOST,
     MOST,
     NO_MATERIALS,
     TOO_FAR,
@@ -106,6 +108,9 @@ class Comparison:
         names = _folded((*thing.named_by(kind), *others))
         self.found.append(Difference(where, kind, text, names, amount, moving, title, reason=reason))
 
+    def _add_once(self, difference: Difference) -> None:
+        self.found += [] if difference in self.found else [difference]
+
     def _clip(self) -> None:
         mine, theirs = self.file.frame_count, self.result.frame_count
         if mine != theirs:
@@ -127,9 +132,9 @@ class Comparison:
         def pair(mine: list[int], theirs: list[int]) -> None:
             below, free = dict[int, list[int]](), dict[int, list[int]]()
             for i in mine:
-                below.setdefault(max(a[i].above, -1), []).append(i)
+                below.setdefault(a[i].above, []).append(i)
             for k in theirs:
-                free.setdefault(max(b[k].above, -1), []).append(k)
+                free.setdefault(b[k].above, []).append(k)
             parents = [(-1, -1), *((i, out[i]) for i in below if i in out)]
             for i, k in parents:  # it grows: children of what is paired come after it
                 if i in below and k in free:
@@ -248,8 +253,11 @@ class Comparison:
         self._attributes(cell, a, b, (i[stays], j[stays], turn[stays]))
         self._later(cell, a, b, (i, j, turn), tolerance)
 
-    def _corners(self, a: Triangles, b: Triangles, tolerance: float) -> tuple[F64, F64]:
-        """What corners have besides their place, in units of what counts as a difference. (N, 3, k), (M, 3, k)."""
+    def _corners(self, a: Triangles, b: Triangles, tolerance: float) -> list[tuple[F64, F64]]:
+        """What corners have besides their place, in units of what counts as a difference. (N, 3, k), (M, 3, k).
+
+        With colours and without: many that an editor rounds add up.
+        """
         first_of: dict[str, int] = {}
         for k, names in enumerate(self.result.materials):
             first_of |= {name: k for name in names if name not in first_of}
@@ -277,8 +285,9 @@ class Comparison:
                 colours = np.full((len(one), 3, 4), 255.0) if one.colours is None else one.colours.astype(np.float64)
                 columns.append(colours * known / _COLOUR)
             out.append(columns)
-        mine, theirs = (np.concatenate(columns, axis=2) for columns in out)
-        return mine, theirs
+        mine, theirs = out
+        ends = (len(mine), len(mine) - 1) if a.colours is not None else (len(mine),)
+        return [(np.concatenate(mine[:end], axis=2), np.concatenate(theirs[:end], axis=2)) for end in ends]
 
     @staticmethod
     def _drawn(side: Shown, cell: tuple[int, int]) -> tuple[Triangles, F64] | None:
@@ -341,6 +350,7 @@ class Comparison:
         """Whether what is in the same place first stays together through the clip."""
         i, j, turn = found
         moves = self.file.moves[a.owner[i]] | self.result.moves[b.owner[j]]
+        moves &= ~np.isin(i, i[~moves])  # what does not move stays with a partner that does not
         i, j, turn = i[moves], j[moves], turn[moves]
         count, mine, theirs = min(self.file.frame_count, self.result.frame_count), a.select(i), b.select(j)
         frames = self.file.frames
@@ -371,14 +381,14 @@ class Comparison:
         cost = np.sum(list(bad.values()), axis=0)
         least = np.full(len(a), 99)
         np.minimum.at(least, i, cost)
-        best = (cost == least[i]) & (cost > 0)
+        best = cost == least[i]
         for kind, wrong in bad.items():
             if kind == "look":
                 self._looks(a.material[i][best & wrong], b.material[j][best & wrong])
                 continue
             rows = np.unique(i[best & wrong])
             if kind == "vertex colours" and kind in self.result.lacks and len(rows):
-                self.found += [] if COLOURS_LOST in self.found else [COLOURS_LOST]
+                self._add_once(COLOURS_LOST)
                 continue
             for owner in np.unique(a.owner[rows]).tolist():
                 own = rows[a.owner[rows] == owner]
@@ -400,7 +410,7 @@ class Comparison:
         """Tell of triangles without a material, each of which has one in the game."""
         bare = (a.material[i] < 0) & (theirs >= 0)
         if not self.file.materials and bare.any():
-            self.found += [] if NO_MATERIALS in self.found else [NO_MATERIALS]
+            self._add_once(NO_MATERIALS)
             return
         for owner in np.unique(a.owner[i[bare]]).tolist():
             own = bare & (a.owner[i] == owner)
@@ -445,9 +455,7 @@ class Comparison:
         both, of = _distinct(a.material[i], b.material[j])
         named, facts = self._materials(both)
         out["materials"], out["flags of materials"] = named[of], facts[of]
-        looks = np.zeros(len(both), np.bool_)
-        if self.file.looks and self.result.looks:
-            looks = np.array([bool(self._other_look(m, k)) for m, k in both], np.bool_)
+        looks = np.array([bool(self._other_look(m, k)) for m, k in both], np.bool_)
         out["look"] = looks[of] & ~out["materials"]
         return out
 
@@ -473,11 +481,16 @@ class Comparison:
                 any(n in self.result.known or _ROW.fullmatch(n) for n in names)
                 and self.file.rows[m] == self.result.rows[k] >= 0
             )
-            named.append(bool(names - {""}) and not names & others and not by_row)
+            if self.result.rows_count and self.file.rows[m] >= 0:
+                named.append(self.file.rows[m] != self.result.rows[k])
+            else:
+                named.append(bool(names - {""}) and not names & others and not by_row)
             had = self.result.facts_of_materials[k]
             mine_of = self.file.facts_of_materials[m]
             behind = None if "portal" not in mine_of else self.partner.get(int(mine_of["portal"]))
             stated = {**mine_of, "portal": had.get("portal", -1) if behind is None else behind}
+            if self.result.dialect is Dialect.SPEC and 0 <= int(stated.pop("lightmap", -1)) < NO_LIGHTMAP:
+                self._add_once(LIGHTMAPS_LOST)
             facts.append(any(had.get(n, -1) != v for n, v in stated.items()))
         return np.array(named, np.bool_), np.array(facts, np.bool_)
 

@@ -73,6 +73,15 @@ COLOURS_LOST = Difference(
     "vertex colours", "vertex colours", "are in the file", ("vertex colours",), reason=LACKS["vertex colours"]
 )
 
+#: Lightmaps of a model that is made in the dialect without.
+LIGHTMAPS_LOST = Difference(
+    "lightmap rows of materials",
+    "flags of materials",
+    "are in the file",
+    ("lightmap rows of materials",),
+    reason=("the dialect spec has none", "import the file with --dialect retail, where it is a model of the game"),
+)
+
 
 def still_elsewhere(name: str, how: Sequence[str]) -> Difference:
     """Return that a node which a clip moves stands elsewhere by itself; ``how``: moved, turned."""
@@ -211,7 +220,7 @@ def is_flat(corners: F64, tolerance: F64) -> Bools:
 
 
 def pairs(
-    a: F64, b: F64, tolerance: F64, more: Callable[[], tuple[F64, F64]] | None = None
+    a: F64, b: F64, tolerance: F64, more: Callable[[], list[tuple[F64, F64]]] = list
 ) -> tuple[I64, I64, I64, F64]:
     """Return pairs of triangles whose corners are within a tolerance: all, unless a crowd coincides.
 
@@ -220,7 +229,7 @@ def pairs(
         b: (M, 3, 3) corners.
         tolerance: (N,) the largest distance of a corner, of each of the first.
         more: gives (N, 3, k) and (M, 3, k) of what else their corners have, in units of what counts as a
-            difference: of a crowd, those are compared that are alike in that, too.
+            difference: of a crowd, those are compared that are alike in any of that, too.
 
     Returns:
         (K,) rows of the first, of the second, (K, 3) the corner of the second at each of the first,
@@ -247,7 +256,7 @@ def pairs(
     return np.concatenate(mine), np.concatenate(theirs), np.concatenate(turns), np.concatenate(distances)
 
 
-def candidates(a: F64, b: F64, tolerance: float, more: Callable[[], tuple[F64, F64]] | None = None) -> tuple[I64, I64]:
+def candidates(a: F64, b: F64, tolerance: float, more: Callable[[], list[tuple[F64, F64]]] = list) -> tuple[I64, I64]:
     """Return pairs of triangles that may be within a tolerance: their middles are in one cube of one of eight grids.
 
     Arguments as of :func:`pairs`. Of a crowd in a cube, those that are next to each other along a line
@@ -268,7 +277,7 @@ def candidates(a: F64, b: F64, tolerance: float, more: Callable[[], tuple[F64, F
         count = np.searchsorted(ranked, mine, "right") - first
         crowd = np.flatnonzero(count > _CROWD)
         if len(crowd):
-            keys = keys or _on_lines(a, b, max(tolerance, 1e-12), more)
+            keys = keys or _on_lines(a, b, max(tolerance, 1e-12), more())
             for ours, others in keys:
                 sorted_by = np.lexsort((others, theirs))
                 i, j = _next_to(
@@ -282,13 +291,11 @@ def candidates(a: F64, b: F64, tolerance: float, more: Callable[[], tuple[F64, F
     return merged // len(b), merged % len(b)
 
 
-def _on_lines(a: F64, b: F64, tolerance: float, more: Callable[[], tuple[F64, F64]] | None) -> list[tuple[F64, F64]]:
-    """Where triangles are along two lines, through their corners and through all else; each turned in three ways."""
+def _on_lines(a: F64, b: F64, tolerance: float, more: list[tuple[F64, F64]]) -> list[tuple[F64, F64]]:
+    """Where triangles are along lines, through their corners and through what else each has; turned in three ways."""
     x, y = a / tolerance, b / tolerance
     lines = [(x, y)]
-    if more is not None:
-        mine, theirs = more()
-        lines.append((np.concatenate([x, mine], axis=2), np.concatenate([y, theirs], axis=2)))
+    lines += [(np.concatenate([x, mine], axis=2), np.concatenate([y, theirs], axis=2)) for mine, theirs in more]
     out = []
     for ours, others in lines:
         along = np.random.default_rng(0).uniform(0.5, 1.5, ours.shape[1:])

@@ -14,7 +14,7 @@ from ..edits.poses import placed_elsewhere
 from ..errors import called, in_words, plural
 from ..findings import Kind, Mode, Report
 from ..formats.model import MshModel, read_model
-from ..formats.model_parts import ControlPoint
+from ..formats.model_parts import ControlPoint, ControlPoints, read_points
 from ..formats.nres import read_nres
 from ..numeric.arrays import F64, I64, row_ids, surface_distance
 from ..numeric.pose import affine
@@ -33,7 +33,12 @@ _TURN = 1e-4
 
 @dataclass(frozen=True)
 class _Point:
-    """A control point in the frame of its node; ``direction``: of length 1 where the length is not stated."""
+    """A control point in the frame of its node; ``direction``: of length 1 where the length is not stated.
+
+    Attributes:
+        facts: of a file that does not say, ``None``.
+        together: whether its second node is its own, wherever that is.
+    """
 
     name: str
     node: int
@@ -42,6 +47,7 @@ class _Point:
     length: float | None
     facts: Mapping[str, object]
     names: tuple[str, ...] = ()
+    together: bool = False
 
     def as_thing(self) -> Thing:
         """The same, for pairing."""
@@ -49,7 +55,11 @@ class _Point:
 
 
 def differences_of_points(
-    items: Sequence[ImportedNode], node_of: Mapping[int, int], written: Scene, points: Sequence[ControlPoint]
+    items: Sequence[ImportedNode],
+    node_of: Mapping[int, int],
+    written: Scene,
+    points: Sequence[ControlPoint],
+    exported: ControlPoints,
 ) -> list[Difference]:
     """Return what control points of a result are otherwise than in the file.
 
@@ -57,21 +67,23 @@ def differences_of_points(
         items: nodes of the file.
         node_of: node of the file -> of the result.
         points: its points, read from their bytes.
+        exported: the points that were exported.
     """
-    mine = _of_file(items, node_of, {node.name for node in written.nodes})
+    mine = _of_file(items, node_of, {node.name for node in written.nodes}, exported)
     theirs = [
         _Point(
             p.name.rpartition(".point")[0],
             p.node,
             np.array(p.position),
             *_unit(p.direction),
-            {"flags": p.flags},
+            {"flags": p.flags, "node2": p.node2},
             (p.name,),
         )
         for p in points
     ]
     reach = max((float(np.abs(p.place).max()) for p in theirs), default=0.0)
     loose = 2 * POSE_NOISE * max(model_size(written), reach)
+    world = world_poses(written.nodes, [], np.zeros(1))[:, 0]
     found: list[Difference] = []
 
     def add(point: _Point, kind: Kind, what: str, amount: float = 0.0) -> None:
@@ -81,17 +93,18 @@ def differences_of_points(
     left, free = dict(enumerate(mine)), dict(enumerate(theirs))
     for i, k in _pairs(mine, theirs):
         a, b = left.pop(i), free.pop(k)
+        frame = np.eye(4) if a.node >= 0 else world[b.node]  # one without a node stands in the world
         if a.node not in (-1, b.node):
             add(a, "node", f"is on node {called(written.nodes[b.node].name)} in the game")
-        elif a.node >= 0 and (away := float(np.abs(a.place - b.place).max())) > loose:
+        elif (away := float(np.abs(a.place - frame[:3, :3] @ b.place - frame[:3, 3]).max())) > loose:
             add(a, "place", f"is {away:.3g} away in the game", away)
-        elif a.node >= 0 and b.length and (turned := float(np.abs(a.direction - b.direction).max())) > _TURN:
+        elif b.length and (turned := float(np.abs(a.direction - frame[:3, :3] @ b.direction).max())) > _TURN:
             add(a, "turn", "is turned in the game", turned)
         if a.length is not None and b.length is not None and abs(a.length - b.length) > _TURN * max(a.length, b.length):
             add(a, "turn", f"has length {a.length:.3g} in the file, and {b.length:.3g} in the game")
         if not ways(a.name) & ways(b.name):
             add(a, "name", f"is called {in_words(b.name)} in the game")
-        for fact, stated in a.facts.items():
+        for fact, stated in {**a.facts, **({"node2": b.node} if a.together else {})}.items():
             if stated is not None and stated != b.facts[fact]:
                 add(a, "fact", f"has {fact} {in_words(stated)} in the file, and {in_words(b.facts[fact])} in the game")
     for point in left.values():
@@ -119,7 +132,11 @@ def _pairs(mine: Sequence[_Point], theirs: Sequence[_Point]) -> list[tuple[int, 
     return out
 
 
-def _of_file(items: Sequence[ImportedNode], node_of: Mapping[int, int], names: set[str]) -> list[_Point]:
+def _of_file(
+    items: Sequence[ImportedNode], node_of: Mapping[int, int], names: set[str], exported: ControlPoints
+) -> list[_Point]:
+    rows = dict(enumerate(exported.records))
+    row_of = {items[i].extras.get("node"): k for i, k in reversed([*node_of.items()])}
     world = world_poses(items, [], np.zeros(1))[:, 0]
     out = []
     for i, item in enumerate(items):
@@ -133,9 +150,16 @@ def _of_file(items: Sequence[ImportedNode], node_of: Mapping[int, int], names: s
             of.append(items[above].name)
         direction, scale = _unit(matrix[:3, 2])
         length = item.extras.get("length")
-        facts = {"flags": item.extras.get("flags")}
         stated = None if length is None else scale * float(length)
-        out.append(_Point(name_of(item), node_of.get(above, -1), matrix[:3, 3], direction, stated, facts, tuple(of)))
+        second, before = item.extras.get("node2"), rows.get(item.extras.get("point", -1))
+        kept = before is None or second == before["second"]
+        facts = {
+            "flags": item.extras.get("flags"),
+            "node2": second if not kept else row_of.get(second) if second is not None else None,
+        }
+        together = before is not None and kept and before["second"] == before["node"]
+        place = name_of(item), node_of.get(above, -1), matrix[:3, 3]
+        out.append(_Point(*place, direction, stated, facts, tuple(of), together))
     return out
 
 
@@ -216,6 +240,7 @@ class WrittenModel:
     Attributes:
         stored_keys: the clip of the file was exported as the stored keys.
         points: its ``.cpt``, empty without one; ``None``: not known.
+        exported: the ``.cpt`` that it had.
         levels: what is stated of levels of detail that the import made.
         copied: names in ``wear`` that the import made (``--own-materials``), each with the one that the file has.
     """
@@ -227,6 +252,7 @@ class WrittenModel:
     mode: Mode = "default"
     stored_keys: bool = False
     points: bytes | None = None
+    exported: bytes = b""
     copied: Mapping[str, str] = field(default_factory=dict)
     levels: Sequence[GeneratedLevel] = ()
     looks: WrittenLooks | None = None
@@ -278,10 +304,8 @@ def differences_of_model(
             names |= {of.casefold()} if name.casefold() in names else set()
     shown = file.shown(frames)
     if written.looks is not None:
-        shown.looks, result.looks = (
-            looks_of_file(seen.surfaces, of_obj="up" in seen.info),
-            written.looks.of(scene.materials),
-        )
+        shown.looks = looks_of_file(seen.surfaces, of_obj="up" in seen.info)
+        result.looks = written.looks.of(scene.materials)
     found += take_levels(result, written.levels)
     comparison = Comparison(shown, result, absent)
     found += comparison.run()
@@ -291,7 +315,8 @@ def differences_of_model(
     found += _ranges(file, scene, comparison.partner)
     if written.points is not None:
         node_of = {i: comparison.partner[k] for i, k in file.place.items() if k in comparison.partner}
-        found += differences_of_points(seen.nodes, node_of, scene, points_in(scene, written.points)[0])
+        points, exported = points_in(scene, written.points)[0], read_points(written.exported, written.name)
+        found += differences_of_points(seen.nodes, node_of, scene, points, exported)
     return found
 
 
@@ -392,7 +417,7 @@ def judge_motion(
     count = min(file.frame_count, frames_of(written))
     if len(file.between(count)):
         frames = file.frames(count)
-        comparison = Comparison(file.shown(frames), shown_by_scene(written, frames), file_only=True)
+        comparison = Comparison(file.shown(frames), shown_by_scene(written, frames))
         comparison.pair_nodes()
         tell(report, _between(file, written, comparison, count))
 

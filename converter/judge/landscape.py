@@ -11,7 +11,7 @@ from ..edits.areal_changes import PARTS, class_of
 from ..edits.nodes import world_matrices
 from ..errors import called, in_words, plural
 from ..formats.areal_map import ArealMap
-from ..formats.terrain import COARSE, FINE
+from ..formats.terrain import COARSE, FINE, NO_MATERIAL
 from ..numeric.arrays import F64, I64
 from ..scene.decode import TerrainScene
 from ..scene.scene import ImportedScene
@@ -146,6 +146,8 @@ def _sorted(ends: F64) -> F64:
 
 #: What objects and reports call the levels.
 _OBJECTS, _LEVELS = ("terrain", "coarse"), ("fine level", "coarse level")
+#: What a pair of grounds states besides its rows.
+_MICRO = ("microtexture", "microtexture2")
 #: The channel of colours that a blend is in.
 _BLEND = np.array([True, False, False, False])
 
@@ -208,11 +210,10 @@ def _file(seen: ImportedScene) -> Shown:
     streams = replace(seen.streams, colours=None if blend is None else _as_colours(blend))
     cells = [(level, 0) for level in levels]
     out = shown_at_once(replace(seen, streams=streams), world_matrices(seen.nodes), cells, names)
-    if seen.material_extras:
-        out.facts_of_materials = [
-            {name: str({**one}[name]) for name in ("microtexture", "microtexture2") if name in one}
-            for one in seen.material_extras
-        ]
+    for material, stated in enumerate(seen.material_extras):
+        out.facts_of_materials[material] = {name: str(value) for name, value in stated.items() if name in _MICRO}
+        if "first" in stated:
+            out.rows[material] = stated["first"] << 8 | stated.get("second", NO_MATERIAL)
     for (level, _), found in out.cells.items():
         if level == FINE and found.colours is not None:
             found.known = np.tile(_BLEND, (len(found), 1))
@@ -253,7 +254,8 @@ def _result(scene: TerrainScene) -> Shown:
         out.cells[level, 0] = found
         names = (_OBJECTS[level], _LEVELS[level])
         out.things.append(Thing(_OBJECTS[level], -1, np.eye(4)[None], {}, names))
+    out.rows, out.rows_count = [pair.first << 8 | pair.second for pair in scene.material_pairs], True
     out.facts_of_materials = [
-        {"microtexture": pair.micro, "microtexture2": pair.micro2} for pair in scene.material_pairs
+        dict(zip(_MICRO, (pair.micro, pair.micro2), strict=True)) for pair in scene.material_pairs
     ]
     return out

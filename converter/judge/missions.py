@@ -59,7 +59,7 @@ def differences_of_mission(
             if placed.shows(i):
                 placed.add(i, "node", "is in the file, and not in the game")
             continue
-        one, index = written.objects[row], row_of(seen.nodes[i].extras)
+        one, index = written.objects[row], _row(seen.nodes[i], stored)
         copied = index is None or index in first
         first |= set() if index is None else {index}
         _compare_object(placed, i, one, row, stored, copied, stated)
@@ -69,7 +69,7 @@ def differences_of_mission(
             placed.expected[i] = matrix(stored_pose(one))
         if i not in placed.parents:  # else what is seen is below it
             placed.tell_place(i, placed.world[i], placed.expected[i])
-        if index is not None and index < len(stored.objects) and stored.objects[index].path != one.path:
+        if index is not None and stored.objects[index].path != one.path:
             del placed.expected[i]  # what is below it is not what it places
         elif not copied:
             _compare_components(placed, i, inside)
@@ -85,8 +85,9 @@ def differences_of_mission(
             names = (name.casefold(), one.reference.casefold(), "objects")
             what = "is in the game, not in the file"
             placed.found.append(Difference(f"object {called(name)}", "node", what, names))
+    placed.assets = taken
     placed.compare_models()
-    placed.find_strangers(taken)
+    placed.find_strangers()
     _markers(placed, written)
     return placed.found
 
@@ -113,6 +114,12 @@ def _compare_components(placed: Placed, i: int, inside: Mapping[str, str]) -> No
                 placed.compare_name(k, object_key(node.extras), text.partition(" ")[0].lower())
                 if component_text(NodeExtras(**{**node.extras, **node.typed})) != text:  # type: ignore[typeddict-item]
                     placed.add(k, "fact", "its custom properties changed", reason=_OF_UNIT)
+
+
+def _row(node: ImportedNode, stored: Mission) -> int | None:
+    """The row of an object that a node states; ``None``: it is a new one."""
+    row = row_of(node.extras)
+    return row if row is not None and row < len(stored.objects) else None
 
 
 def _is_asset(node: ImportedNode, one: PlacedObject) -> bool:
@@ -161,7 +168,7 @@ def _match_objects(
 
 def _start(placed: Placed, i: int, hosted: Mapping[int, Pose], stored: Mission) -> F64:
     """Where a node that is an object stands; of a guest that stands in its building its own record. (3,)."""
-    at, index = placed.world[i, :3, 3], row_of(placed.given.nodes[i].extras)
+    at, index = placed.world[i, :3, 3], _row(placed.given.nodes[i], stored)
     pose = hosted.get(index) if index is not None else None
     if pose is None or index is None or np.abs(pose.translation - at).max() >= 1e-3 + PLACE * np.abs(at).max():
         return np.asarray(at)
@@ -173,8 +180,8 @@ def _compare_object(
 ) -> None:
     """Compare what a node states of an object with its record."""
     node = placed.given.nodes[i]
-    index = row_of(node.extras)
-    before = stored.objects[index] if index is not None and index < len(stored.objects) else None
+    index = _row(node, stored)
+    before = None if index is None else stored.objects[index]
     was = NodeExtras() if before is None or index is None else object_extras(before, index, False)
     now = object_extras(one, row, False)
     for name in ("path", "object_kind", "clan", "start", *(() if copied else _OF_ONE)):
@@ -309,8 +316,9 @@ def differences_of_unit(
     for i, node in enumerate(seen.nodes):
         if node.extras.get("kind") == "unit":
             placed.expected[i] = np.eye(4)
+    placed.assets = {*items}
     placed.compare_models()
-    placed.find_strangers(items)
+    placed.find_strangers()
     return placed.found
 
 

@@ -12,7 +12,6 @@ from ..edits.frame_rate import Timing
 from ..edits.node_roles import NodeRoles, Role, hidden_items, owner_items, stored_in
 from ..edits.nodes import POSE_NOISE, model_size
 from ..findings import Report
-from ..formats.model import BATCH_PORTAL
 from ..numeric.arrays import F64, I64
 from ..numeric.pose import parents_first, rotation_matrix
 from ..scene.companions import spliced
@@ -22,7 +21,6 @@ from ..scene.scene import (
     Clip,
     ImportedNode,
     ImportedScene,
-    Material,
     Node,
     Scene,
     Track,
@@ -379,9 +377,10 @@ class FileOfModel:
         out.materials = [ways(material.name) for material in self.given.materials]
         out.rows = [material.row for material in self.given.materials]
         thing_of = {row: place[i] for i in sorted(place, reverse=True) if (row := self._row(i)) is not None}
+        portals = self.dialect is Dialect.RETAIL  # elsewhere w6 is 0xFFFF
         out.facts_of_materials = [
             {name: value for name in _FACTS if (value := getattr(material, name)) >= 0}
-            | ({"portal": thing_of[material.w6]} if self._is_portal(material) and material.w6 in thing_of else {})
+            | ({"portal": thing_of[material.w6]} if portals and material.w6 in thing_of else {})
             for material in self.given.materials
         ]
         return out
@@ -390,10 +389,6 @@ class FileOfModel:
         """The row of a node in the stored model, or without one that which the file states."""
         role = self.roles[i]
         return self.items[i].extras.get("node") if self.stored is None or role is None else role.stored
-
-    def _is_portal(self, material: Material) -> bool:
-        """Whether triangles of a material show that a node is behind them (docs/reference/model.md)."""
-        return self.dialect is Dialect.RETAIL and material.batch_flags > 0 and bool(material.batch_flags & BATCH_PORTAL)
 
     def _flags(self, i: int, role: Role | None, found: Triangles) -> I64:
         """The flags that were edited: those of a material, else of an object that are not as exported. (T,)."""

@@ -330,7 +330,8 @@ class Shown:
         facts_of_materials: what else is known of each.
         looks: what each looks like; empty: not known.
         known: the names of all rows of the ``.wea``.
-        rows: the row of each in the ``.wea``, -1 = not stated.
+        rows: the row of each in the ``.wea``, -1 = not stated; of a pair of grounds both as one number.
+        rows_count: of a result: whether rows that a file states count, whatever its names are.
         frames: (T,) the frames of :attr:`Thing.world`.
         frame_count: length of the clip; 1 without one.
         clip: its names.
@@ -346,6 +347,7 @@ class Shown:
     looks: list[Look] = field(default_factory=list)
     known: set[str] = field(default_factory=set)
     rows: list[int] = field(default_factory=list)
+    rows_count: bool = False
     frames: F64 = field(default_factory=lambda: np.zeros(1))
     frame_count: int = 1
     clip: tuple[str, ...] = ()

@@ -421,6 +421,10 @@ def import_new_points(out: ImportResult, identified: Identified, rows: Mapping[i
     plan = new_points(identified)
     out.differences.add(plan.report)
     if plan.points:
+        # they name their second nodes by the rows that the file states
+        row_of = {node.index: rows[i] for i, node in reversed([*enumerate(identified.scene.nodes)])}
+        named = ((edit, edit.node2) for edit in plan.points)
+        plan.points = [edit if k is None else edit._replace(node2=row_of.get(k, k)) for edit, k in named]
         points = edited_points(plan, _NONE, rows, {})
         out.companions.append(replace(_companion(points, b""), nodes=len(rows)))
 

@@ -161,6 +161,11 @@ class _Edit:
         """What of it is applied."""
         return [] if self.result is None else [*self.result.changes]
 
+    @property
+    def inside(self) -> list[str]:
+        """The names of all that the copies show."""
+        return [node.name for node in self.copies.scene.nodes]
+
 
 class _Import:
     """What the imports of a unit and of a mission have in common."""
@@ -242,7 +247,8 @@ class _Import:
         for edit in edits:
             title = self._title(edit, of_all=len(edit.copies.places) == len(places))
             if edit.result is None:
-                report.skipped(title, edit.problem, "the model cannot hold it", "undo it, or edit the model's own file")
+                why, instead = "the model cannot hold it", "undo it, or edit the model's own file"
+                report.skipped(title, edit.problem, why, instead, names=edit.inside)
                 continue
             for one in edit.result.not_applied:
                 if one not in reported and (one.where, one.why) not in of_file:
@@ -264,6 +270,7 @@ class _Import:
                 "; ".join(f"{change.where}: {change.what}" for change in edit.changes[:5]),
                 f"all places show one model, and in {others} it was edited in another way",
                 "make the same edit in all places, or undo it in all but one",
+                names=edit.inside,
             )
 
     def _title(self, edit: _Edit, *, of_all: bool) -> Subject:
@@ -284,7 +291,7 @@ class _Import:
         if problem := why_elsewhere(placed, out.placed):
             where = self._title(best, of_all=False)
             what = "; ".join(f"{change.where}: {change.what}" for change in result.changes[:5])
-            out.differences.skipped(where, what, *problem)
+            out.differences.skipped(where, what, *problem, names=best.inside)
             return
         for change in result.changes:
             out.differences.changed(f"{title}, {change.where}", change.what)

@@ -322,6 +322,7 @@ def written_model(out: ImportResult, about: Description | None) -> WrittenModel:
         mode=about.mode,
         stored_keys=about.clip == "keys",
         points=None if about.points and not before else files.get(POINTS_ENDING, before),  # version 0.1 did not keep it
+        exported=before,
     )
 
 

@@ -90,11 +90,12 @@ class Case(NamedTuple):
         return outcome(lambda: import_gltf(path, beside, options), folder)
 
 
-def outcome(act: Callable[[], ImportResult], folder: Path) -> str:
-    """What comes of an import: :func:`summary`, or why it is refused."""
+def outcome(act: Callable[[], ImportResult], folder: Path, unlike: Sequence[Difference] = ()) -> str:
+    """What comes of an import: :func:`summary`, or why it is refused. ``unlike``: of an import that was made before."""
     try:
-        back = act()
-        text = summary(back)
+        with judged_as_stored() as found:
+            back = act()
+        text = summary(back, [*unlike, *found], folder)
         for new in back.new_materials:
             text += f"; makes {new.name!r} like {new.like!r}, {digest(sorted(new.values.items()))}"
     except ConversionError as error:
@@ -102,12 +103,13 @@ def outcome(act: Callable[[], ImportResult], folder: Path) -> str:
     return text.replace(f"{folder}/", "")
 
 
-def summary(back: ImportResult, unlike: Sequence[Difference] | None = None) -> str:
+def summary(back: ImportResult, unlike: Sequence[Difference] | None = None, folder: Path = Path("/nowhere")) -> str:
     """Return the digest of all that an import makes, and its report, on a line.
 
     Args:
         unlike: what :func:`judged_as_stored` collects; then the line also has a digest of what the report explains,
             and one of these.
+        folder: whose path no digest has.
     """
     whole = [back, *(one.result for one in back.placed)]
     data = [part for one in whole for part in (one.data, *(made.data for made in one.companions))]
@@ -120,9 +122,10 @@ def summary(back: ImportResult, unlike: Sequence[Difference] | None = None) -> s
     explains = [*(one.explains for one in back.not_applied), *back.differences.concerned]
     explains = [replace(one, most=float(f"{one.most:.2g}")) for one in explains]
     rest = [(one.report, sorted(one.rows.items()), sorted(one.kept_companions, key=repr)) for one in whole]
-    about = digest((explains, [*map(str, back.differences.judged or ())], rest))
+    about = repr((explains, [*map(str, back.differences.judged or ())], rest))
     judged = [(d.where, d.kind, d.what, d.names, f"{d.amount:.2g}", d.moving, d.cell, d.fact, d.reason) for d in unlike]
-    said += [f"{len(judged)} differences from what is stored {digest(judged)}"] if judged else []
+    about, told = (digest(text.replace(f"{folder}/", "").encode()) for text in (about, repr(judged)))
+    said += [f"{len(judged)} differences from what is stored {told}"] if judged else []
     return "; ".join([f"{found:08x} {about}", *said]).replace("\n", " ")
 
 

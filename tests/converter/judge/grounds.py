@@ -201,6 +201,11 @@ class Terrain(World):
         for one in stated:
             one.update({name: "MIC_NEW" for name, value in one.items() if value == old and "micro" in name})
 
+    def type_rows(self, _: Chance) -> None:
+        """Of another material, whose name stays: the rows count."""
+        stated = [self.msh(one) for one in self.file.json["materials"]]
+        stated[0]["first"] = next(one["first"] for one in stated if one["first"] != stated[0]["first"])
+
     def delete_coarse(self, chance: Chance) -> None:
         number = next(i for i, node in enumerate(self.nodes) if self.msh(node).get("level") == 1)
         for scene in self.file.json["scenes"]:
@@ -234,6 +239,7 @@ class Terrain(World):
         "animate level": animate_level,
         "change second ground": change_second_ground,
         "change microtexture": change_microtexture,
+        "type rows": type_rows,
         "delete coarse": delete_coarse,
         "raise vertex": raise_vertex,
         "delete face": delete_face,

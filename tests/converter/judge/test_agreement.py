@@ -80,6 +80,8 @@ def test_two_judges_agree(what: str) -> None:
         ("mixed__odd__l_mast_058", ["rename node too long", "animate node", "new object"], 1448878732, "no extras"),
         # without a sidecar, a portal names a node by the row that the file states
         ("mixed__odd__l_mast_058", ["delete triangles", "scale part object", "reparent node"], 3949676527, "alone"),
+        # a copy stands where a node that moves starts from
+        ("hangar", ["animate node", "duplicate tree", "make node a root"], 4008160369, "no extras"),
     ],
 )
 def test_what_arrives_is_not_named(model: str, kinds: list[str], seed: int, mode: str) -> None:

@@ -111,8 +111,15 @@ def test_a_crowd_is_compared_by_what_its_corners_have(count: int, other: int, wh
     theirs[:other] = turned(unlike[order], by)[:other]
     sides = []
     for corners, had in ((a, mine), (turned(a[order], by), theirs)):
-        known = {"known": np.ones((len(a), 4), np.bool_)} if what == "colours" else {}
-        triangles = Triangles(corners, np.zeros(len(a), np.int64), np.full(len(a), -1), **{what: had}, **known)
+        all_known = {"known": np.ones((len(a), 4), np.bool_)}
+        known = all_known if what == "colours" else {}
+        more = {} if corners is a else {"normals": np.ones((len(a), 3, 3)), "uv1": had}  # the file does not say
+        if what == "uv1":  # with colours that an editor rounded, by which a crowd would be in another order
+            colours = 100 + (np.arange(9 * len(a)) % 89).reshape(-1, 3, 3)
+            colours = colours if corners is a else turned(colours[order] + dice.integers(-1, 2, colours.shape), by)
+            more["colours"], known = np.dstack([colours, colours[..., :1]]).astype(np.uint8), all_known
+        rest = {**more, what: had, **known}
+        triangles = Triangles(corners, np.zeros(len(a), np.int64), np.full(len(a), -1), **rest)
         sides.append(Shown(things(np.zeros((1, 3)), ["x"]), cells={(0, 0): triangles}))
     found = Comparison(*sides)
     found.cell((0, 0))

@@ -35,7 +35,7 @@ def exported(world: type[World]) -> tuple[Path, TemporaryDirectory[str]]:
     """A world's source and its glTF with the sidecar, in a folder."""
     folder = TemporaryDirectory()
     source = world.make(Path(folder.name))
-    options = ExportOptions(textures=world.textures, clips=world.clips)
+    options = ExportOptions(textures=world.textures, clips=world.clips, parts=world.parts)
     target = Path(folder.name) / "out" / "first.glb"
     target.parent.mkdir()
     for path, data in load_file(source, None, options).files(target, options):
@@ -50,6 +50,7 @@ class World:
     edits: ClassVar[dict[str, Callable[[Any, Chance], object]]]
     textures: ClassVar[tuple[Path, ...]] = ()
     clips: ClassVar[bool | str] = ExportOptions().clips
+    parts: ClassVar[str | None] = None
 
     @staticmethod
     def make(folder: Path) -> Path:

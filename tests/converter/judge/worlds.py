@@ -42,6 +42,18 @@ class Mission(Assembly):
         half = chance.uniform(0.2, 1.2)
         self.object(chance, hosted=False)["rotation"] = [0.0, float(np.sin(half)), 0.0, float(np.cos(half))]
 
+    def nudge_object(self, chance: Chance) -> None:
+        """By more than float32 rounds, and little more."""
+        node = self.object(chance, hosted=False)
+        node["translation"] = [v + 0.01 for v in node.get("translation", [0, 0, 0])]
+
+    def nudge_turn(self, chance: Chance) -> None:
+        nudge_turn(self.object(chance, hosted=False))
+
+    def number_past_the_end(self, chance: Chance) -> None:
+        for number, i in zip((len(self.things("object")), 10**40, -2), self.things("object"), strict=False):
+            self.msh(self.nodes[i])["index"] = number
+
     def object(self, chance: Chance, *, hosted: bool = True) -> Json:
         found = [
             n for n in self.nodes if self.msh(n).get("kind") == "object" and (hosted or "hosted" not in self.msh(n))
@@ -99,6 +111,10 @@ class Mission(Assembly):
         first = values[0].copy()
         values[(values == first).all(axis=1)] += np.float32(1.5)
 
+    def nudge_route(self, chance: Chance) -> None:
+        mesh = self.file.json["meshes"][self.of(chance, "route")["mesh"]]
+        self.file.arrays[mesh["primitives"][0]["attributes"]["POSITION"]][0] += np.float32(0.01)
+
     def move_zone(self, chance: Chance) -> None:
         self.of(chance, "zone")["translation"] = [float(v) for v in chance.uniform(5, 60, 3) * [1, 0, -1]]
 
@@ -132,6 +148,10 @@ class Mission(Assembly):
         "sculpt one place": sculpt_one_place,
         "type key inside": type_key_inside,
         "add stray": Assembly.add_stray,
+        "nudge object": nudge_object,
+        "nudge turn": nudge_turn,
+        "nudge route": nudge_route,
+        "number past the end": number_past_the_end,
     }
 
 
@@ -197,6 +217,10 @@ class Unit(Assembly):
             target["children"].append(child)
         self.take_out(number)
 
+    def number_past_the_end(self, chance: Chance) -> None:
+        for number, i in zip((len(self.things("component")), 10**40), self.things("component")[1:], strict=False):
+            self.msh(self.nodes[i])["index"] = number
+
     def move_part(self, chance: Chance) -> None:
         self.part(chance)["translation"] = [float(v) for v in chance.uniform(1, 3, 3)]
 
@@ -211,7 +235,14 @@ class Unit(Assembly):
         "change colour": World.change_colour,
         "sculpt model": Assembly.sculpt,
         "add stray": Assembly.add_stray,
+        "number past the end": number_past_the_end,
     }
+
+
+def nudge_turn(node: Json) -> None:
+    """Turn a node by more than float32 rounds, and little more."""
+    x, y, z, w = node.get("rotation", (0.0, 0.0, 0.0, 1.0))
+    node["rotation"] = [x + 1e-3 * w, y + 1e-3 * z, z - 1e-3 * y, w - 1e-3 * x]
 
 
 # ------------------------------------------------------------------ points and materials
@@ -242,6 +273,27 @@ class Points(World):
     def rename_point(self, chance: Chance) -> None:
         self.of(chance, "point")["name"] = f"Lamp{int(chance.integers(99))}.point"
 
+    def nudge_turn(self, chance: Chance) -> None:
+        nudge_turn(self.of(chance, "point"))
+
+    def nudge_length(self, chance: Chance) -> None:
+        self.msh(self.of(chance, "point"))["length"] *= 1.001
+
+    def draw_point(self, chance: Chance) -> None:
+        """Give a point a mesh, with flags."""
+        point = self.of(chance, "point")
+        point["mesh"] = next(node["mesh"] for node in self.nodes if "mesh" in node)
+        point["extras"]["tri_flags"] = 5
+
+    def take_out_point(self, chance: Chance) -> None:
+        """Of its node, into the scene, as it is."""
+        number = self.nodes.index(self.of(chance, "point"))
+        for node in self.nodes:
+            node["children"] = [one for one in node.get("children", []) if one != number]
+        for node in [node for node in self.nodes if not node["children"]]:
+            del node["children"]
+        self.file.json["scenes"][0]["nodes"].append(number)
+
     def change_flags(self, chance: Chance) -> None:
         self.of(chance, "point")["extras"]["msh"]["flags"] = int(chance.integers(1, 99))
 
@@ -270,6 +322,10 @@ class Points(World):
         "change second node of point": change_second_node,
         "add point": add_point,
         "delete point": delete_point,
+        "nudge turn": nudge_turn,
+        "nudge length": nudge_length,
+        "take out point": take_out_point,
+        "draw point": draw_point,
     }
 
 
@@ -295,7 +351,38 @@ class Ranges(World):
     def move_last_key(self, chance: Chance) -> None:
         self.range_keys()[-1] += np.float32(chance.uniform(0.5, 2))
 
-    edits: ClassVar = {"move key of range": move_key, "move last key of range": move_last_key}
+    def move_key_alone(self, chance: Chance) -> None:
+        """In a file of the range, without the whole clip."""
+        self.move_key(chance)
+        del self.file.json["animations"][0]
+
+    edits: ClassVar = {
+        "move key of range": move_key,
+        "move last key of range": move_last_key,
+        "move key of range alone": move_key_alone,
+    }
+
+
+class Visible(World):
+    """A model of which the default scene alone was exported."""
+
+    parts: ClassVar = "visible"
+
+    @staticmethod
+    def make(folder: Path) -> Path:
+        shutil.copy(sample_called(ROBOT_MODEL).path, folder / "robot.msh")
+        return folder / "robot.msh"
+
+    def delete_face(self, chance: Chance) -> None:
+        primitives = self.file.primitives()
+        one = primitives[int(chance.integers(len(primitives)))]
+        one["indices"] = self.file.add(self.file.arrays[one["indices"]][3:])
+
+    def delete_mesh(self, chance: Chance) -> None:
+        drawn = [node for node in self.nodes if "mesh" in node]
+        del drawn[int(chance.integers(len(drawn)))]["mesh"]
+
+    edits: ClassVar = {"delete face": delete_face, "delete mesh": delete_mesh}
 
 
 class Materials(World):
@@ -309,6 +396,12 @@ class Materials(World):
         shutil.copy(source, folder / "robot.msh")
         shutil.copy(source.with_suffix(".wea"), folder / "robot.wea")
         return folder / "robot.msh"
+
+    def change_every_colour(self, _: Chance) -> None:
+        names = [one["name"] for one in self.file.json["materials"]]
+        for one in self.file.json["materials"]:
+            of_name = names.index(one["name"])
+            one["pbrMetallicRoughness"]["baseColorFactor"] = [0.1 + of_name / 50, 0.5, 0.5, 1.0]
 
     def change_light(self, chance: Chance) -> None:
         some, light = self.materials(chance), [*map(float, chance.uniform(0.1, 0.9, 3))]
@@ -360,6 +453,7 @@ class Materials(World):
         "shift picture": shift_picture,
         "repaint picture": repaint_picture,
         "change colour": World.change_colour,
+        "change every colour": change_every_colour,
         "change light": change_light,
         "light of one colour": light_of_one_colour,
         "change mode": change_mode,
@@ -374,5 +468,6 @@ WORLDS: dict[str, type[World]] = {
     "unit": Unit,
     "points": Points,
     "ranges": Ranges,
+    "visible": Visible,
     "materials": Materials,
 }

@@ -22,7 +22,7 @@ from tests.support.assembled_game import ROBOT, SOCKET, GameParts
 from tests.support.gltf_edit import HARMLESS
 from tests.support.inside_edits import EDITS, ROOM, animated, rock, shift
 from tests.support.inside_game import Inside, Node, convert, make, robot_of
-from tests.support.recorded import Recorded, outcome
+from tests.support.recorded import Recorded, judged_as_stored, outcome
 
 
 def make_all(folder: Path) -> Path:
@@ -284,8 +284,9 @@ def found(name: str, made: Path, folder: Path) -> str:
     shutil.copytree(made / "GAME", folder / "GAME")
     file = opened(made, folder / "GAME", stem)
     edit(file)
-    out = file.back()
-    return "; ".join([outcome(lambda: out, folder), *(f"into {one.path}" for one in out.placed)]).replace(
+    with judged_as_stored() as unlike:
+        out = file.back()
+    return "; ".join([outcome(lambda: out, folder, unlike), *(f"into {one.path}" for one in out.placed)]).replace(
         f"{folder}/", ""
     )
 
