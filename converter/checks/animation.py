@@ -34,11 +34,7 @@ def check_keys(model: MshModel) -> Iterator[Finding]:
 
 
 def check_animation(model: MshModel) -> Iterator[Finding]:
-    """Yield the findings about animation that the runtime does not rely on.
-
-    Args:
-        model: a valid model; of 24-byte nodes nothing is checked.
-    """
+    """Yield the findings about animation that the runtime does not rely on. ``model``: a valid one."""
     if model.legacy:
         return
     yield from run(model, key_none, key_empty)

@@ -72,11 +72,7 @@ def unit_class(unit: Unit) -> Iterator[Bad]:
 
 
 def check_parts(unit: Unit, facts: Sequence[PartFacts]) -> Iterator[Finding]:
-    """Yield components that do not resolve, and shown ones that are not mounted on a socket.
-
-    Args:
-        facts: about each component.
-    """
+    """Yield components that do not resolve, and shown ones that are not mounted on a socket; ``facts``: about each."""
     for row, fact in enumerate(facts):
         yield from unit_key(unit, row, fact)
         parent = int(unit.parents[row])

@@ -58,12 +58,8 @@ def look_missing(problem: str) -> Iterator[Bad]:
 
 @look_missing.also
 def check_row_names(title: str, names: Sequence[str], known: Collection[bytes]) -> Iterator[Bad]:
-    """Yield the rows of a WEAR whose names are not in a library.
-
-    Args:
-        title: ``material`` or ``lightmap``.
-        names: by row, empty where there is none.
-        known: names of the library's entries, in upper case.
+    """Yield the rows of a WEAR whose names (of a ``material`` or ``lightmap``; empty: none) are not in a library, whose
+    names are known in upper case.
     """
     rows = [row for row, name in enumerate(names) if name and fold_upper(name.encode("cp1251", "replace")) not in known]
     if rows:

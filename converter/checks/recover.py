@@ -74,13 +74,9 @@ def checked_model(model: MshModel, mode: Mode) -> tuple[MshModel, list[Finding]]
 
 
 def leave_out(model: MshModel) -> tuple[MshModel, list[Finding]]:
-    """A view of a model that passes ``check_model`` without errors; ``model``: as it was read; it is not changed.
-
-    Returns:
-        The view, which shares all valid tables, and the findings about the model; its
-        errors are what the view leaves out.
-
-    Raises ConversionError: an error finding that concerns more than a part.
+    """A view of a model, which shares all valid tables and passes ``check_model`` without errors, and the findings
+    about the model, whose errors are what the view leaves out. Raises ConversionError: one that concerns more than a
+    part.
     """
     return without_broken(model, check_model, STEPS, model.archive.label, entry_name(model))
 
@@ -91,13 +87,10 @@ def without_broken(
     """Leave out what errors concern until there are none: some hide others.
 
     Args:
-        content: what was read.
-        check: every finding about it.
         steps: by rule, in the order in which to take them: a copy without what a finding concerns.
 
     Returns:
-        The copy, and the findings about the content: all of the first check, and errors that the
-        others added.
+        The copy, and all findings of the first check, and errors that the others added.
 
     Raises ConversionError: an error that no step takes away.
     """
@@ -135,14 +128,10 @@ def refuse_edit(changes: Sequence[object], sidecar: str) -> ConversionError:
 
 
 def put_back(edited: MshModel, model: MshModel) -> MshModel | None:
-    """An edited view with the broken tables of the stored model, byte for byte.
+    """An edited view, made of ``leave_out(model)``, with the broken tables of the stored model, byte for byte.
 
-    Args:
-        edited: made of ``leave_out(model)``.
-
-    Returns:
-        ``None`` where the edit changes a broken table, or one that broken rows point into: they
-        could come to point to something.
+    ``None`` where the edit changes a broken table, or one that broken rows point into: they could come to point to
+    something.
     """
     if model.cut or model.archive.trailing:
         return None  # bytes that no table has would be lost

@@ -187,17 +187,11 @@ def require_areal(areals: ArealMap, index: int) -> None:
 
 
 def read_areal_map(archive: Archive) -> ArealMap:
-    """Read the first entry of type 12; the directory's ``attr1`` is the number of areals.
+    """Read the first entry of type 12; the directory's ``attr1`` is the number of areals. Arrays are read-only copies.
 
-    Every count is checked against the bytes that are left before anything is made from it, and
-    all bytes must be consumed: the runtime stops with "Incorrect ArealMap" where they are not.
-    What parses but cannot be right is for ``converter.checks.areal_structure``.
-
-    Args:
-        archive: a ``Land.map`` (:func:`~converter.formats.nres.read_nres`).
-
-    Returns:
-        The map, its arrays read-only copies.
+    Every count is checked against the bytes that are left before anything is made from it, and all bytes must be
+    consumed: the runtime stops with "Incorrect ArealMap" where they are not. What parses but cannot be right is for
+    ``converter.checks.areal_map``.
 
     Raises ConversionError: no entry of type 12, or its size does not fit its counts; with the row and the byte offset
     in the file.
@@ -303,16 +297,10 @@ def _read_grid(data: _Data, at: int) -> tuple[tuple[int, int], I64, U16]:
 
 
 def _cell_heads(words: U16, cells: int) -> I64:
-    """Where each of a chain of ``count, id, id, ...`` lists starts, and where the last ends.
+    """Where each of a chain of ``count, id, id, ...`` lists starts, and where the last ends. (W,) -> (cells + 1,).
 
-    The start of a list follows from the one before it, which would be a loop over all cells.
-    Doubling avoids it: the first ``n`` heads and the step over ``n`` lists give ``2 n`` heads.
-
-    Args:
-        words: (W,) uint16.
-
-    Returns:
-        (cells + 1,) int64; ``W + 1`` from where the words do not suffice.
+    The start of a list follows from the one before it, which would be a loop over all cells. Doubling avoids it: the
+    first ``n`` heads and the step over ``n`` lists give ``2 n`` heads; ``W + 1`` from where the words do not suffice.
     """
     size = len(words)
     step = np.append(np.arange(size) + 1 + words, [size + 1, size + 1])
@@ -413,19 +401,14 @@ def signed_areas(areals: ArealMap) -> F64:
 
 
 def points_inside(xy: F64, start: I64, points: F64, polygon: I64) -> Bools:
-    """Whether each point lies inside its polygon: even-odd, half-open.
+    """Whether each point lies inside its polygon: even-odd, half-open; no point or polygon that is not finite does.
 
-    A point on an edge belongs to the polygon on the right of it (on a horizontal edge: above
-    it). Both neighbours of an edge compute the same, so a point of a tiling is in exactly one.
+    A point on an edge belongs to the polygon on the right of it (on a horizontal edge: above it). Both neighbours of an
+    edge compute the same, so a point of a tiling is in exactly one.
 
     Args:
-        xy: (V, 2) float64, vertices of all polygons end to end.
-        start: (N + 1,) where each polygon starts.
-        points: (K, 2) float64.
-        polygon: (K,) which polygon each point is tested against.
-
-    Returns:
-        (K,) bool; false for points and polygons that are not finite.
+        xy, start: (V, 2) vertices of all polygons end to end, (N + 1,) where each starts.
+        points, polygon: (K, 2), (K,) which polygon each is tested against.
     """
     count = np.diff(start)[polygon]
     edge = ranges(start[:-1][polygon], count)

@@ -332,11 +332,7 @@ def _arguments(controller: Controller, places: Mapping[int, tuple[int, ...]]) ->
 
 
 def with_nodes(controller: Controller, numbers: Mapping[int, int]) -> Controller:
-    """Return the controller with other node numbers: of channels, components and actions.
-
-    Args:
-        numbers: new number by old one; others stay.
-    """
+    """Return the controller with new node numbers, by old ones, of channels, components and actions; others stay."""
     channels, parts = controller.channels.copy(), controller.parts.copy()
     for records in (channels, parts):
         records["node"] = [numbers.get(node, node) for node in records["node"].tolist()]

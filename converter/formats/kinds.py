@@ -93,11 +93,7 @@ def kind_of_types(types: Set[int]) -> Kind:
 
 
 def kind_by_name(types: Set[int], name: str) -> Kind:
-    """Tell what a container is that lacks a table of what its name says: reading it says which.
-
-    Args:
-        types: the type ids of its entries.
-    """
+    """Tell what a container of some types is that lacks a table of what its name says: reading it says which."""
     kind = kind_of_types(types)
     ending = name[-4:].lower()
     if kind is Kind.ARCHIVE and ending == ".map":
@@ -126,13 +122,10 @@ def file_kind(archive: Archive) -> Kind:
 
 
 def entry_kind(entry: Entry, label: str) -> Kind:
-    """Tell what an entry is, of which no more than the directory of a container is read.
+    """Tell what an entry is, of which no more than the directory of a container is read; ``UNKNOWN``: no container.
 
-    Returns:
-        ``UNKNOWN`` where it is not a container. A container that is called a model, and is nothing
-        else, counts as one: reading it says what is wrong.
-
-    Raises ConversionError: the container has a broken directory.
+    One that is called a model, and is nothing else, counts as one: reading it says what is wrong. Raises
+    ConversionError: the container has a broken directory.
     """
     if not is_nres(entry.start(4)):
         return Kind.UNKNOWN
@@ -141,12 +134,7 @@ def entry_kind(entry: Entry, label: str) -> Kind:
 
 
 def assembly_kind(name: str, head: memoryview | bytes) -> Kind | None:
-    """Tell whether a file is a unit or a mission; ``None``: it is neither.
-
-    Args:
-        name: the file's name, by which a mission is recognised.
-        head: its first bytes, four or more.
-    """
+    """Tell by a file's name, and its first four bytes or more, whether it is a unit or a mission; ``None``: neither."""
     if is_unit(head):
         return Kind.UNIT
     return Kind.MISSION if name.lower().endswith(".tma") and not is_nres(head) else None
@@ -183,11 +171,8 @@ def kind_at(archive: Archive, index: int | None) -> Kind:
 def find_model(archive: Archive, wanted: str | None) -> int | None:
     """Directory index of what a user means; ``None``: the file itself, which is not an archive.
 
-    Args:
-        wanted: an entry's name (case does not matter) or directory index; ``None``: the file
-            itself, or the only model in it.
-
-    Raises ConversionError: no such entry, or several models to choose from.
+    ``wanted``: an entry's name (case does not matter) or directory index; ``None``: the file itself, or the only model
+    in it. Raises ConversionError: no such entry, or several models to choose from.
     """
     if wanted is None:
         if file_kind(archive) is not Kind.ARCHIVE:

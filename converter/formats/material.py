@@ -456,12 +456,8 @@ def first_phase(data: bytes | memoryview, name: str) -> bytes:
 
 
 def with_values(data: bytes | memoryview, values: Mapping[str, bytes], phases: int = 1) -> bytes:
-    """Return a material with other values; every other byte stays.
-
-    Args:
-        data: a valid material.
-        values: as of :class:`LibraryEdit`.
-        phases: how many phases get them, from the first.
+    """Return a valid material with other values, as of :class:`LibraryEdit`, in so many phases from the first; every
+    other byte stays.
     """
     out = bytearray(data)
     values = {"cell": _NO_CELL, **values} if "texture" in values else values

@@ -290,14 +290,9 @@ def drawn_triangles(model: MshModel) -> tuple[I64, I64]:
 
 
 def model_at(archive: Archive, index: int | None, file_name: str, *, cut: bool = False) -> MshModel:
-    """The core model in an entry of an archive, or the one that the file itself is.
+    """The core model in an entry of an archive, or (``None``) the one that the file itself is, which is called like it.
 
-    Args:
-        index: directory index of the entry; ``None``: the file is the model.
-        file_name: its name, which names the model in the latter case.
-        cut: as of :func:`read_model`.
-
-    Raises ConversionError: not a model, or a table of a wrong size.
+    ``cut``: as of :func:`read_model`. Raises ConversionError: not a model, or a table of a wrong size.
     """
     if index is None:
         return read_model(archive, file_name, cut=cut)
@@ -312,10 +307,8 @@ def model_at(archive: Archive, index: int | None, file_name: str, *, cut: bool =
 
 
 def read_model(archive: Archive, name: str, *, cut: bool = False) -> MshModel:
-    """The tables of a model's container; unknown entries stay in the container.
-
-    Args:
-        cut: tables that end inside a record are read up to it, and ``MshModel.cut`` says so.
+    """The tables of a model's container; unknown entries stay in the container. ``cut``: tables that end inside a
+    record are read up to it, and ``MshModel.cut`` says so.
 
     Raises ConversionError: a required table is missing, or a size does not fit its records.
     """

@@ -316,10 +316,7 @@ def _stated(head: memoryview, size: int) -> int:
 
 
 def entry_types(entry: Entry, label: str) -> set[int]:
-    """Return the type ids in the directory of an entry that is a container; nothing else is read.
-
-    Args:
-        entry: one whose payload starts like an NRes file.
+    """Return the type ids in the directory of an entry that starts like an NRes file; nothing else is read.
 
     Raises ConversionError: the header or a directory entry cannot be true.
     """

@@ -330,12 +330,10 @@ class Registry:
         return [Member(field_text(row["archive"]), field_text(row["member"])) for row in self.rows[index]]
 
     def resolve(self, key: str | bytes) -> Resolved | None:
-        """Follow a key to its files: its own rows, then those of its parents, at most 3 deep.
+        """Follow a key to its files: its own rows, then those of its parents, at most 3 deep; ``None``: there is no
+        such key.
 
         At most ``MAX_PARENTS`` are followed, each once: parents of parents may be very many.
-
-        Returns:
-            ``None`` where the registry has no such key.
         """
         index = self.find(key)
         if index is None:

@@ -127,11 +127,7 @@ def decoded(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def encoded(steps: Iterable[tuple[int, int]]) -> bytes:
-    """Return the stream of what :func:`decoded` yields.
-
-    Args:
-        steps: a byte and 0, or a distance (1 to 4,096) and a length (3 to 60).
-    """
+    """Return the stream of what :func:`decoded` yields: bytes, and distances (1 to 4,096) with lengths (3 to 60)."""
     tree, out = _Tree(), list[str]()
     for value, length in steps:
         symbol = 256 - LEAST_COPIED + length if length else value
@@ -331,14 +327,10 @@ def unpack(library: RsliLibrary, row: int) -> bytes:
 
 
 def with_contents(library: RsliLibrary, contents: Mapping[int, bytes]) -> bytes:
-    """Return a library with other contents in some entries, packed as the old ones were.
+    """Return a library with other contents in some entries, by row, packed as the old ones were.
 
-    An entry stays in its place where the new one is not longer; else it goes to the end, before the trailer.
-
-    Args:
-        contents: what each row unpacks to.
-
-    Raises ConversionError: a method that cannot be written, or a content that is too large.
+    An entry stays in its place where the new one is not longer; else it goes to the end, before the trailer. Raises
+    ConversionError: a method that cannot be written, or a content that is too large.
     """
     data, rows = bytearray(library.data), library.rows.copy()
     trailer = bytes(data[-6:]) if library.overlay or data[-6:-4] == b"AO" else b""

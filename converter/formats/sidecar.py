@@ -161,10 +161,7 @@ def write_sidecar(sidecar: Sidecar) -> bytes:
 
 
 def read_sidecar(data: memoryview | bytes, label: str, *, whole: bool = True) -> Sidecar:
-    """Read a sidecar file; the source is a view of ``data``.
-
-    Args:
-        whole: it is a file, which others may be attached to.
+    """Read a sidecar file; the source is a view of ``data``. ``whole``: it is a file, which others may be attached to.
 
     Raises ConversionError: not a sidecar, a newer version, or damaged.
     """
@@ -259,11 +256,7 @@ _MOST_PIXELS = 1 << 24
 
 
 def texture_head(data: bytes | memoryview) -> bytes:
-    """Return a texture's bytes without its pixels: header, palette, what follows the levels.
-
-    Args:
-        data: a valid texture.
-    """
+    """Return a valid texture's bytes without its pixels: header, palette, what follows the levels."""
     start, pixels = _pixel_range(data)
     return bytes(data[:start]) + bytes(data[start + pixels :])
 

@@ -300,14 +300,10 @@ def record_bytes(content: TableFile) -> dict[int, bytes]:
 def write_tables(
     content: TableFile, payloads: dict[int, bytes], counts: dict[int, int], hint: str | None = None
 ) -> bytes:
-    """The bytes of a container with these tables; all that did not change keeps its bytes.
+    """The bytes of a container with these tables, by type id; all that did not change keeps its bytes.
 
-    Args:
-        payloads: the tables, by type id.
-        counts: ``attr1`` of each (docs/reference/model.md): how many records it has.
-        hint: what to do where the container lacks a table.
-
-    Raises ConversionError: the container has no entry for a table that is not empty.
+    ``counts``: ``attr1`` of each (docs/reference/model.md): how many records it has. Raises ConversionError, with a
+    hint: the container has no entry for a table that is not empty.
     """
     archive = content.archive
     edits = ArchiveEdits(archive)
@@ -375,26 +371,15 @@ class Keys(NamedTuple):
 
 
 def decode_keys(pool: Records, order: Sequence[int]) -> Keys:
-    """Decode a key pool.
-
-    Args:
-        pool: (K,) ``KEY_DTYPE``.
-        order: the columns of ``[w, x, y, z]`` in a stored rotation.
-    """
+    """Decode a key pool. (K,) ``KEY_DTYPE``; ``order``: the columns of ``[w, x, y, z]`` in a stored rotation."""
     return Keys(pool["position"], pool["time"], decode_unit(pool["quaternion"])[:, order])
 
 
 def encode_keys(position: F32, time: NDArray[np.integer], words: NDArray[np.int16], order: Sequence[int]) -> Records:
-    """Encode keys.
+    """Encode keys: (K, 3), (K,) frames, (K, 4) ``[w, x, y, z]`` as of ``numeric.quantize.encode_unit`` -> (K,)
+    ``KEY_DTYPE``.
 
-    Args:
-        position: (K, 3).
-        time: (K,) frames.
-        words: (K, 4) ``[w, x, y, z]`` as of ``numeric.quantize.encode_unit``.
-        order: the columns of ``[w, x, y, z]`` in a stored rotation.
-
-    Returns:
-        (K,) ``KEY_DTYPE``.
+    ``order``: the columns of ``[w, x, y, z]`` in a stored rotation.
     """
     pool = np.zeros(len(time), KEY_DTYPE)
     pool["position"], pool["time"] = position, time

@@ -277,10 +277,8 @@ def too_many(what: str, value: int, most: int) -> ConversionError:
 
 
 def read_terrain(archive: Archive, name: str, *, cut: bool = False) -> Terrain:
-    """The tables of a terrain's container; unknown entries stay in the container.
-
-    Args:
-        cut: tables that end inside a record are read up to it, and ``Terrain.cut`` says so.
+    """The tables of a terrain's container; unknown entries stay in the container. ``cut``: tables that end inside a
+    record are read up to it, and ``Terrain.cut`` says so.
 
     Raises ConversionError: a required table is missing, or a size does not fit its records.
     """

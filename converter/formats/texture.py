@@ -288,11 +288,10 @@ def _require_writable(header: Records, levels: int | None, label: str) -> int:
 
 
 def packed(rgba: U8, format: int) -> Pixels:
-    """Return the stored words of pixels: the nearest value of each channel.
+    """Return the stored words of pixels, (..., 4) uint8, in a format without a palette: the nearest value of each
+    channel.
 
-    Args:
-        rgba: (..., 4) uint8; formats without alpha drop it, 88 stores the mean of the colours.
-        format: a key of ``FORMATS`` without a palette.
+    Formats without alpha drop it, 88 stores the mean of the colours.
     """
     dtype, channels = FORMATS[format]
     if channels[0] == channels[1]:

@@ -90,16 +90,11 @@ def new_wear(materials: Sequence[str], lightmaps: Sequence[str] = (), label: str
 
 
 def edited_wear(wear: Wear, names: Mapping[int, str]) -> Wear:
-    """Return a WEAR with other names of materials; everything else keeps its bytes.
+    """Return a WEAR, which has no error findings, with other names of materials by row; everything else keeps its
+    bytes.
 
-    Rows that it lacks are added after its last one; those between that nobody names are
-    ``DEFAULT``.
-
-    Args:
-        wear: without error findings.
-        names: by row; each one that :func:`is_row_name` accepts.
-
-    Raises ConversionError: its text is not CP1251, and a name is not ASCII.
+    Rows that it lacks are added after its last one; those between that nobody names are ``DEFAULT``. Each name is one
+    that :func:`is_row_name` accepts. Raises ConversionError: its text is not CP1251, and a name is not ASCII.
     """
     lines, count = wear.lines, len(wear.materials)
     for row in names.keys() & range(count):

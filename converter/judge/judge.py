@@ -64,10 +64,8 @@ def differences_of_points(
     """Return what control points of a result are otherwise than in the file.
 
     Args:
-        items: nodes of the file.
         node_of: node of the file -> of the result.
-        points: its points, read from their bytes.
-        exported: the points that were exported.
+        points, exported: those that are written, and those that were exported.
     """
     mine = _of_file(items, node_of, {node.name for node in written.nodes}, exported)
     theirs = [
@@ -171,15 +169,10 @@ def _unit(direction: Sequence[float] | F64) -> tuple[F64, float]:
 
 
 def take_levels(result: Shown, levels: Sequence[GeneratedLevel]) -> list[Difference]:
-    """Take the levels that the import made out of what a model shows: the file does not have them.
+    """Take the levels that the import made, by node of the model, out of what a model shows: the file has none.
 
-    Args:
-        result: the model, as it was decoded from its bytes; changed.
-        levels: what is stated of each, by node of the model.
-
-    Returns:
-        A difference for each that is farther from its part than is stated, or has corners that its part does not
-        have. No line of a report explains it.
+    Returns a difference, which no line of a report explains, for each that is farther from its part than is stated, or
+    has corners that its part does not have.
     """
     found = [one for level in levels if (one := _judged(result, level)) is not None]
     for level in levels:

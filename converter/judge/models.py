@@ -103,11 +103,8 @@ def snapshot(given: ImportedScene) -> ImportedScene:
 
 
 def shown_by_scene(scene: Scene, frames: F64 | None = None) -> Shown:
-    """Return what a model shows that was decoded from bytes.
-
-    Args:
-        scene: decoded with samples at whole frames.
-        frames: those that are looked at; by default the first.
+    """Return what a model shows that was decoded from bytes, with samples at whole frames. ``frames``: those that are
+    looked at; by default the first.
     """
     count = frames_of(scene)
     out = Shown(

@@ -415,12 +415,8 @@ def some_of(count: int, most: int = MOST_FRAMES) -> I64:
 
 
 def triangles_of(streams: Streams, mesh: Mesh, owner: int, linear: F64 | None = None) -> Triangles:
-    """Return the triangles of a mesh.
-
-    Args:
-        streams: where its vertices are.
-        owner: the thing that has it.
-        linear: (3, 3), what a thing's world has beyond a rotation: a mirror turns triangles round.
+    """Return the triangles of a mesh of a thing. ``linear``: (3, 3), what its world has beyond a rotation: a mirror
+    turns triangles round.
     """
     primitives = [p for p in mesh.primitives if p.index_count]
     counts = [p.index_count // 3 for p in primitives]
@@ -454,10 +450,7 @@ def joined(lists: Sequence[Triangles]) -> Triangles:
 def shown_at_once(seen: ImportedScene, world: F64, cells: Sequence[tuple[int, int]], names: Sequence[Names]) -> Shown:
     """Return what a file without nodes of its own shows: the triangles of each item, as they lie in the world.
 
-    Args:
-        world: (n, 4, 4) places of its items.
-        cells: of each item.
-        names: what reports call each.
+    (n, 4, 4) places of its items, the cell of each, and what reports call it.
     """
     out = Shown(materials=[ways(material.name) for material in seen.materials])
     lists: dict[tuple[int, int], list[Triangles]] = {}

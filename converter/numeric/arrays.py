@@ -143,16 +143,10 @@ def _rank(values: I64) -> I64:
 
 
 def near_pairs(points: F64, distance: float) -> tuple[I64, I64]:
-    """Return the pairs of points whose coordinates all differ by ``distance`` at most.
+    """Return the pairs of points, (n, 3) finite, whose coordinates all differ by ``distance`` at most.
 
-    Points are sorted into cubes of that size: a pair lies in one, or in two that touch.
-
-    Args:
-        points: (n, 3) float64, finite.
-        distance: the largest difference of a coordinate.
-
-    Returns:
-        (K,) and (K,) rows, each pair once, the lower row first.
+    Points are sorted into cubes of that size: a pair lies in one, or in two that touch. (K,) and (K,) rows, each pair
+    once, the lower row first.
     """
     low = points.min(axis=0, initial=0)
     cube = np.floor((points - low) / distance)
@@ -186,15 +180,10 @@ _SPREAD = ((16, 0x030000FF), (8, 0x0300F00F), (4, 0x030C30C3), (2, 0x09249249))
 
 
 def surface_distance(one: F64, other: F64) -> float:
-    """Return how far two surfaces are from each other: the larger of both ways.
+    """Return how far two surfaces, (n, 3, 3) each, are from each other: the larger of both ways; infinity where one is
+    empty.
 
     Measured from the corners, the middles of edges and of triangles; triangles that both have are not looked at.
-
-    Args:
-        one, other: (n, 3, 3) corners of triangles.
-
-    Returns:
-        Infinity where one of both has no triangle.
     """
     if not len(one) or not len(other):
         return 0.0 if len(one) == len(other) else float("inf")
@@ -235,16 +224,10 @@ def _one_way(one: F64, other: F64) -> float:
 
 
 def _near(points: F64, places: F64) -> tuple[F64, I64]:
-    """Return a place that is near each point, and how far that is: of those beside it along a curve through space.
+    """Return how far a place that is near each point is, and its row: of those beside it along a curve through space.
 
-    The curve (Morton's) goes through all cells of a grid; what is near each other on it is near each other.
-
-    Args:
-        points: (n, 3).
-        places: (m, 3), one at least.
-
-    Returns:
-        (n,) distances; (n,) rows of places.
+    The curve (Morton's) goes through all cells of a grid; what is near each other on it is near each other. (n, 3)
+    points, (m, 3) places -> (n,), (n,).
     """
     low = places.min(0)
     cell = (np.ptp(places, axis=0).max() or 1.0) / _GRID
@@ -273,13 +256,9 @@ def _shared(one: F64, other: F64) -> Bools:
 
 
 def _nearest(points: F64, triangles: F64, count: I64, candidates: I64) -> F64:
-    """Distance of points to the nearest of their candidates.
+    """Distance of points, (n, 3), to the nearest of their candidates among triangles, (m, 3, 3).
 
-    Args:
-        points: (n, 3).
-        triangles: (m, 3, 3).
-        count: (n,) candidates of each point, one at least.
-        candidates: (sum,) rows of triangles, point after point.
+    ``count``: (n,) candidates of each point, one at least; ``candidates``: (sum,) their rows, point after point.
     """
     p, corners = np.repeat(points, count, axis=0), triangles[candidates]
     a = corners[:, 0]
@@ -298,11 +277,7 @@ def _nearest(points: F64, triangles: F64, count: I64, candidates: I64) -> F64:
 
 
 def first_appearance(values: I64) -> tuple[I64, I64]:
-    """Number values in order of first appearance.
-
-    Returns:
-        (n,) the number of each value, and (k,) where each number appears first.
-    """
+    """Number values in order of first appearance: (n,) the number of each, and (k,) where each number appears first."""
     _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty(len(first), np.int64)

@@ -155,12 +155,9 @@ def rotate(rotations: F64, vectors: F64) -> F64:
 
 
 def parents_first(parents: Sequence[int], root: int = NONE16) -> list[int]:
-    """Order node indices so that every parent comes before its children.
+    """Order node indices so that every parent comes before its children. ``root``: what a node without a parent has.
 
     A node on a cycle, or below one, is left out: the caller checks the length.
-
-    Args:
-        root: what a node without a parent has instead of one.
     """
     children: list[list[int]] = [[] for _ in parents]
     order: list[int] = []
@@ -172,15 +169,10 @@ def parents_first(parents: Sequence[int], root: int = NONE16) -> list[int]:
 
 
 def compose(parents: Sequence[int], rotations: F64, translations: F64) -> tuple[F64, F64]:
-    """Compose poses relative to the parent into model-space poses: parent ∘ child.
+    """Compose poses relative to the parent into model-space poses: parent ∘ child. (..., N, 4) unit, (..., N, 3); as
+    many.
 
-    Args:
-        parents: parent index per node, ``0xFFFF`` = root; no cycles.
-        rotations: (..., N, 4) unit rotations.
-        translations: (..., N, 3).
-
-    Returns:
-        World rotations and translations of the same shapes.
+    ``parents``: parent index per node, ``0xFFFF`` = root; no cycles.
     """
     count = len(parents)
     if not rotations.size:
@@ -267,14 +259,9 @@ def frame_index(times: ArrayLike) -> U32:
 
 
 def interpolate(q0: F32, q1: F32, alpha: F32) -> F32:
-    """Interpolate as ``quat_interp`` and ``quat_blend`` do (``g_FastProc[17]``, ``[22]``).
+    """Interpolate as ``quat_interp`` and ``quat_blend`` do (``g_FastProc[17]``, ``[22]``), without normalising.
 
-    Args:
-        q0, q1: (..., 4) float32.
-        alpha: (...) float32.
-
-    Returns:
-        (..., 4) float32, not normalised.
+    (..., 4), (..., 4), (...) float32 -> (..., 4) float32.
     """
     dot = dot4(q0, q1)
     sign = np.where(dot < 0, -_ONE, _ONE)
@@ -316,15 +303,9 @@ def keys_at_rest(tracks: Tracks) -> I64 | None:
 
 
 def sample(tracks: Tracks, nodes: ArrayLike, times: ArrayLike) -> Samples:
-    """Sample nodes at times (``sub_10012880``).
+    """Sample nodes, (n,), at times, (T,) frames taken as float32, as the runtime does, raw (``sub_10012880``).
 
-    Args:
-        tracks: checked tracks; maps and keys in range.
-        nodes: (n,) node indices.
-        times: (T,) frames, taken as float32.
-
-    Returns:
-        The runtime's raw quaternions and positions.
+    ``tracks``: checked; maps and keys in range.
     """
     index = np.asarray(nodes, np.int64)
     t = np.asarray(times, np.float32)
@@ -381,15 +362,11 @@ def quat_to_matrix(quaternion: F32) -> F32:
 
 
 def blend(tracks: Tracks, nodes: ArrayLike, time_a: float, time_b: float, weight: float) -> F32:
-    """Blend two samples into a matrix per node (``sub_10012560``).
+    """Blend two samples into a matrix per node, (n, 16) float32, row-major (``sub_10012560``).
 
     Args:
-        nodes: (n,) node indices.
         time_a, time_b: frames; a negative time means that sample is not available.
         weight: 0 = A alone, 1 = B alone.
-
-    Returns:
-        (n, 16) float32, row-major.
 
     Raises ConversionError: neither sample is available; the original leaves this undefined.
     """

@@ -91,14 +91,10 @@ def normalise(vectors: NDArray[np.number], zero: ArrayLike) -> F64:
 
 
 def encode_shown(unit: F64, encode: Callable[[ArrayLike], NDArray[Any]]) -> NDArray[Any]:
-    """Return stored words of unit vectors; those whose normalised vector one is come back as they were.
+    """Return stored words of unit vectors, (n, k); those whose normalised vector one is come back as they were.
 
-    Words are vectors that are not quite unit: what a file shows of them is normalised, and may round
-    to other words.
-
-    Args:
-        unit: (n, k) float64.
-        encode: :func:`encode_unit` or :func:`encode_normals`.
+    Words are vectors that are not quite unit: what a file shows of them is normalised, and may round to other words.
+    ``encode``: :func:`encode_unit` or :func:`encode_normals`.
     """
     scale = UNIT_SCALE if encode is encode_unit else NORMAL_SCALE
     zero = np.zeros(unit.shape[-1])
@@ -144,12 +140,8 @@ def colour_of_row(row: int) -> tuple[float, float, float]:
 def triangle_normals(positions: F32, normals: NDArray[np.int8]) -> tuple[NDArray[np.int16], int]:
     """Return stored triangle normals, (T, 3), and how many triangles have no area.
 
-    ``normalize(cross(p1-p0, p2-p0))`` in float64. Zero area (|cross| <= 1e-12 x longest edge
-    squared): the mean of the vertex normals, else (0, 0, 32767).
-
-    Args:
-        positions: (T, 3, 3) float32.
-        normals: (T, 3, 4) int8 vertex normals.
+    ``normalize(cross(p1-p0, p2-p0))`` in float64. Zero area (|cross| <= 1e-12 x longest edge squared): the mean of the
+    vertex normals, (T, 3, 4) int8, else (0, 0, 32767).
     """
     p = positions.astype(np.float64)
     cross = cross_products(p)

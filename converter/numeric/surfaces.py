@@ -227,13 +227,8 @@ def hull(low: F32, high: F32) -> F32:
 
 
 def shared_area(first: F64, second: F64) -> tuple[F64, F64]:
-    """Return the area that triangles share, and its centroid.
-
-    Args:
-        first, second: (K, 3, 2) float64, counter-clockwise.
-
-    Returns:
-        (K,) areas, and (K, 2) centroids, the first corner where there is no area.
+    """Return the area that triangles, (K, 3, 2) counter-clockwise, share, (K,), and its centroid, (K, 2): the first
+    corner where there is no area.
     """
     origin = first[:, :1]
     ring, other = first - origin, second - origin
@@ -274,9 +269,7 @@ def _cut(ring: F64, a: F64, b: F64) -> F64:
 def triangulate(points: F64, start: I64) -> I64:
     """Return the triangles of polygons, ``n - 2`` per polygon, in order: (T, 3) rows of ``points``.
 
-    Args:
-        points: (V, 2) corners, polygon after polygon, counter-clockwise.
-        start: (P + 1,) first corner of each polygon.
+    (V, 2) corners, polygon after polygon, counter-clockwise; (P + 1,) first corner of each.
     """
     count = np.diff(start)
     triangles = np.maximum(count - 2, 0)
@@ -315,13 +308,8 @@ def triangulate_flat(corners: F64) -> I64:
 def _clip_ears(points: F64, start: I64, count: I64, row: I64, out: I64) -> None:
     """Cut one corner after the other off polygons; where no ear is left, the second one.
 
-    Polygons with equally many corners left are cut together.
-
-    Args:
-        points: (V, 2) corners of all polygons.
-        start, count: (P,) the first corner of each polygon, and how many it has.
-        row: (P,) where its triangles go.
-        out: (T, 3) is filled in.
+    Polygons with equally many corners left are cut together. (V, 2) corners of all polygons, (P,) the first of each,
+    and how many it has, (P,) where its triangles go in ``out``, (T, 3), which is filled in.
     """
     polygon = np.empty(0, np.int64)
     left = np.empty(0, np.int64)
@@ -379,17 +367,14 @@ _AT_ONCE = 1 << 20
 
 
 def cells_under(polygon: F64, borders_x: F64, borders_y: F64) -> tuple[I64, Bools, Bools]:
-    """Return the cells around a polygon: which it touches, which it overlaps.
+    """Return the cells around a polygon, (n, 2) counter-clockwise: which it touches, which it overlaps.
 
     Args:
-        polygon: (n, 2) float64, counter-clockwise.
-        borders_x: (cells_x + 1,) increasing x of the columns' borders.
-        borders_y: (cells_y + 1,) likewise of the rows' borders.
+        borders_x, borders_y: (cells_x + 1,), (cells_y + 1,) increasing borders of columns and rows.
 
     Returns:
-        Rows of the K cells that the polygon's box touches (``x * cells_y + y``); (K,) whether
-        the polygon shares a point with the closed cell; (K,) whether it shares an area, more
-        than 1e-9 of the cell's.
+        Rows of the K cells that the polygon's box touches (``x * cells_y + y``); (K,) whether it shares a point with
+        the closed cell; (K,) whether it shares an area, more than 1e-9 of the cell's.
     """
     spans = []
     for k, borders in enumerate((borders_x, borders_y)):

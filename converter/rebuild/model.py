@@ -221,12 +221,8 @@ def _lightmap_uv(identified: Identified, dialect: Dialect) -> F32 | None:
 
 
 def edited_model(plan: Plan, model: MshModel, *, stored: Scene, dialect: Dialect, reduce: bool) -> Rebuilt:
-    """Rebuild the stored model with a plan's changes; everything else stays byte for byte. Raises ConversionError: a
-    legacy model, or a limit of the format.
-
-    Args:
-        plan: from ``compare_model``; has changes.
-        model: the stored model; a copy of it is changed.
+    """Rebuild the stored model, which is not changed, with a plan's changes; everything else stays byte for byte.
+    Raises ConversionError: a legacy model, or a limit of the format.
     """
     if model.legacy:
         raise ConversionError(

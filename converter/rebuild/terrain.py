@@ -52,11 +52,9 @@ _NEW_SURFACE = 0x10
 
 
 def edited_terrain(plan: TerrainPlan, terrain: Terrain) -> tuple[Terrain, list[dict[str, str]]]:
-    """Rebuild the terrain with a plan's edits. Raises ConversionError: a face crosses its square's border, a material
-    that Land1.wea does not have, a coarse face over a vertex that the fine level lacks, or a limit of the format.
-
-    Returns:
-        It, and what was rebuilt: ``{"what", "name", "status", "reason"}`` each.
+    """Rebuild the terrain with a plan's edits; also return what was rebuilt: what, name, status and reason of each.
+    Raises ConversionError: a face crosses its square's border, a material that Land1.wea does not have, a coarse face
+    over a vertex that the fine level lacks, or a limit of the format.
     """
     return _Work(plan, terrain).run()
 

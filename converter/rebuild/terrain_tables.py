@@ -42,12 +42,7 @@ class Layout:
 
 
 def relink(faces: Records, old: Terrain, layout: Layout) -> None:
-    """Write links and selectors: canonical ones; only near edits where the stored ones are not.
-
-    Args:
-        faces: the new face table; its links are replaced.
-        old: the terrain before the edit.
-    """
+    """Write links and selectors of the new face table: canonical ones; only near edits where the old ones are not."""
     origin = layout.origin
     link, selectors = level_links(layout.corners, layout.level)
     old_level = np.full(len(old.faces), -1)
@@ -238,17 +233,10 @@ def micro_uv_words(extra: U8) -> NDArray[np.int16]:
 
 
 def find_vertices(vertices: Records, usable: I64, triangles: TriangleList, fresh: I64) -> I64:
-    """Return the vertex that equals each corner of some triangles in every stream, -1 = none.
+    """Return the vertex that equals each corner of some triangles in every stream, -1 = none. (n,) triangles -> (3n,)
+    rows.
 
-    Normals may differ by what editors round.
-
-    Args:
-        vertices: (V,) ``VERTEX_DTYPE``.
-        usable: rows of ``vertices`` to choose from.
-        fresh: (n,) which of them.
-
-    Returns:
-        (3n,) rows of ``vertices``.
+    Normals may differ by what editors round. ``usable``: rows of the vertices, (V,) ``VERTEX_DTYPE``, to choose from.
     """
     columns = [(triangles.positions[fresh] + np.float32(0)).view(np.int32)]
     pool = vertices[usable]
@@ -291,12 +279,7 @@ def _first_near(home: I64, wanted: I64, normals: F32 | None, stored: NDArray[np.
 
 
 def new_vertices(triangles: TriangleList, triangle: I64, corner: I64) -> Records:
-    """Return the stored form of corners; their blend is 1. ``triangle``, ``corner``: (n,) which corners of which
-    triangles.
-
-    Returns:
-        (n,) ``VERTEX_DTYPE``.
-    """
+    """Return the stored form of corners, (n,) of (n,) triangles; their blend is 1. (n,) ``VERTEX_DTYPE``."""
     out = np.zeros(len(triangle), VERTEX_DTYPE)
     out["position"] = triangles.positions[triangle, corner]
     if triangles.normals is not None:
