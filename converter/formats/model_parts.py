@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, called, plural
-from ..findings import Finding, Rule, Rules
+from ..findings import Finding, Rules
 from ..numeric.arrays import F32, Records
 from .names import field_text
 from .tables import NAME_DTYPE
@@ -125,17 +125,18 @@ def read_node_properties(data: memoryview | bytes, label: str) -> Records:
     Raises ConversionError: its size is not that of its count.
     """
     view = memoryview(data)
-    _counted(view, label, NODE_PROPERTIES_SIZE, NODE_PROPERTIES, "nodes", NODE_PROPERTIES_DTYPE.itemsize)
-    return np.frombuffer(view[4:], NODE_PROPERTIES_DTYPE)
-
-
-def _counted(view: memoryview, label: str, rule: Rule, table: str, what: str, each: int) -> int:
-    """Return the number that a file starts with; refuse a file that has not so many records of some bytes each."""
     count = int.from_bytes(view[:4], "little")
-    if len(view) != (size := 4 + count * each):
-        problem, value = f"size does not fit its count of {count} {what}", plural(len(view), "byte")
-        raise ConversionError(problem, file=label, table=table, offset=0, value=value, expected=size, code=rule.code)
-    return count
+    if len(view) != (size := 4 + count * NODE_PROPERTIES_DTYPE.itemsize):
+        raise ConversionError(
+            f"size does not fit its count of {count} nodes",
+            file=label,
+            table=NODE_PROPERTIES,
+            offset=0,
+            value=plural(len(view), "byte"),
+            expected=size,
+            code=NODE_PROPERTIES_SIZE.code,
+        )
+    return np.frombuffer(view[4:], NODE_PROPERTIES_DTYPE)
 
 
 def write_footing(footing: Footing) -> bytes:
@@ -246,8 +247,12 @@ def read_points(data: memoryview | bytes, label: str) -> ControlPoints:
     view = memoryview(data)
     if not view:
         return ControlPoints(np.zeros(0, POINT_DTYPE), np.zeros(0, NAME_DTYPE))
-    each = POINT_DTYPE.itemsize + NAME_DTYPE.itemsize
-    count = _counted(view, label, POINTS_SIZE, CONTROL_POINTS, "control points", each)
+    count = int.from_bytes(view[:4], "little")
+    if len(view) != (size := 4 + count * (POINT_DTYPE.itemsize + NAME_DTYPE.itemsize)):
+        problem, value = f"size does not fit its count of {count} control points", plural(len(view), "byte")
+        raise ConversionError(
+            problem, file=label, table=CONTROL_POINTS, offset=0, value=value, expected=size, code=POINTS_SIZE.code
+        )
     names = 4 + count * POINT_DTYPE.itemsize
     return ControlPoints(np.frombuffer(view[4:names], POINT_DTYPE), np.frombuffer(view[names:], NAME_DTYPE))
 
