@@ -113,7 +113,7 @@ class Placed:
         """Return the names of a node and of all above it; nodes of models also without what made theirs unique."""
         out = list[str]()
         for node in (self.given.nodes[k] for k in (i, *nodes_above(self.given.nodes, i))):
-            out += [node.name.casefold(), *(ways(node.name) if "kind" not in node.extras else ())]
+            out += [node.name.casefold(), *(sorted(ways(node.name)) if "kind" not in node.extras else ())]
         return tuple(filter(None, out))
 
     def shows(self, i: int) -> bool:

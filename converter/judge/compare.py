@@ -150,7 +150,7 @@ class Comparison:
             for i in self.file.nodes:
                 names = {a[i].name.casefold()} if exact else ways(a[i].name)
                 if i not in out and (found := free.keys() & names):
-                    wanted.setdefault(max(found, key=len), []).append(i)
+                    wanted.setdefault(max(sorted(found), key=len), []).append(i)
             for name, several in wanted.items():
                 if len(several) == len(free[name]) == 1:
                     out[several[0]] = free[name][0]
@@ -394,7 +394,7 @@ class Comparison:
                 own = rows[a.owner[rows] == owner]
                 text = f"has other {_WORDS.get(kind, kind)} on {plural(len(own), 'triangle')} in the game"
                 shown = np.unique(a.material[own]).tolist() if kind in ("materials", "flags of materials") else []
-                names = [name for m in shown if m >= 0 for name in self.file.materials[m]]
+                names = [name for m in shown if m >= 0 for name in sorted(self.file.materials[m])]
                 why = self._why(kind, a, own)
                 self._add_part(self.file.things[owner], cell, kind, text, len(own), *names, reason=why)
 
@@ -423,11 +423,12 @@ class Comparison:
     def _looks(self, *pairs: I64) -> None:
         """Tell what materials look like otherwise, each once. (n,) those of the file, (n,) of the result."""
         for mine, theirs in _distinct(*pairs)[0]:
-            where = f"material {called(min(self.file.materials[mine], key=len))}"
+            names = sorted(self.file.materials[mine], key=lambda name: (len(name), name))
+            where = f"material {called(names[0])}"
             if all(one.where != where for one in self.found):
-                names, what = (*self.file.materials[mine], "materials", "pictures"), self._other_look(mine, theirs)
+                what, about = self._other_look(mine, theirs), _folded((*names, "materials", "pictures"))
                 reason = LIGHT_FOLLOWS if what[0].startswith("shines") else None
-                self.found.append(Difference(where, "look", ", ".join(what), _folded(names), reason=reason))
+                self.found.append(Difference(where, "look", ", ".join(what), about, reason=reason))
 
     def _compared(self, a: Triangles, b: Triangles, i: I64, j: I64, turn: I64) -> dict[Kind, Bools]:
         def corners(array: NDArray[Any]) -> NDArray[Any]:
@@ -481,10 +482,8 @@ class Comparison:
                 any(n in self.result.known or _ROW.fullmatch(n) for n in names)
                 and self.file.rows[m] == self.result.rows[k] >= 0
             )
-            if self.result.rows_count and self.file.rows[m] >= 0:
-                named.append(self.file.rows[m] != self.result.rows[k])
-            else:
-                named.append(bool(names - {""}) and not names & others and not by_row)
+            other_row = self.result.rows_count and self.file.rows[m] not in (-1, self.result.rows[k])
+            named.append(other_row or (bool(names - {""}) and not names & others and not by_row))
             had = self.result.facts_of_materials[k]
             mine_of = self.file.facts_of_materials[m]
             behind = None if "portal" not in mine_of else self.partner.get(int(mine_of["portal"]))

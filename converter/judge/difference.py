@@ -86,7 +86,7 @@ LIGHTMAPS_LOST = Difference(
 def still_elsewhere(name: str, how: Sequence[str]) -> Difference:
     """Return that a node which a clip moves stands elsewhere by itself; ``how``: moved, turned."""
     what = f"is {' and '.join(how)}, but its animation is not"
-    names = tuple(one.casefold() for one in (name, *ways(name)) if one)
+    names = tuple(one.casefold() for one in (name, *sorted(ways(name))) if one)
     return Difference(f"node {called(name)}", "place", what, names, reason=_KEYS_ALONE)
 
 

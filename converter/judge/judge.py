@@ -85,7 +85,9 @@ def differences_of_points(
     found: list[Difference] = []
 
     def add(point: _Point, kind: Kind, what: str, amount: float = 0.0) -> None:
-        names = tuple(n.casefold() for n in (point.name, *ways(point.name), *point.names, "control points") if n)
+        names = tuple(
+            n.casefold() for n in (point.name, *sorted(ways(point.name)), *point.names, "control points") if n
+        )
         found.append(Difference(f"control point {called(point.name)}", kind, what, names, amount))
 
     left, free = dict(enumerate(mine)), dict(enumerate(theirs))

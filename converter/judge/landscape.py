@@ -255,6 +255,7 @@ def _result(scene: TerrainScene) -> Shown:
         names = (_OBJECTS[level], _LEVELS[level])
         out.things.append(Thing(_OBJECTS[level], -1, np.eye(4)[None], {}, names))
     out.rows, out.rows_count = [pair.first << 8 | pair.second for pair in scene.material_pairs], True
+    out.known = set[str]().union(*out.materials)
     out.facts_of_materials = [
         dict(zip(_MICRO, (pair.micro, pair.micro2), strict=True)) for pair in scene.material_pairs
     ]

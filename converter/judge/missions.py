@@ -356,7 +356,7 @@ def _stated(placed: Placed, i: int, stored: Unit) -> dict[str, object]:
 
 
 def _key(node: ImportedNode) -> str:
-    return str(node.typed.get("key", object_key(node.extras) or min(ways(node.name), key=len))).lower()
+    return str(node.typed.get("key", object_key(node.extras) or min(sorted(ways(node.name)), key=len))).lower()
 
 
 def _made(unit: Unit, row: int) -> dict[str, object]:
