@@ -202,7 +202,7 @@ def decide(model: MshModel, wanted: str = "auto", keys: Readings | None = None) 
         votes["batch words"] = words
     if len(set(votes.values())) == 1:
         return decided(Dialect(next(iter(votes.values()))), "bc", " and ".join(votes))
-    return decided(Dialect.SPEC, "d", f"{'contradicting' if votes else 'no'} evidence, so spec")
+    return decided(Dialect.SPEC, "d", "contradicting evidence, so spec" if votes else "no evidence, so spec")
 
 
 def majority(decisions: Sequence[Decision]) -> Decision | None:

@@ -207,7 +207,9 @@ def recorded() -> Iterator[str]:
     for name in ("kinds/reports", "judge/reports", "checks/findings"):
         for line in (Path(__file__).parent / f"{name}.txt").read_text("utf-8").splitlines():
             for text in line.split(" | ")[1:]:
-                text = re.sub(r"(?:; )?\d+ differences from what is stored [0-9a-f]{8}$", "", text)
+                text = re.sub(
+                    r"(?:; )?\d+ (?:differences from what is stored |lines of differences, )[0-9a-f]{8}$", "", text
+                )
                 yield re.sub(r"^(?:\w+, \d+ x |[0-9a-f]{8}(?: [0-9a-f]{8})*(?:; |$))", "", text)
     yield from (*(line for _, line in ERRORS), *FURTHER)
 
