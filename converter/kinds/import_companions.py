@@ -284,16 +284,13 @@ def _same_triangle(
     cell: tuple[int, int, int] | None,
     number: int,
 ) -> tuple[int, int] | None:
-    """The row of a triangle with these corners and how far they are turned; its own cell and number first."""
-    best: tuple[tuple[bool, int], int, int] | None = None
+    """The row of a triangle with these corners and how far they are turned, in its own cell, the nearest."""
+    found: list[tuple[int, int]] = []
     for turn in range(3):
         rows = np.flatnonzero((new == np.roll(corners, turn, axis=0)).all(axis=(1, 2)))
-        owners = owner_slot(model, rows)
-        for row, slot in zip(rows.tolist(), owners.tolist(), strict=True):
-            rank = (cells.get(slot) != cell, abs(row - number))
-            if best is None or rank < best[0]:
-                best = rank, row, turn
-    return None if best is None or best[0][0] else (best[1], best[2])
+        owners = owner_slot(model, rows).tolist()
+        found += [(row, turn) for row, slot in zip(rows.tolist(), owners, strict=True) if cells.get(slot) == cell]
+    return min(found, key=lambda one: abs(one[0] - number), default=None)
 
 
 def _take(out: ImportResult, ending: str, kind: int, data: bytes, before: bytes, what: str) -> None:
