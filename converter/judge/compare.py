@@ -24,8 +24,10 @@ from .difference import (
     NO_MATERIALS,
     TOO_FAR,
     Difference,
+    distinct,
     is_flat,
     looseness,
+    made_up,
     nearest,
     pairs,
     steps,
@@ -145,7 +147,7 @@ class Comparison:
         for exact in (True, False):
             free, wanted, taken = dict[str, list[int]](), dict[str, list[int]](), {*out.values()}
             for k in self.result.nodes:
-                if k not in taken and not _made_up(b[k]):
+                if k not in taken and not made_up(b[k]):
                     free.setdefault(b[k].name.casefold(), []).append(k)
             for i in self.file.nodes:
                 names = {a[i].name.casefold()} if exact else ways(a[i].name)
@@ -184,8 +186,8 @@ class Comparison:
                 name = printable(b[b[k].above].name) if b[k].above >= 0 else ""
                 text = f"is below {in_words(name)} in the game" if name else "is a root in the game"
                 self._add_node(a[i], "node", text)
-            if a[i].name and not _made_up(a[i]) and not ways(b[k].name) & ways(a[i].name):
-                text = "has no name" if _made_up(b[k]) else f"is called {in_words(b[k].name)}"
+            if a[i].name and not made_up(a[i]) and not ways(b[k].name) & ways(a[i].name):
+                text = "has no name" if made_up(b[k]) else f"is called {in_words(b[k].name)}"
                 self._add_node(a[i], "name", f"{text} in the game", fact="name")
             for fact, stated in a[i].facts.items():
                 if stated is not None and stated != (had := b[k].facts.get(fact)):
@@ -422,7 +424,7 @@ class Comparison:
 
     def _looks(self, *pairs: I64) -> None:
         """Tell what materials look like otherwise, each once. (n,) those of the file, (n,) of the result."""
-        for mine, theirs in _distinct(*pairs)[0]:
+        for mine, theirs in distinct(*pairs)[0]:
             names = sorted(self.file.materials[mine], key=lambda name: (len(name), name))
             where = f"material {called(names[0])}"
             if all(one.where != where for one in self.found):
@@ -453,7 +455,7 @@ class Comparison:
             out["vertex colours"] = np.asarray((other & a.known[i][:, None]).any(axis=(1, 2)))
         if a.flags is not None and b.flags is not None:
             out["fact"] = (a.flags[i] >= 0) & (a.flags[i] != b.flags[j])
-        both, of = _distinct(a.material[i], b.material[j])
+        both, of = distinct(a.material[i], b.material[j])
         named, facts = self._materials(both)
         out["materials"], out["flags of materials"] = named[of], facts[of]
         looks = np.array([bool(self._other_look(m, k)) for m, k in both], np.bool_)
@@ -492,18 +494,6 @@ class Comparison:
                 self._add_once(LIGHTMAPS_LOST)
             facts.append(any(had.get(n, -1) != v for n, v in stated.items()))
         return np.array(named, np.bool_), np.array(facts, np.bool_)
-
-
-def _distinct(mine: I64, theirs: I64) -> tuple[list[tuple[int, int]], I64]:
-    """Return the pairs of two columns of small numbers, -1 or more, each once; and which of them each row is."""
-    width = int(theirs.max(initial=0)) + 2
-    both, of = np.unique((mine + 1) * width + theirs + 1, return_inverse=True)
-    return [(m - 1, k - 1) for m, k in (divmod(one, width) for one in both.tolist())], of
-
-
-def _made_up(thing: Thing) -> bool:
-    """Whether the exporter made the name of a node up, which has none."""
-    return re.fullmatch(r"node_\d+", thing.name) is not None
 
 
 def _folded(names: Iterable[str]) -> tuple[str, ...]:

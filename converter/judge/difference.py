@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -364,3 +365,15 @@ def nearest(mine: Sequence[Thing], theirs: Sequence[Thing]) -> Iterator[tuple[in
 
 def _place(point: F64, stated: I64) -> bytes:
     return (np.round(point, _SAME_PLACE) + 0.0).tobytes() + stated.tobytes()
+
+
+def distinct(mine: I64, theirs: I64) -> tuple[list[tuple[int, int]], I64]:
+    """Return the pairs of two columns of small numbers, -1 or more, each once; and which of them each row is."""
+    width = int(theirs.max(initial=0)) + 2
+    both, of = np.unique((mine + 1) * width + theirs + 1, return_inverse=True)
+    return [(m - 1, k - 1) for m, k in (divmod(one, width) for one in both.tolist())], of
+
+
+def made_up(thing: Thing) -> bool:
+    """Return whether the exporter made the name of a node up, which has none."""
+    return re.fullmatch(r"node_\d+", thing.name) is not None
