@@ -419,12 +419,7 @@ class _AssemblyWriter:
     def _template(self, model: AssembledModel) -> _Template:
         """Add the meshes and materials of a model."""
         scene, options = model.scene, self.options
-        here = options.lod, options.group
-        shown: dict[int, Part] = {
-            part.node: part
-            for part in scene.parts
-            if (part.lod, part.group) == here and not scene.nodes[part.node].cockpit
-        }
+        shown = {part.node: part for part in scene.shown(options.lod, options.group)}
         mesh_of = self._add_meshes(model, sorted({part.mesh for part in shown.values()}))
         clip = (options.fps, scene.frame_count) if self.clips else None
         roots = [i for i, node in enumerate(scene.nodes) if node.parent < 0]

@@ -72,7 +72,7 @@ def export_obj(
         pieces.append(f"mtllib {printable(mtl_name)}\n")
     used: set[int] = set()
     written = 1
-    for part in shown_parts(scene, lod, group):
+    for part in scene.shown(lod, group):
         text, count = _object(scene, part, poses, up, names, written)
         pieces.append(text)
         written += count
@@ -84,13 +84,6 @@ def export_obj(
         if (shown := (rectangles or {}).get(i)) is not None:
             mtl.append(f"{HEADER} rectangle {' '.join(f'{value:.9g}' for value in shown[:4])}\n")
     return _encoded(pieces), _encoded(mtl)
-
-
-def shown_parts(scene: Scene, lod: int, group: int) -> list[Part]:
-    """The parts that scene 0 shows (docs/reference/gltf.md)."""
-    return [
-        part for part in scene.parts if (part.lod, part.group) == (lod, group) and not scene.nodes[part.node].cockpit
-    ]
 
 
 def material_names(scene: Scene) -> list[str]:
@@ -214,7 +207,7 @@ def trimesh_scene(
     names = [node.name for node in scene.nodes]
     out = trimesh.Scene(base_frame=unique_names([*names, "world"])[-1])
     materials = _pbr_materials(document, buffer, material_names(scene))
-    shown = {part.node: part for part in shown_parts(scene, lod, group)}
+    shown = {part.node: part for part in scene.shown(lod, group)}
     axes = game_to_gltf(np.eye(3, dtype=np.float32)).astype(np.float64)
     for i, node in enumerate(scene.nodes):
         matrix = affine(axes.T @ rotation_matrix(poses[0][i]) @ axes, poses[1][i] @ axes)

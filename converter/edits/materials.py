@@ -93,7 +93,7 @@ def origins_by_faces(identified: Identified, stored: Scene, *, lightmap: bool) -
         Per material the stored one, and whether all triangles of either have the other: that is certain.
     """
     scene = identified.scene
-    cells = {(part.node, part.lod, part.group): part for part in stored.parts}
+    cells = {part.cell: part for part in stored.parts}
     parts = [(part, (identified.stored_of.get(part.node, -1), part.lod, part.group)) for part in scene.parts]
 
     def lists() -> Iterator[tuple[TriangleList, Match]]:

@@ -16,15 +16,12 @@ from ..findings import Report, Subject
 from ..formats.names import decode_text, encode_name
 from ..options import ImportOptions
 from ..scene.dialect import cell_title, part_key
-from ..scene.scene import Node, Part, Scene
+from ..scene.scene import Cell, Node, Part, Scene
 from .materials import resolve_same_names, same_materials
 from .node_roles import StoredMeshes
 from .nodes import Identified
 from .poses import PoseChanges
 from .triangles import Match, TriangleList, is_degenerate, keep_normals, match, triangle_list
-
-#: Stored node, LOD, group.
-Cell = tuple[int, int, int]
 
 
 @dataclass(eq=False)
@@ -119,7 +116,7 @@ class _Comparison:
         self.plan, self.stored, self.lightmap = plan, stored, lightmap
         self.scene = plan.identified.scene
         self.known = StoredMeshes(stored)
-        self.part_of: dict[Cell, Part] = {(p.node, p.lod, p.group): p for p in stored.parts}
+        self.part_of: dict[Cell, Part] = {part.cell: part for part in stored.parts}
         self.cells_of: dict[int, list[Cell]] = {}  # stored mesh -> its cells
         for cell, part in self.part_of.items():
             self.cells_of.setdefault(part.mesh, []).append(cell)
@@ -249,7 +246,7 @@ def _keep_exported_flags(part: PartPlan, stored: Scene) -> None:
     value, flags = part.part.tri_flags, None if part.triangles is None else part.triangles.flags
     if value is None or flags is None or part.source is None or part.match is None:
         return
-    here = (p.mesh for p in stored.parts if (p.node, p.lod, p.group) == part.cell)
+    here = (p.mesh for p in stored.parts if p.cell == part.cell)
     if any(stored.meshes[mesh].common_flags == value for mesh in here):
         flags[(part.match.old_of >= 0) & (flags == value)] = -1
 
@@ -292,7 +289,7 @@ def _missing_parts(plan: Plan, stored: Scene, *, lightmap: bool, only_shown: boo
     """
     shown = plan.identified.shown
     present = set(plan.identified.stored_of.values())
-    parts = {(p.node, p.lod, p.group): p for p in stored.parts}
+    parts = {part.cell: part for part in stored.parts}
 
     def is_outside(cell: Cell) -> bool:
         return cell[1:] != shown or stored.nodes[cell[0]].cockpit
@@ -357,7 +354,7 @@ def _where(plan: Plan, stored: Scene, cell: Cell) -> Subject:
 
 def _replaced_parts(plan: Plan, stored: Scene) -> None:
     """List the stored parts whose cells now show others, and which nothing shows any more."""
-    slot_of = {(p.node, p.lod, p.group): stored.meshes[p.mesh].slot for p in stored.parts}
+    slot_of = {p.cell: stored.meshes[p.mesh].slot for p in stored.parts}
     used = {part.slot for part in plan.parts} | {slot_of[cell] for cell in plan.kept_parts}
     for part in plan.parts:
         if part.cell in slot_of and part.source is not None and slot_of[part.cell] not in used:

@@ -201,13 +201,13 @@ class NodeRoles:
         assert self.stored is not None
         out: dict[int, list[PartKey]] = {}
         for part in self.stored.parts:
-            out.setdefault(part.mesh, []).append((part.node, part.lod, part.group))
+            out.setdefault(part.mesh, []).append(part.cell)
         return out
 
     @cached_property
     def _cells_of_stored(self) -> set[PartKey]:
         parts = [] if self.stored is None else self.stored.parts
-        return {(part.node, part.lod, part.group) for part in parts}
+        return {part.cell for part in parts}
 
     def _owner(self, name: str) -> int | str | None:
         """The node that the name of a part begins with: its row, the name of a new one."""

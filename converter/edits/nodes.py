@@ -295,7 +295,7 @@ class _Builder:
         if self.stored is None:
             return {}
         meshes = self.stored.meshes
-        return {(p.node, p.lod, p.group): meshes[p.mesh].common_flags for p in self.stored.parts}
+        return {p.cell: meshes[p.mesh].common_flags for p in self.stored.parts}
 
     def add_parts(self) -> None:
         """Fill in the parts that are objects of their own; ``place_parts`` places them."""
@@ -303,7 +303,7 @@ class _Builder:
         owners = owner_items(items, self.roles)
         meshes = None if stored is None else StoredMeshes(stored)
         old = [] if stored is None else stored.parts
-        cells, shown = {(p.node, p.lod, p.group) for p in old}, {(p.node, p.mesh) for p in old}
+        cells, shown = {p.cell for p in old}, {(p.node, p.mesh) for p in old}
         for i, role in enumerate(self.roles):
             if role is None or role.owner is None or items[i].mesh < 0:
                 continue

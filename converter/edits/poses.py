@@ -212,7 +212,7 @@ class _Places:
         self.node_world = _matrices(self._at_start(moved))
         self.as_it_is = _matrices(self.scene)
         self.rest = None if stored is None else _matrices(stored)
-        self.cells = {(p.node, p.lod, p.group): p for p in ([] if stored is None else stored.parts)}
+        self.cells = {p.cell: p for p in ([] if stored is None else stored.parts)}
         self.taking: dict[int, bool] = {}
         self.following: list[str] = []
         self.with_node: list[str] = []
@@ -320,7 +320,7 @@ class _Places:
             own = (
                 part
                 for index, part in enumerate(self.scene.parts)
-                if part.node == node and (part.lod, part.group) == cell and index not in self.identified.part_of
+                if part.cell == (node, *cell) and index not in self.identified.part_of
             )
             part, old = next(own, None), self.cells.get((k, *cell))
             mesh = None if old is None else old.mesh

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...exporters.gltf_file import png_bytes
-from ...exporters.obj import export_obj, material_names, posed, shown_parts
+from ...exporters.obj import export_obj, material_names, posed
 from ...importers.materials import surfaces_of
 from ...importers.obj import read_obj
 from ..edits.materials import listed, same_materials
@@ -80,7 +80,7 @@ def obj_files(
     if lost := not_in_obj(loaded.scene, about.lod, about.group):
         info["lost"] = ", ".join(lost)
     scene, appearance = loaded.scene, loaded.appearance or Appearance()
-    meshes = [scene.meshes[part.mesh] for part in shown_parts(scene, about.lod, about.group)]
+    meshes = [scene.meshes[part.mesh] for part in scene.shown(about.lod, about.group)]
     rows = {scene.materials[p.material].row for mesh in meshes for p in mesh.primitives}
     used = {shown.texture for row, shown in appearance.materials.items() if row in rows}
     textures = sorted(used & set(appearance.pictures))
@@ -138,7 +138,7 @@ def _shown(
 
 def not_in_obj(scene: Scene, lod: int = 0, group: int = 0) -> list[str]:
     """What a model has and its OBJ does not hold, in words."""
-    others = len(scene.parts) - len(shown_parts(scene, lod, group))
+    others = len(scene.parts) - len(scene.shown(lod, group))
     has = {
         "hierarchy": any(node.parent >= 0 for node in scene.nodes),
         "animation": bool(scene.tracks),
@@ -289,7 +289,7 @@ def _settle_surfaces(given: ImportedScene, of_name: Mapping[str, Surface[ShownPi
 
 def _local(given: ImportedScene, scene: Scene, shown: tuple[int, int], poses: Poses, bare: set[int]) -> None:
     """Items become the sidecar's nodes and what is new; their vertices move into the nodes."""
-    parts = {part.node: part for part in scene.parts if (part.lod, part.group) == shown}
+    parts = {part.node: part for part in scene.parts if part.cell[1:] == shown}
     file = Scene("", given.streams, meshes=given.meshes, materials=given.materials)
     alike = same_materials(file, scene)
     items = [

@@ -262,7 +262,7 @@ def generate_lods(
         What is stated of each.
     """
     out: list[GeneratedLevel] = []
-    shown = {(part.node, part.lod, part.group): scene.triangle_count(part.mesh) for part in scene.parts}
+    shown = {part.cell: scene.triangle_count(part.mesh) for part in scene.parts}
     pieces = [scene.streams]
     vertex_end, index_end = len(scene.streams.positions), len(scene.streams.indices)
     short, there, finer = (dict[int, list[Part]]() for _ in range(3))

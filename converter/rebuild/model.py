@@ -30,10 +30,10 @@ from ..formats.tables import GROUP_COUNT, HEADER_DTYPE, LOD_COUNT, NAME_DTYPE, N
 from ..numeric.arrays import F32, F64, NONE16, Bools
 from ..numeric.quantize import encode_uv
 from ..scene.dialect import Dialect, cell_title, part_name, posed_header
-from ..scene.scene import Scene
+from ..scene.scene import Cell, Scene
 from .nodes import NodeEdit, build_nodes, node_edits, node_order, set_frame_count
 from .slots import Edit, build_slots, change_in_place, new_corners, rebuild_slot
-from .workspace import Cell, Rebuild, Rebuilt, SlotGeometry, Workspace, stored_choices, too_many, words_table
+from .workspace import Rebuild, Rebuilt, SlotGeometry, Workspace, stored_choices, too_many, words_table
 
 _PLAIN = (1, 2, 3, 4, 5, 15, 13, 6, 7, 8, 19, 9, 10, 17)
 _WITH_EXTRA = (1, 2, 3, 4, 5, 18, 15, 13, 6, 7, 8, 19, 9, 10, 17, 20)
@@ -92,7 +92,7 @@ class _Parts:
         if stored is None:
             return set()
         slots = self.job.model.nodes["slot_index"].astype(np.int64)
-        known = {(p.node, p.lod, p.group) for p in stored.parts}
+        known = {p.cell for p in stored.parts}
         gone = set(plan.deleted_parts)
         for i, k in plan.identified.stored_of.items():
             for lod in range(LOD_COUNT):
@@ -194,7 +194,7 @@ def new_model(identified: Identified, name: str, dialect: Dialect, *, reduce: bo
     plan = Plan(identified, poses=set(range(len(scene.nodes))))
     plan.parts = [
         PartPlan(part, None, triangle_list(scene, part, lightmap=lightmap))
-        for part in sorted(scene.parts, key=lambda p: (p.node, p.lod, p.group))
+        for part in sorted(scene.parts, key=lambda p: p.cell)
     ]
     job = Rebuild(plan, None, dialect, reduce, _blank_model(name, extra=extra))
     return _rebuild(job, Workspace.empty(extra=extra))

@@ -21,8 +21,8 @@ from ..numeric.pose import Samples, Tracks, interpolate, rotation, sample
 from ..numeric.quantize import decode_unit, encode_shown, encode_unit, normalise
 from ..scene import dialect as dialects
 from ..scene.decode import rest_pose
-from ..scene.scene import Track
-from .workspace import Cell, Rebuild
+from ..scene.scene import Cell, Track
+from .workspace import Rebuild
 
 #: Tolerance of key reduction: half a quantisation step per quaternion word.
 _WORD_TOLERANCE = 0.5 + 0.02  # the sampler's own binary32 noise on top

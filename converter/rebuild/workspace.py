@@ -27,10 +27,6 @@ from ..numeric.arrays import I64, NONE16, U16, Bools, Records, concatenate_recor
 from ..scene.dialect import Dialect, last_row
 from ..scene.scene import Material, Scene
 
-#: Node of the file, LOD, group.
-Cell = tuple[int, int, int]
-
-
 #: One vertex as stored, all streams side by side; streams that the model lacks stay zero.
 VERTEX_DTYPE = np.dtype(
     [

@@ -99,6 +99,10 @@ class Mesh:
         return any(primitive.index_count for primitive in self.primitives)
 
 
+#: Node, LOD, group.
+Cell = tuple[int, int, int]
+
+
 class Part(NamedTuple):
     """A mesh in a cell (node, lod, group).
 
@@ -112,6 +116,11 @@ class Part(NamedTuple):
     mesh: int
     matrix: F64 | None = None
     tri_flags: int | None = None
+
+    @property
+    def cell(self) -> Cell:
+        """Where it is."""
+        return self[:3]
 
 
 class GeneratedLevel(NamedTuple):
@@ -325,6 +334,10 @@ class Scene:
     paths: F64 | None = None
     points: list[ControlPoint] = field(default_factory=list)
     dialect: Dialect = Dialect.SPEC
+
+    def shown(self, lod: int, group: int) -> list[Part]:
+        """Return the parts that a glTF's scene 0 shows of a LOD and group: cockpit nodes are left out."""
+        return [part for part in self.parts if part.cell[1:] == (lod, group) and not self.nodes[part.node].cockpit]
 
     def triangle_count(self, mesh: int) -> int:
         """Number of whole triangles of a mesh."""
