@@ -27,6 +27,7 @@ from ..formats.areal_map import (
     link_targets,
     points_inside,
     signed_areas,
+    without_areals,
 )
 from ..formats.kinds import AREAL_MAP_TYPE
 from ..numeric.arrays import F64, I64, Bools
@@ -251,9 +252,8 @@ def _links(areals: ArealMap) -> Iterator[Finding]:
 @rule("areal-link", "error", "A link is -1/-1, or an edge of an areal.", drops="the link: the edge has no neighbour")
 @why("Ways would be searched past the areals.", fix="Set it to -1/-1.")
 def areal_link(areals: ArealMap, target: I64) -> Iterator[Bad]:
-    none = (areals.links["areal"] == -1) & (areals.links["edge"] == -1)
     problem, expected = "links to an edge that does not exist", "(-1, -1) or an areal's edge"
-    yield from _bad_links(areals, (target < 0) & ~none, problem, expected)
+    yield from _bad_links(areals, (target < 0) & ~areals.is_border, problem, expected)
 
 
 @rule("areal-link-mutual", "warning", "A link leads to an edge that links back.")
@@ -441,39 +441,11 @@ def _with_ids(areals: ArealMap, keep: Bools) -> ArealMap:
     return replace(areals, cell_ids=areals.cell_ids[keep], cell_start=start)
 
 
-def _without_areals(areals: ArealMap, keep: Bools) -> ArealMap:
-    """All others move up: links and cells follow them."""
-    number = np.where(keep, np.cumsum(keep) - 1, -1)
-    linked = link_targets(areals) >= 0
-    to = np.where(linked, areals.links["areal"], 0)
-    areals = _with_links(areals, ~(linked & keep[to]))
-    links = areals.links
-    links["areal"] = np.where(links["areal"] < 0, -1, number[np.maximum(links["areal"], 0)])
-    known = areals.cell_ids < len(keep)
-    areals = _with_ids(areals, known & keep[np.where(known, areals.cell_ids, 0)])
-    of_extra = np.repeat(np.arange(len(keep)), np.diff(areals.extra_start))
-
-    def starts(start: I64) -> I64:
-        return np.concatenate([[0], np.cumsum(np.diff(start)[keep])])
-
-    return replace(
-        areals,
-        records=areals.records[keep],
-        vertices=areals.vertices[keep[areals.owner]],
-        vertex_start=starts(areals.vertex_start),
-        links=links[keep[areals.owner]],
-        extra_links=areals.extra_links[keep[of_extra]],
-        extra_start=starts(areals.extra_start),
-        polys=[poly for poly, kept in zip(areals.polys, keep.tolist(), strict=True) if kept],
-        cell_ids=number[areals.cell_ids].astype(np.uint16),
-    )
-
-
 def _no_areals(areals: ArealMap, finding: Finding) -> ArealMap:
     """All that are no polygons, of both findings at once: what is left gets other numbers."""
     keep = np.diff(areals.vertex_start) >= 3
     keep[areals.owner[~in_range(areals.vertices)]] = False
-    return areals if keep.all() else _without_areals(areals, keep)
+    return areals if keep.all() else without_areals(areals, keep)
 
 
 #: What is left out of an areal map, by the rule of the finding; areals last, which renumbers.

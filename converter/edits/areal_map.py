@@ -24,9 +24,11 @@ from ..formats.areal_map import (
     ArealMap,
     anchor_inside,
     link_targets,
+    numbers_without,
     points_inside,
     require_areal,
     signed_areas,
+    without_areals,
 )
 from ..numeric.arrays import F32, F64, I64, Bools, Records, near_pairs
 from ..numeric.surfaces import cells_under, crossing_edges, shared_area, triangulate
@@ -37,51 +39,6 @@ _Kind = TypeVar("_Kind", bound=np.generic)
 MATCH_DISTANCE = 1e-3
 #: The largest difference from length 1 which float32 leaves on a unit vector.
 _UNIT = 1e-6
-
-
-def replace_polygons(areals: ArealMap, polygons: Mapping[int, ArrayLike]) -> ArealMap:
-    """Return the map with the vertices of some areals replaced.
-
-    An areal whose vertices are what they were is not edited. The anchor stays unless it is no longer inside
-    (:func:`repair_anchors`). ``polygons``: areal -> (n, 3) x, y, z in map units, counter-clockwise, as float32.
-
-    Raises:
-        ConversionError: no such areal; no polygon (shape, fewer than 3 vertices, not finite, no
-            area, clockwise, edges that cross); another vertex count for an areal with polys;
-            a cell would list more than 1,023 areals.
-    """
-    changed: dict[int, F32] = {}
-    for index, value in polygons.items():
-        require_areal(areals, index)
-        polygon = vertices_of(areals, index, value)
-        if polygon.tobytes() != _own(areals, areals.vertices, index).tobytes():
-            require_polygon(areals, index, polygon)
-            changed[index] = polygon
-    if not changed:
-        return replace(areals)
-    records = areals.records.copy()
-    corners: list[F32] = []
-    links: list[Records] = []
-    for index in range(len(records)):
-        before = _own(areals, areals.vertices, index)
-        polygon = changed.get(index, before)
-        corners.append(polygon)
-        if len(polygon) == len(before):
-            links.append(_own(areals, areals.links, index))
-            continue
-        if records["poly_count"][index]:
-            problem = "areal has polys, whose meaning is not known: its vertex count must stay"
-            raise refused(areals, index, problem, value=f"{len(polygon)} vertices", expected=len(before))
-        records["vertex_count"][index] = len(polygon)
-        links.append(np.full(len(polygon), -1, AREAL_LINK_DTYPE))
-    new = replace(
-        areals,
-        records=records,
-        vertices=np.concatenate(corners),
-        vertex_start=np.cumsum([0, *map(len, corners)]),
-        links=np.concatenate(links),
-    )
-    return _finished(areals, new, np.array(sorted(changed), np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,111 +58,120 @@ class NewAreal:
     normal: ArrayLike = (0.0, 0.0, 1.0)
 
 
-def add_areal(areals: ArealMap, added: NewAreal) -> ArealMap:
-    """Return the map with one more areal, the last; unknown words are 0, and it has no polys.
+def replace_polygons(areals: ArealMap, polygons: Mapping[int, ArrayLike]) -> ArealMap:
+    """Return the map with the vertices of some areals replaced, as :func:`edit_areals` does."""
+    return edit_areals(areals, polygons=polygons)[0]
 
-    Its anchor is what :func:`repair_anchors` finds, at the mean height of the vertices. Raises ConversionError: as
-    :func:`replace_polygons`; a number that does not fit; or the map would have more areals than a cell's 16-bit ids can
-    name.
-    """
-    index = len(areals.records)
-    if index > 0xFFFF:
-        raise refused(areals, None, "too many areals for the cells' 16-bit ids", value=index + 1, expected=65536)
-    polygon = vertices_of(areals, index, added.vertices)
-    require_polygon(areals, index, polygon)
-    for name, number in (("class_id", added.class_id), ("logic", added.logic)):
-        if not 0 <= number <= 0xFFFFFFFF:
-            raise refused(areals, index, f"{name} does not fit", value=number, expected="0..4294967295")
-    with np.errstate(over="ignore"):
-        normal = np.asarray(added.normal, np.float32)
-    if normal.shape != (3,) or not np.isfinite(normal).all():
-        raise refused(areals, index, "normal does not fit", value=normal.tolist(), expected="3 finite numbers")
-    record = np.zeros(1, AREAL_DTYPE)
-    record["class_id"], record["logic"], record["vertex_count"] = added.class_id, added.logic, len(polygon)
-    record["normal"] = normal
-    record["anchor"] = (np.nan, np.nan, polygon[:, 2].astype(np.float64).mean())  # nowhere: the repair finds a place
-    new = replace(
-        areals,
-        records=np.concatenate([areals.records, record]),
-        vertices=np.concatenate([areals.vertices, polygon]),
-        vertex_start=np.append(areals.vertex_start, areals.vertex_start[-1] + len(polygon)),
-        links=np.concatenate([areals.links, np.full(len(polygon), -1, AREAL_LINK_DTYPE)]),
-        extra_start=np.append(areals.extra_start, areals.extra_start[-1]),
-        polys=[*areals.polys, b""],
-    )
-    return _finished(areals, new, np.array([index]))
+
+def add_areal(areals: ArealMap, added: NewAreal) -> ArealMap:
+    """Return the map with one more areal, the last, as :func:`edit_areals` does."""
+    return edit_areals(areals, added=[added])[0]
 
 
 def remove_areals(areals: ArealMap, indices: Iterable[int]) -> ArealMap:
-    """Return the map without some areals; those after them move up.
-
-    Links to a removed areal become -1/-1, other links and the cells' ids follow the new numbers. ``indices``: which; a
-    number may come twice. Raises ConversionError: no such areal, or none would be left.
-    """
-    count = len(areals.records)
-    keep = np.ones(count, np.bool_)
-    for index in indices:
-        require_areal(areals, index)
-        keep[index] = False
-    if keep.all():
-        return replace(areals)
-    if not keep.any():
-        raise refused(areals, None, "a map needs at least one areal", value=f"all {count} removed")
-    number = np.where(keep, np.cumsum(keep) - 1, -1)
-    left = keep[areals.owner]
-    links = areals.links[left]
-    linked = (links["areal"] >= 0) & (links["areal"] < count)
-    links["areal"][linked] = number[links["areal"][linked]]
-    links["edge"][linked & (links["areal"] == -1)] = -1
-    extra_owner = np.repeat(np.arange(count), np.diff(areals.extra_start))
-    new = replace(
-        areals,
-        records=areals.records[keep],
-        vertices=areals.vertices[left],
-        vertex_start=np.append(0, np.cumsum(np.diff(areals.vertex_start)[keep])),
-        links=links,
-        extra_links=areals.extra_links[keep[extra_owner]],
-        extra_start=np.append(0, np.cumsum(np.diff(areals.extra_start)[keep])),
-        polys=[areals.polys[i] for i in np.flatnonzero(keep)],
-    )
-    _require_finite(new)
-    ids = areals.cell_ids.astype(np.int64)
-    known = ids < count
-    ids[known] = number[ids[known]]
-    return _with_cells(areals, new, np.empty(0, np.int64), ids)
+    """Return the map without some areals, as :func:`edit_areals` does."""
+    return edit_areals(areals, removed=indices)[0]
 
 
 def edit_areals(
     areals: ArealMap,
     *,
-    removed: Sequence[int] = (),
+    removed: Iterable[int] = (),
     polygons: Mapping[int, ArrayLike] | None = None,
     added: Sequence[NewAreal] = (),
 ) -> tuple[ArealMap, dict[int, int]]:
-    """Return the map with many edits at once; cells that no edit concerns keep their lists. Raises ConversionError: as
-    the functions for one edit.
+    """Return the map with many edits at once; cells that no edit concerns keep their lists.
+
+    An areal whose vertices are what they were is not edited. An anchor stays unless it is no longer inside
+    (:func:`repair_anchors`, which finds that of a new areal too, at the mean height of the vertices). Areals after a
+    removed one move up; links to it become -1/-1. Unknown words of a new areal are 0, and it has no polys.
 
     Args:
-        polygons: areal -> (n, 3), as of :func:`replace_polygons`; none of the removed.
+        removed: areals; a number may come twice.
+        polygons: areal -> (n, 3) x, y, z in map units, counter-clockwise, as float32; none of the removed.
         added: areals to add, after all others.
 
     Returns:
         The map, and the areals of it that are edited or new with their old number, -1: new.
+
+    Raises:
+        ConversionError: no such areal; none would be left, or more than a cell's 16-bit ids can name; no polygon
+            (shape, fewer than 3 vertices, not finite, no area, clockwise, edges that cross); another vertex count for
+            an areal with polys; a number that does not fit; a cell would list more than 1,023 areals.
     """
     keep = np.ones(len(areals.records), np.bool_)
-    keep[list(removed)] = False
-    number = np.where(keep, np.cumsum(keep) - 1, -1)
-    new = remove_areals(areals, removed)
-    before = {int(number[index]): index for index in polygons or {}}
-    new = replace_polygons(new, {int(number[i]): p for i, p in (polygons or {}).items()})
+    for index in removed:
+        require_areal(areals, index)
+        keep[index] = False
+    if keep.size and not keep.any():
+        raise refused(areals, None, "a map needs at least one areal", value=f"all {len(keep)} removed")
+    number = numbers_without(keep, np.arange(len(keep)))
+    new = without_areals(areals, keep)
+    corners, edited = [_own(new, new.vertices, row) for row in range(len(new.records))], list[int]()
+    before: dict[int, int] = {}
+    for index, value in (polygons or {}).items():
+        polygon, row = _replacement(areals, index, value), int(number[index])
+        before[row] = index
+        if polygon is not None:
+            corners[row] = polygon
+            edited.append(row)
+    records = [new.records]
     for one in added:
-        before[len(new.records)] = -1
-        new = add_areal(new, one)
-    known = areals.cell_ids < len(keep)
-    ids = areals.cell_ids.astype(np.int64)
-    ids[known] = number[ids[known]]
-    # in one step: the extent may have changed and come back
+        row = len(corners)
+        if row > 0xFFFF:
+            raise refused(areals, None, "too many areals for the cells' 16-bit ids", value=row + 1, expected=65536)
+        polygon = vertices_of(areals, row, one.vertices)
+        require_polygon(areals, row, polygon)
+        records.append(_new_record(areals, row, one, float(polygon[:, 2].astype(np.float64).mean())))
+        corners.append(polygon)
+        before[row] = -1
+        edited.append(row)
+    rows, counts = np.concatenate(records), [*map(len, corners)]
+    stays = rows["vertex_count"] == counts
+    stays[len(new.records) :] = False
+    rows["vertex_count"] = counts
+    links = np.full(sum(counts), -1, AREAL_LINK_DTYPE)
+    links[np.repeat(stays, counts)] = new.links[stays[new.owner]]
+    new = replace(
+        new,
+        records=rows,
+        vertices=np.concatenate([new.vertices[:0], *corners]),
+        vertex_start=np.cumsum([0, *counts]),
+        links=links,
+        extra_start=np.append(new.extra_start, new.extra_start[-1:].repeat(len(added))),
+        polys=[*new.polys, *[b""] * len(added)],
+    )
+    new = _finished(new, np.array(sorted(edited), np.int64))
+    ids = numbers_without(keep, areals.cell_ids)
     return _with_cells(areals, new, np.array(sorted(before), np.int64), ids), before
+
+
+def _replacement(areals: ArealMap, index: int, value: ArrayLike) -> F32 | None:
+    """The new vertices of an areal, (n, 3); ``None``: as stored. Raises ConversionError: it cannot have them."""
+    require_areal(areals, index)
+    polygon, stored = vertices_of(areals, index, value), _own(areals, areals.vertices, index)
+    if polygon.tobytes() == stored.tobytes():
+        return None
+    require_polygon(areals, index, polygon)
+    if len(polygon) != len(stored) and areals.records["poly_count"][index]:
+        problem = "areal has polys, whose meaning is not known: its vertex count must stay"
+        raise refused(areals, index, problem, value=f"{len(polygon)} vertices", expected=len(stored))
+    return polygon
+
+
+def _new_record(areals: ArealMap, row: int, added: NewAreal, height: float) -> Records:
+    """The record of a new areal, (1,); its anchor is nowhere yet. Raises ConversionError: a number does not fit."""
+    for name, number in (("class_id", added.class_id), ("logic", added.logic)):
+        if not 0 <= number <= 0xFFFFFFFF:
+            raise refused(areals, row, f"{name} does not fit", value=number, expected="0..4294967295")
+    with np.errstate(over="ignore"):
+        normal = np.asarray(added.normal, np.float32)
+    if normal.shape != (3,) or not np.isfinite(normal).all():
+        raise refused(areals, row, "normal does not fit", value=normal.tolist(), expected="3 finite numbers")
+    record = np.zeros(1, AREAL_DTYPE)
+    record["class_id"], record["logic"], record["normal"] = added.class_id, added.logic, normal
+    record["anchor"] = np.nan, np.nan, height
+    return record
 
 
 def repair_anchors(areals: ArealMap, which: Iterable[int] | None = None) -> ArealMap:
@@ -234,32 +200,22 @@ def _own(areals: ArealMap, array: NDArray[_Kind], index: int) -> NDArray[_Kind]:
     return array[areals.vertex_start[index] : areals.vertex_start[index + 1]]
 
 
-def _finished(old: ArealMap, new: ArealMap, edited: I64) -> ArealMap:
-    """Return the map with all that follows from new vertices of the edited areals.
-
-    Args:
-        new: the map with the new vertices and the links as they were; cells as in ``old``.
-        edited: (K,) ascending indices into ``new``.
-    """
-    _require_finite(new)
-    records = new.records.copy()
-    records["area"][edited] = signed_areas(new)[edited]
+def _finished(areals: ArealMap, edited: I64) -> ArealMap:
+    """Return the map with all that follows from new vertices of areals but the cells. ``edited``: (K,) ascending."""
+    broken = ~np.isfinite(areals.vertices).all(1)
+    if broken.any():
+        row = int(areals.owner[np.argmax(broken)])
+        raise refused(areals, row, "vertex is not a finite number", value="inf or NaN", expected="finite")
+    records = areals.records.copy()
+    records["area"][edited] = signed_areas(areals)[edited]
     normal = records["normal"][edited].astype(np.float64)
     length = np.sqrt((normal**2).sum(1, keepdims=True))
     known = np.isfinite(length) & (length > 0)
     unit = np.where(known, normal / np.where(known, length, 1), (0.0, 0.0, 1.0))
     # a stored unit vector keeps its bytes
     records["normal"][edited] = np.where(np.abs(length - 1) <= _UNIT, normal, unit)
-    new = repair_anchors(replace(new, records=records), edited.tolist())
-    new = replace(new, links=_relinked(new, edited))
-    return _with_cells(old, new, edited, old.cell_ids.astype(np.int64))
-
-
-def _require_finite(areals: ArealMap) -> None:
-    broken = ~np.isfinite(areals.vertices).all(1)
-    if broken.any():
-        row = int(areals.owner[np.argmax(broken)])
-        raise refused(areals, row, "vertex is not a finite number", value="inf or NaN", expected="finite")
+    areals = repair_anchors(replace(areals, records=records), edited.tolist())
+    return replace(areals, links=_relinked(areals, edited))
 
 
 def _relinked(areals: ArealMap, edited: I64) -> Records:
@@ -270,8 +226,7 @@ def _relinked(areals: ArealMap, edited: I64) -> Records:
     ours = is_edited[owner]
     exists = (links["areal"] >= 0) & (links["areal"] < count)
     led_here = exists & is_edited[np.where(exists, links["areal"], 0)]
-    border = (links["areal"] == -1) & (links["edge"] == -1)
-    edges = np.flatnonzero(ours | led_here | border)
+    edges = np.flatnonzero(ours | led_here | areals.is_border)
     before = link_targets(areals)
 
     a = areals.vertices[edges].astype(np.float64)

@@ -9,13 +9,13 @@ to the next one (the last edge: back to vertex 0), so vertices, edges and links 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from struct import Struct
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ConversionError, plural
 from ..findings import Rules
@@ -129,6 +129,11 @@ class ArealMap:
     def owner(self) -> I64:
         """(V,) the areal of every vertex, edge and link."""
         return np.repeat(np.arange(len(self.records)), np.diff(self.vertex_start))
+
+    @cached_property
+    def is_border(self) -> Bools:
+        """(V,) whether an edge's link says that it has no neighbour."""
+        return np.asarray((self.links["areal"] == -1) & (self.links["edge"] == -1))
 
     @cached_property
     def following(self) -> I64:
@@ -447,3 +452,35 @@ def link_targets(areals: ArealMap) -> I64:
     areal = np.where(exists, areal, 0)
     exists &= (edge >= 0) & (edge < np.append(np.diff(areals.vertex_start), 0)[areal])
     return np.where(exists, areals.vertex_start[areal] + edge, -1)
+
+
+def numbers_without(keep: Bools, of: ArrayLike) -> I64:
+    """Return the numbers that areals have without those that are not kept; -1 = removed, or there is no such areal."""
+    number = np.append(np.where(keep, np.cumsum(keep) - 1, -1), -1)
+    return np.asarray(number[np.clip(np.asarray(of, np.int64), -1, len(keep))])
+
+
+def without_areals(areals: ArealMap, keep: Bools) -> ArealMap:
+    """Return the map without some areals; those after them move up, links and cells follow.
+
+    Links that lead to a removed areal, or to no edge, become -1/-1; ids of such areals leave the cells. ``keep``: (N,).
+    """
+    links, targets = areals.links.copy(), link_targets(areals)
+    links["areal"] = numbers_without(keep, np.where(targets < 0, -1, areals.owner[targets]))
+    links["edge"][links["areal"] < 0] = -1
+    left, of_extra = keep[areals.owner], np.repeat(np.arange(len(keep)), np.diff(areals.extra_start))
+    ids = numbers_without(keep, areals.cell_ids)
+    cells = len(areals.cell_start) - 1
+    cell = np.repeat(np.arange(cells), np.diff(areals.cell_start))
+    return replace(
+        areals,
+        records=areals.records[keep],
+        vertices=areals.vertices[left],
+        vertex_start=np.append(0, np.cumsum(np.diff(areals.vertex_start)[keep])),
+        links=links[left],
+        extra_links=areals.extra_links[keep[of_extra]],
+        extra_start=np.append(0, np.cumsum(np.diff(areals.extra_start)[keep])),
+        polys=[areals.polys[i] for i in np.flatnonzero(keep)],
+        cell_start=np.append(0, np.cumsum(np.bincount(cell[ids >= 0], minlength=cells))),
+        cell_ids=ids[ids >= 0].astype(np.uint16),
+    )
