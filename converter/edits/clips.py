@@ -77,9 +77,7 @@ def _animated_parts(identified: Identified) -> None:
             "is animated",
             "only nodes can move, and a part moves with its node",
             "animate the node",
-            "place",
-            "turn",
-            "triangles",
+            *_MOVES,
         )
 
 
@@ -216,7 +214,12 @@ def _merged(
             left.append(clip)
             if merge == "part":
                 node = rest[0].node
-                _report_second(imported, clip, owner.get(node, chosen), node)
+                imported.report.skipped(
+                    Subject("animation", clip.name),
+                    f"moves node {called(imported.nodes[node].name)} too",
+                    f"a model has one clip, and {in_words(owner[node].name)} is taken",
+                    "--clip NAME takes another; delete the one that is not meant",
+                )
     if left and merge != "part":
         shown = few([called(clip.name) for clip in left])
         imported.report.skipped(
@@ -232,15 +235,6 @@ def _merged(
             "(--clip NAME reads one alone)"
         )
     return list(taken.values()), left
-
-
-def _report_second(imported: ImportedScene, clip: Clip, taken: Clip, node: int) -> None:
-    imported.report.skipped(
-        Subject("animation", clip.name),
-        f"moves node {called(imported.nodes[node].name)} too",
-        f"a model has one clip, and {in_words(taken.name)} is taken",
-        "--clip NAME takes another; delete the one that is not meant",
-    )
 
 
 def _same(track: Track, other: Track | None) -> bool:
@@ -280,9 +274,7 @@ def _report(imported: ImportedScene, clips: list[Clip]) -> None:
                 "has animated scale",
                 "nodes of a model have none",
                 "move its vertices with nodes of their own",
-                "place",
-                "turn",
-                "triangles",
+                *_MOVES,
             )
 
 
@@ -314,9 +306,7 @@ def _of_broadcast(identified: Identified, clips: list[Clip], stored: Scene, opti
         "Blender's mode Broadcast exports so, and the stored clip is kept",
         _ACTIONS,
         "clip",
-        "place",
-        "turn",
-        "triangles",
+        *_MOVES,
     )
     return [*tracks.values(), *kept]
 

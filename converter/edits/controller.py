@@ -30,7 +30,7 @@ from ..formats.controller import (
 from ..numeric.arrays import F64, Bools
 from ..scene.companions import PlayedRange, played_ranges, spliced, strides_of
 from ..scene.extras import FileInfo
-from ..scene.scene import Channel, Clip, Scene, Track, evaluate
+from ..scene.scene import Channel, Clip, Scene, Track, channels_of, curves_of, evaluate
 from .frame_rate import Timing, in_frames
 from .nodes import POSE_NOISE, Identified, model_size
 from .poses import same_rotations
@@ -328,7 +328,7 @@ def with_ranges(identified: Identified, read: list[Track], stored: list[Track] |
     before = read
     for clip in imported.ranges:
         shown = [before] if stored is None else [read, before, stored]
-        keys = [c.frames for tracks in shown for t in tracks for c in (t.translation, t.rotation) if c is not None]
+        keys = [c.frames for tracks in shown for c in channels_of(tracks)]
         compared = _Range(identified, clip, np.unique(np.concatenate([[0.0], *keys])), fps)
         found = min((compared.changed(tracks) for tracks in shown), key=len)
         names = [printable(name) for name in (*(imported.nodes[item].name for item in found), *clip.scaled)]
@@ -373,12 +373,7 @@ class _Range:
         self.identified, self.put_in = identified, set[tuple[int, str]]()
         self.first, self.last = clip.span or (0.0, 0.0)
         timing = Timing(fps)
-        self.curves = {
-            (track.node, path): in_frames(channel, timing)
-            for track in clip.tracks
-            for path in ("translation", "rotation")
-            if track.node in identified.node_of and (channel := getattr(track, path)) is not None
-        }
+        self.curves = {place: in_frames(channel, timing) for place, channel in self._by_place(clip.tracks).items()}
         self.keys = np.unique(np.concatenate([[], *(curve.frames for curve in self.curves.values())]))
         inner = self.keys[1:-1] + self.first  # the ends may be between frames in any file
         after = np.searchsorted(known, inner)
@@ -400,33 +395,27 @@ class _Range:
         return sorted({item for item, path in places if not self._shows((item, path), whole)})
 
     def _by_place(self, tracks: list[Track]) -> dict[tuple[int, str], Channel]:
-        return {
-            (track.node, path): channel
-            for track in tracks
-            for path in ("translation", "rotation")
-            if track.node in self.identified.node_of and (channel := getattr(track, path)) is not None
-        }
+        node_of = self.identified.node_of
+        return {(item, path): channel for item, path, channel in curves_of(tracks) if item in node_of}
 
     def put_into(self, read: list[Track], stored: list[Track], edited: list[int]) -> list[Track] | str:
         """Return the clip that shows what this range does of the edited items, else why that cannot be."""
-        out, whole = {track.node: track for track in read}, self._by_place(read)
-        end = max((c.frames[-1] for t in read for c in (t.rotation, t.translation) if c is not None), default=self.last)
+        whole, stored_curves = self._by_place(read), self._by_place(stored)
+        out = {track.node: track for track in read}
+        end = max((channel.frames[-1] for channel in channels_of(read)), default=self.last)
         for item in edited:
-            track = out.get(item, Track(item))
             curves: dict[str, Channel | None] = {}
             for path in ("translation", "rotation"):
                 place = (item, path)
                 if place not in self.curves:
-                    if getattr(track, path) is not None:
+                    if place in whole:
                         return "it lacks a curve that the clip has"
                     continue
                 if self._shows(place, whole):
                     curves[path] = whole.get(place)
                     continue
-                mine, old, before = (
-                    curve or self._at_rest(*place)
-                    for curve in (self.curves.get(place), getattr(track, path), _curve(stored, place))
-                )
+                mine = self.curves[place]
+                old, before = (curves_at.get(place) or self._at_rest(*place) for curves_at in (whole, stored_curves))
                 frames = np.unique(np.concatenate([mine.frames + self.first, old.frames, before.frames]))
                 frames = frames[(frames >= self.first) & (frames <= self.last)]
                 own, kept = evaluate(mine, frames - self.first), evaluate(old, frames)
@@ -460,10 +449,3 @@ class _Range:
         """What a node without a curve does: it keeps its own pose."""
         value = np.asarray(getattr(self.identified.imported.nodes[item], path), np.float64)
         return Channel(np.zeros(1), value[None])
-
-
-def _curve(tracks: list[Track], place: tuple[int, str]) -> Channel | None:
-    """The curve of a node and path among some, if there is one."""
-    found = next((track for track in tracks if track.node == place[0]), None)
-    curve: Channel | None = None if found is None else getattr(found, place[1])
-    return curve

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import ConversionError
 from ..numeric.arrays import F64, NONE16, Bools
-from ..scene.scene import Channel, Scene, Track, evaluate
+from ..scene.scene import Channel, Scene, Track, channels_of, curves_of, evaluate, spread
 from .nodes import POSE_NOISE, ROTATION_NOISE
 from .poses import collapsed, same_rotations
 
@@ -76,6 +76,10 @@ class TimedClip:
 
 @dataclass(frozen=True)
 class _Pair:
+    """A channel in frames, and the stored curve of its node."""
+
+    node: int
+    path: str
     channel: Channel
     stored: Channel | None
     before: F64  # what the stored node has without a channel
@@ -119,21 +123,15 @@ class FrameRate:
         self.tracks, self.stored_of, self.stored = tracks, stored_of, stored
         self.noise, self.turn_noise = POSE_NOISE * size, turn_noise
         self.old = {} if stored is None else {track.node: track for track in stored.tracks}
-        channels = [channel for _, _, channel in self._channels()]
+        channels = channels_of(tracks)
         self.first = min((float(c.frames[0]) for c in channels), default=0.0)
         self.last = max((float(c.frames[-1]) for c in channels), default=0.0)
         steps = {_step(channel) for channel in channels if len(channel.frames) > 2}
         self.step = min(steps, default=0.0)
         if self.step and max(steps) > self.step * (1 + _SPACING_NOISE) + _TIME_NOISE:
             self.step = 0.0  # each channel has keys of its own
-        ends = [c.frames[-1] for t in self.old.values() for c in (t.rotation, t.translation) if c]
-        self.stored_end = float(max(ends, default=0.0))
-
-    def _channels(self) -> Iterator[tuple[Track, str, Channel]]:
-        for track in self.tracks:
-            for path in ("translation", "rotation"):
-                if (channel := getattr(track, path)) is not None:
-                    yield track, path, channel
+        self.stored_end = float(max((c.frames[-1] for c in channels_of(self.old.values())), default=0.0))
+        self.stored_count = stored.frame_count if stored is not None and self.old else 0
 
     def decide(self, given: float | None, stated: float | None, length: int | None) -> Timing:
         """Return what the times mean. ``length``: frames of the clip, as the file states."""
@@ -142,7 +140,7 @@ class FrameRate:
         if given is not None:
             own = Timing(given, "as given")
         spacing = None if given is not None else self._spacing(own.fps)
-        if self.stored is None or not self.old:
+        if not self.old:
             if spacing is None or (length is not None and self._ends_at(own, length - 1)):
                 return own
             fits = length is not None and self._ends_at(spacing, length - 1)
@@ -201,7 +199,7 @@ class FrameRate:
     def _judge(self, timing: Timing) -> _Verdict:
         found = total = shown = 0
         last = self._frame(self.last, timing) + _FRAME_NOISE
-        for pair, _, _ in self._pairs(timing):
+        for pair in self._pairs(timing):
             frames, own_keys = self._compared(pair, timing)
             same = _agreement(pair, frames, own_keys)
             found, total, shown = found + int(same.sum()), total + len(same), shown + int((frames <= last).sum())
@@ -226,10 +224,12 @@ class FrameRate:
 
     def _resampled(self, channel: Channel, timing: Timing) -> bool:
         """Whether keys lie evenly between frames; ``channel`` in frames."""
+        return len(channel.frames) > 2 and (self._is_uneven(timing) or self.step * timing.fps > _SPARSE)
+
+    def _is_uneven(self, timing: Timing) -> bool:
+        """Whether a frame is no whole number of the keys' steps."""
         step = self.step * timing.fps
-        if not step or len(channel.frames) < 3:
-            return False
-        return abs(1 / step - round(1 / step)) > _SPACING_NOISE or step > _SPARSE
+        return step > 0 and abs(1 / step - round(1 / step)) > _SPACING_NOISE
 
     def _same_length(self, timing: Timing) -> bool:
         """Whether the clip ends where the stored one does, within what sampling cuts off."""
@@ -240,9 +240,8 @@ class FrameRate:
     def _ends_at(self, timing: Timing, end: float) -> bool:
         away = abs(self._frame(self.last, timing) - end)
         step = self.step * timing.fps
-        uneven = step and abs(1 / step - round(1 / step)) > _SPACING_NOISE
         cut = step + _FRAME_NOISE if step < 1 else step - _FRAME_NOISE  # a last sample may be lost to rounding
-        return away <= 2 * _FRAME_NOISE or bool(uneven and away < cut)
+        return away <= 2 * _FRAME_NOISE or (self._is_uneven(timing) and away < cut)
 
     def _length(self, timing: Timing) -> int:
         return max(1, int(np.floor(self._frame(self.last, timing) + 1e-4)) + 1)
@@ -251,16 +250,15 @@ class FrameRate:
         """Refuse a clip that no model can hold, before anything is sampled for it."""
         span = int(np.ceil(self._frame(self.last, timing) - self._frame(self.first, timing)))
         length = max(self._length(timing), span, 0 if self.stored else stated or 0)
-        own = self.stored.frame_count if self.stored is not None and self.old else 0
-        if length > max(NONE16, own):
+        if length > max(NONE16, self.stored_count):
             raise ConversionError(
                 "the clip is too long",
                 value=f"{length:,}",
                 expected=f"at most {NONE16:,} frames",
                 hint="a shorter clip, or another --fps",
             )
-        moving = len({track.node for track, _, c in self._channels() if self._moves(c)})
-        if moving * self._length(timing) > max(NONE16, len(self.old) * own):
+        moving = len({node for node, _, channel in curves_of(self.tracks) if self._moves(channel)})
+        if moving * self._length(timing) > max(NONE16, len(self.old) * self.stored_count):
             raise ConversionError(
                 "too many animated frames",
                 value=f"{moving * self._length(timing):,}",
@@ -274,9 +272,8 @@ class FrameRate:
         if channel.interpolation == "CUBICSPLINE":
             keys = keys[1::3]
         if keys.shape[1] == 4:
-            signs = np.where(keys @ keys[0] < 0, -1.0, 1.0)
-            return bool(np.ptp(keys * signs[:, None], axis=0).max() > _CERTAIN)
-        return bool(np.ptp(keys, axis=0).max() > max(4 * self.noise, _CERTAIN * np.abs(keys).max()))
+            return spread(keys) > _CERTAIN
+        return spread(keys) > max(4 * self.noise, _CERTAIN * float(np.abs(keys).max()))
 
     def apply(self, timing: Timing, length: int | None) -> TimedClip:
         """Return the clip in frames.
@@ -288,8 +285,8 @@ class FrameRate:
         out = TimedClip(timing, first=self._missing(timing))
         out.last = self._frame(self.last, timing)
         by_node = {track.node: Track(track.node) for track in self.tracks}
-        for track, path, channel in self._channels():
-            setattr(by_node[track.node], path, in_frames(channel, timing))
+        for node, path, channel in curves_of(self.tracks):
+            setattr(by_node[node], path, in_frames(channel, timing))
         out.tracks = list(by_node.values())
         if self.last - self.first > _TIME_NOISE:
             out.frame_count = self._length(timing)
@@ -297,22 +294,20 @@ class FrameRate:
                 sparse = not 0 < self.step * timing.fps < _SPARSE
                 if (sparse and length > out.frame_count) or self._ends_at(timing, length - 1):
                     out.frame_count = length
-        if self.stored is not None and self.old:
+        if self.old:
             self._keep_stored(out)
         return out
 
     def _keep_stored(self, out: TimedClip) -> None:
         """Settle the length, and take stored values where the file does not differ from them."""
-        assert self.stored is not None
-        same = self._same_length(out.timing)
-        if out.frame_count is None or same:
-            out.frame_count = self.stored.frame_count
+        if out.frame_count is None or self._same_length(out.timing):
+            out.frame_count = self.stored_count
         else:
             longer = out.frame_count - (int(np.floor(self.stored_end)) + 1)
-            out.frame_count = max(1, self.stored.frame_count + longer)
+            out.frame_count = max(1, self.stored_count + longer)
         frames = np.arange(float(out.frame_count))
         whole = {track.node: track for track in out.tracks}
-        for pair, node, path in self._pairs(out.timing):
+        for pair in self._pairs(out.timing):
             at, own_keys = self._compared(pair, out.timing)
             if own_keys:
                 same_keys = _agreement(pair, at, own_keys)
@@ -331,25 +326,18 @@ class FrameRate:
                 if own_keys and self.step * out.timing.fps > _SPARSE:
                     out.left_out |= not _near(values[kept], old[kept], pair.noise).all()
                 values[kept] = old[kept]
-                setattr(whole[node], path, Channel(frames, values))
+                setattr(whole[pair.node], pair.path, Channel(frames, values))
 
-    def _pairs(self, timing: Timing) -> Iterator[tuple[_Pair, int, str]]:
-        for track, path, channel in self._channels():
-            k = self.stored_of.get(track.node)
+    def _pairs(self, timing: Timing) -> Iterator[_Pair]:
+        for item, path, channel in curves_of(self.tracks):
+            k = self.stored_of.get(item)
             if k is None or self.stored is None:
                 continue
             node, old = self.stored.nodes[k], self.old.get(k)
+            stored = None if old is None else getattr(old, path)
+            before = np.asarray(getattr(node, path), np.float64)
             noise = self.noise if path == "translation" else self.turn_noise
-            yield (
-                _Pair(
-                    in_frames(channel, timing),
-                    None if old is None else getattr(old, path),
-                    np.asarray(getattr(node, path), np.float64),
-                    noise,
-                ),
-                track.node,
-                path,
-            )
+            yield _Pair(item, path, in_frames(channel, timing), stored, before, noise)
 
 
 def _step(channel: Channel) -> float:

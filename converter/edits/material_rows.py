@@ -124,7 +124,7 @@ class _ModelRows(_Settlement):
         self.identified, self.stored, self.wear = identified, stored, wear
         self.dialect, self.locked = dialect, locked
         self.scene, self.out = identified.scene, WearEdit()
-        self.known = dict(rows_by_name(stored, wear))
+        self.known = rows_by_name(stored, wear)
         self.materials = self.scene.materials
         self.used = self._in_use(self.scene.meshes[part.mesh] for part in self.scene.parts)
         bare = [without_number(self.materials[i].name) for i in self.used]

@@ -79,10 +79,9 @@ def material_votes(lists: Iterable[tuple[TriangleList, Match]], edited: Scene, s
     """
     votes = np.zeros((len(edited.materials) + 1, len(stored.materials)), np.int64)
     for triangles, matched in lists:
-        if matched.old_material is not None:
-            hit = matched.old_of >= 0
-            old = matched.old_material[matched.old_of[hit]]
-            np.add.at(votes, (triangles.material[hit][old >= 0], old[old >= 0]), 1)
+        hit = matched.old_of >= 0
+        old = matched.old_material[matched.old_of[hit]]
+        np.add.at(votes, (triangles.material[hit][old >= 0], old[old >= 0]), 1)
     return votes
 
 
@@ -175,11 +174,11 @@ def listed(names: Sequence[str] | dict[str, int]) -> str:
     return ("one of " if len(shown) > 1 else "") + ", ".join(shown[:_LISTED]) + more
 
 
-def rows_by_name(stored: Scene, wear: Sequence[str]) -> list[tuple[str, int]]:
+def rows_by_name(stored: Scene, wear: Sequence[str]) -> dict[str, int]:
     """Return names and their rows; those that the model uses win."""
     rows = [(name, row) for row, name in reversed(list(enumerate(wear))) if name]
     used = [(m.name, m.row) for m in reversed(stored.materials)]
-    return list(reversed(list(dict([*rows, *used]).items())))
+    return dict(reversed(dict([*rows, *used]).items()))
 
 
 def stated_row(name: str) -> int | None:

@@ -18,7 +18,7 @@ from ..options import ImportOptions
 from ..scene.assembly import Pose
 from ..scene.decode import closed_sides
 from ..scene.extras import NodeExtras
-from ..scene.scene import ImportedNode, ImportedScene, nodes_above, require_in_range
+from ..scene.scene import ImportedScene, nodes_above, require_in_range
 from .nodes import POSE_NOISE, world_matrices
 from .poses import TURN_NOISE, place_of, same_position
 from .unit import encoded, row_of
@@ -133,17 +133,14 @@ def set_kind(edit: MissionEdit, placed: PlacedObject, where: str, extras: NodeEx
         edit.report.skipped(where, what, why, "edit its path", "fact", fact="object_kind")
 
 
-def choose_rows(
-    items: Sequence[int], nodes: Sequence[ImportedNode], world: F64, places: Mapping[int, F64]
-) -> dict[int, int]:
+def choose_rows(edit: MissionEdit, items: Sequence[int], places: Mapping[int, F64]) -> dict[int, int]:
     """Return the node of each stored row: of several with its index, the nearest.
 
     Args:
         items: nodes of one kind.
-        nodes: those of the file.
-        world: (n, 4, 4) places of the nodes.
         places: (3,) where each stored row is shown.
     """
+    nodes, world = edit.imported.nodes, edit.world
     item_of_row: dict[int, int] = {}
     away: dict[int, tuple[float, bool]] = {}
     for item in items:
@@ -227,7 +224,7 @@ def edit_markers(edit: MissionEdit) -> None:
 def _edit_routes(edit: MissionEdit, items: list[int]) -> None:
     nodes, stored = edit.imported.nodes, edit.stored.routes
     places = {row: np.zeros(3) for row in range(len(stored))}
-    item_of_row = choose_rows(items, nodes, edit.world, places)
+    item_of_row = choose_rows(edit, items, places)
     routes, ids = [], {route.id for route in stored}
     for row, route in enumerate(stored):
         where = f"route {route.id}"
@@ -265,10 +262,14 @@ def _outline(edit: MissionEdit, item: int, where: str, stored: F32 | None) -> F3
     unmoved = np.abs(world - np.eye(4)).max() <= 1e-6
     lines = [] if node.mesh < 0 else edit.imported.meshes[node.mesh].lines
     if not lines:
-        if stored is not None and len(stored) < 2 and unmoved:
-            return None  # it has no lines to show
         if unmoved and stored is not None:
-            _warn_once(edit)
+            if len(stored) < 2:
+                return None  # it has no lines to show
+            text = (
+                "routes came without their lines, so their points are kept; Blender exports them with Data > Mesh > "
+                "Loose Edges"
+            )
+            edit.report.warnings += [text] if text not in edit.report.warnings else []
             return None
         edit.report.skipped(
             where, "has no lines", "an editor may have left them out", "export with Data > Mesh > Loose Edges", "place"
@@ -292,14 +293,6 @@ def _outline(edit: MissionEdit, item: int, where: str, stored: F32 | None) -> F3
     if not unmoved:
         points = (points.astype(np.float64) @ world[:3, :3].T + world[:3, 3]).astype(np.float32)
     return None if stored is not None and np.array_equal(points, stored) else points
-
-
-def _warn_once(edit: MissionEdit) -> None:
-    text = (
-        "routes came without their lines, so their points are kept; Blender exports them with Data > Mesh > Loose Edges"
-    )
-    if text not in edit.report.warnings:
-        edit.report.warnings.append(text)
 
 
 def _sides(lines: F32) -> set[frozenset[bytes]]:
@@ -377,7 +370,7 @@ def _edit_zones(edit: MissionEdit, row: int, items: list[int]) -> None:
     clan: Clan = edit.stored.clans[row]
     nodes = edit.imported.nodes
     places = {k: zone["centre"].astype(np.float64) for k, zone in enumerate(clan.zones)}
-    item_of_row = choose_rows(items, nodes, edit.world, places)
+    item_of_row = choose_rows(edit, items, places)
     group = np.repeat(np.arange(len(clan.zone_counts)), clan.zone_counts).tolist()
     title = clan.title or str(row)
     kept = list(_kept_rows(edit, clan.zones, item_of_row, lambda k: f"zone {k} of clan {called(title)}", _set_zone))
@@ -417,16 +410,18 @@ def _set_zone(edit: MissionEdit, zone: np.void, item: int, where: str) -> str:
 def _edit_lodes(edit: MissionEdit, items: list[int]) -> None:
     nodes, stored = edit.imported.nodes, edit.stored.lodes
     places = {k: lode["position"].astype(np.float64) for k, lode in enumerate(stored)}
-    item_of_row = choose_rows(items, nodes, edit.world, places)
+    item_of_row = choose_rows(edit, items, places)
     kept = _kept_rows(edit, stored, item_of_row, lambda k: f"lode {k}", _set_lode)
     lodes = [lode for _, lode in kept]
     for item in items:
         if item in item_of_row.values():
             continue
         row = row_of(nodes[item].extras)
-        lode = np.zeros(1, LODE_DTYPE)[0]
-        lode["type"] = _LODE_TYPE
-        lode = stored[row].copy() if row is not None and row < len(stored) else lode
+        if row is not None and row < len(stored):
+            lode = stored[row].copy()
+        else:
+            lode = np.zeros(1, LODE_DTYPE)[0]
+            lode["type"] = _LODE_TYPE
         _set_lode(edit, lode, item, Subject("lode", nodes[item].name))
         edit.report.changed(f"lode {len(lodes)}", "is new")
         lodes.append(lode)

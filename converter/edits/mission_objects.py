@@ -15,11 +15,11 @@ from ..numeric.arrays import F64
 from ..numeric.pose import multiply, rotation_matrix
 from ..scene.assembly import Pose, object_label, property_labels, property_values, stored_pose
 from ..scene.extras import NodeExtras
-from ..scene.scene import nodes_above
+from ..scene.scene import all_above, nodes_above
 from .materials import listed
 from .mission import Asset, MissionEdit, choose_rows, edit_markers, exchange, report_rest, set_kind
 from .poses import TURN_NOISE, place_of, same_linear, same_position
-from .unit import encoded, mission_extras, new_title, take_typed
+from .unit import encoded, mission_extras, new_title, row_of, take_typed
 
 #: Extras of an object that are words of its record, and properties that repeat them.
 _WORDS = ("clan", "logical_id", "start", "host", "vertex")
@@ -63,7 +63,7 @@ class _Objects:
         rows = sorted({*range(len(self.stored))} - edit.left_out)
         places = {row: self._shown(row).translation for row in rows}
         stored_items = [i for i in items if self.nodes[i].extras.get("kind") == "object"]
-        self.row_items = choose_rows(stored_items, self.nodes, edit.world, places)
+        self.row_items = choose_rows(edit, stored_items, places)
         missing = {*range(len(self.stored))} - self.row_items.keys() - edit.left_out
         if missing and not self.row_items and not edit.options.allow_delete:
             self.report.skipped(
@@ -91,30 +91,19 @@ class _Objects:
 
     def _items(self) -> list[int]:
         """The nodes that are objects: by their extras, or by the name of an asset."""
-        around, objects = self._around_objects(), []
+        stated = {i for i, node in enumerate(self.nodes) if node.extras.get("kind") == "object"}
+        # an instance of a collection that has an object is not one more
+        around, objects = all_above(self.nodes, stated), []
         for i, node in enumerate(self.nodes):
             kind = node.extras.get("kind")
             if kind is None:
                 by_name = without_number(node.name).lower() in self.edit.known and "node" not in node.extras
                 is_object = by_name and node.parent < 0 and i not in around
             else:
-                is_object = kind == "object" or (kind == "unit" and not self._below_object(i))
+                is_object = i in stated or (kind == "unit" and stated.isdisjoint(nodes_above(self.nodes, i)))
             if is_object:
                 objects.append(i)
         return objects
-
-    def _around_objects(self) -> set[int]:
-        """The nodes around objects: an instance of a collection that has one is not one more."""
-        around: set[int] = set()
-        for node in self.nodes:
-            above = node.parent if node.extras.get("kind") == "object" else -1
-            while above >= 0 and above not in around:
-                around.add(above)
-                above = self.nodes[above].parent
-        return around
-
-    def _below_object(self, item: int) -> bool:
-        return any(self.nodes[k].extras.get("kind") == "object" for k in nodes_above(self.nodes, item))
 
     def _shown(self, row: int) -> Pose:
         return self.edit.hosted.get(row, stored_pose(self.stored[row]))
@@ -153,22 +142,24 @@ class _Objects:
 
     def _set_words(self, placed: PlacedObject, where: str, extras: NodeExtras) -> None:
         for name in _WORDS:
-            old = int(placed.record[name])
-            dtype = placed.record.dtype[name].str
-            value = self.edit.integer(where, extras, name, old, dtype)
-            if value == old:
-                continue
-            if not self.edit.stored.has(name):
-                self._refuse_version(where, name)
-            elif name == "clan" and value >= (most := len(self.edit.stored.clans)):
-                why, instead = f"the mission has {most} clans", f"enter a row below {most}"
-                self._skip(where, f"clan became {value}", why, instead, name)
-            elif name == "logical_id" and self._is_taken(value, placed):
-                what, instead = f"logical_id became {value}", "enter an unused number"
-                self._skip(where, what, "another object has it", instead, name)
-            else:
-                self.report.changed(where, f"{name} {old} became {value}")
-                self._set_word(placed, name, value)
+            self._set_word_of(placed, where, extras, name)
+
+    def _set_word_of(self, placed: PlacedObject, where: str, extras: NodeExtras, name: str) -> None:
+        old = int(placed.record[name])
+        value = self.edit.integer(where, extras, name, old, placed.record.dtype[name].str)
+        if value == old:
+            return
+        if not self.edit.stored.has(name):
+            self._refuse_version(where, name)
+        elif name == "clan" and value >= (most := len(self.edit.stored.clans)):
+            why, instead = f"the mission has {most} clans", f"enter a row below {most}"
+            self._skip(where, f"clan became {value}", why, instead, name)
+        elif name == "logical_id" and self._is_taken(value, placed):
+            what, instead = f"logical_id became {value}", "enter an unused number"
+            self._skip(where, what, "another object has it", instead, name)
+        else:
+            self.report.changed(where, f"{name} {old} became {value}")
+            self._set_word(placed, name, value)
 
     def _set_word(self, placed: PlacedObject, name: str, value: int) -> None:
         old = int(placed.record[name])
@@ -220,8 +211,7 @@ class _Objects:
 
     def _before(self, placed: PlacedObject, extras: NodeExtras) -> list[Property]:
         """The properties as the file was made with them."""
-        row = extras.get("index")
-        if isinstance(row, int) and 0 <= row < len(self.stored):
+        if (row := row_of(extras)) is not None and row < len(self.stored):
             before = self.stored[row].properties
             if len(before) == len(placed.properties):
                 return before
@@ -341,10 +331,10 @@ class _Objects:
         """A new object of a node: a copy of a stored one, or of an asset."""
         node, extras = self.nodes[item], self.nodes[item].extras
         where = Subject("object", node.name)
-        row = extras.get("index") if extras.get("kind") == "object" else None
-        copied = isinstance(row, int) and 0 <= row < len(self.stored)
-        if copied and isinstance(row, int):
-            made = deepcopy(self.stored[row])
+        row = row_of(extras) if extras.get("kind") == "object" else None
+        copied = self.stored[row] if row is not None and row < len(self.stored) else None
+        if copied is not None:
+            made = deepcopy(copied)
             if extras.get("path", made.reference) != made.reference:
                 self.edit.exchanged[item] = made.reference
                 exchange(made, self._asset(where, extras["path"]), self.stored)
@@ -355,15 +345,10 @@ class _Objects:
         for name in ("host", "vertex"):
             made.record[name] = NO_ID
         changes = len(self.report.changes)
-        before = self.stored[row].kind if copied and isinstance(row, int) else made.kind
-        set_kind(self.edit, made, where, extras, before)
-        words = NodeExtras()
-        if "clan" in extras:
-            words["clan"] = extras["clan"]
-        if "start" in extras:
-            words["start"] = extras["start"]
-        self._set_words(made, where, words)
-        if copied:
+        set_kind(self.edit, made, where, extras, made.kind if copied is None else copied.kind)
+        for name in ("clan", "start"):
+            self._set_word_of(made, where, extras, name)
+        if copied is not None:
             self._set_properties(made, where, extras)
             self._set_name(made, where, node.name, object_label(made))
         elif self.edit.stored.has("name"):

@@ -136,7 +136,7 @@ def identify(
     out = Identified(scene, imported, world_matrices(imported.nodes), shown=shown, size=size)
     order = parents_first([item.parent for item in imported.nodes], root=-1)
     builder = _Builder(out, stored, roles)
-    out.frames = builder.add_nodes(order)
+    builder.add_nodes(order)
     if stored is None:
         out.size = model_size(scene)
     if placed is not None:
@@ -185,19 +185,13 @@ class _Builder:
         self.out, self.stored, self.roles = out, stored, roles
         self.imported = out.imported
 
-    def add_nodes(self, order: list[int]) -> dict[int, F64]:
-        """Fill the scene's nodes, and the parts that are nodes themselves.
-
-        Returns:
-            item -> (4, 4), from the frame that it stands in to the rigid one of the node above;
-            only for items that are scaled themselves, or do not stand directly in a rigid frame.
-        """
+    def add_nodes(self, order: list[int]) -> None:
+        """Fill the scene's nodes with their frames, and the parts that are nodes themselves."""
         items, out, world = self.imported.nodes, self.out, self.out.world
         chosen = [i for i, role in enumerate(self.roles) if role is not None and not role.is_part]
         out.node_of = node_of = {item: node for node, item in enumerate(chosen)}
         bake: dict[int, F64 | None] = {}  # item -> what its vertices need, None = nothing
         rigid: dict[int, tuple[F64, F64]] = {}
-        frames: dict[int, F64] = {}
         made: dict[int, Node] = {}
         for i in order:
             if i not in node_of:
@@ -212,7 +206,7 @@ class _Builder:
             else:
                 turned, moved, bake[i], rigid[i] = rigid_part(item.name, world[i], rigid.get(above))
                 frame = world[item.parent] if item.parent >= 0 else None
-                frames[i] = frame_in(frame, rigid.get(above))
+                out.frames[i] = frame_in(frame, rigid.get(above))
             made[i] = self._node(i)
             made[i].parent = node_of.get(above, -1)
             made[i].rotation, made[i].translation = turned, moved
@@ -223,13 +217,11 @@ class _Builder:
                 out.stored_of[node_of[i]] = role.stored
             if items[i].mesh >= 0 and self.imported.meshes[items[i].mesh].drawn:
                 matrix = None if (shape := bake[i]) is None else affine(shape, 0.0)
-                role = self.roles[i]
                 cell = (-1 if role is None or role.stored is None else role.stored, *out.shown)
                 flags = self._flags(i, cell)
                 out.scene.parts.append(Part(node_of[i], *out.shown, items[i].mesh, matrix, flags))
         self._report_nameless(chosen)
         out.baked = {node_of[i]: shape for i, shape in bake.items() if shape is not None}
-        return frames
 
     def _report_nameless(self, chosen: list[int]) -> None:
         nodes, out = self.out.scene.nodes, self.out

@@ -6,7 +6,7 @@ Each model becomes a file of its own (``edits.placed_scene``), which is imported
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..numeric.arrays import F64
 from ..numeric.pose import parents_first, rotation_matrix
 from ..scene.assembly import CLIPS, Pose, object_key, root_pose
 from ..scene.extras import NodeExtras
-from ..scene.scene import ImportedNode, ImportedScene, Placed, nodes_above
+from ..scene.scene import ImportedNode, ImportedScene, Placed, all_above, nodes_above
 from .nodes import local_matrix, model_size
 from .placed_scene import Copies, PlacedScenes, Shown, ShownModel
 from .poses import same_linear, same_position, shows_a_frame
@@ -68,9 +68,8 @@ class Placements:
         self.items_of: dict[int, list[int]] = defaultdict(list)
         self.rows_of: dict[int, list[int | None]] = defaultdict(list)
         self.parents = {item.parent for item in given.nodes}
-        self.around = self._all_above(
-            i for i, n in enumerate(given.nodes) if n.extras.get("kind") in PLACES or i in self.new
-        )
+        places = (i for i, n in enumerate(given.nodes) if n.extras.get("kind") in PLACES or i in self.new)
+        self.around = all_above(given.nodes, places)
         self.foreign: dict[str, None] = {}
         self.ground: list[int] = []
         self.rows_in: dict[str, list[str]] = defaultdict(list)
@@ -101,22 +100,15 @@ class Placements:
             out.add(i)
         return out
 
-    def _all_above(self, items: Iterable[int]) -> set[int]:
-        out: set[int] = set()
-        for item in items:
-            above = self.given.nodes[item].parent
-            while above >= 0 and above not in out:
-                out.add(above)
-                above = self.given.nodes[above].parent
-        return out
-
     def _sort_in(self, i: int) -> None:
         item, above = self.given.nodes[i], self._above(i)
         kind = item.extras.get("kind")
         if "level" in item.extras:
             self.ground.append(i)
         elif kind == "component":
-            self._compare_component(i, above)
+            self._require_in_place(i)
+            if (owner := self._owner(i)) is not None and owner not in self.new:
+                self.rows_of[owner].append(item.extras.get("index"))
         elif kind == "point" and above is not None:
             model = self.shown.models.get(object_key(self.given.nodes[above].extras))
             if model is None or not model.of_game:
@@ -125,7 +117,8 @@ class Placements:
             placed = above is not None and object_key(self.given.nodes[above].extras)
             if above is not None and placed in self.shown.models:
                 self.items_of[above].append(i)
-            elif above not in self.new and self._is_foreign(i):
+            elif above not in self.new and (item.mesh >= 0 or i not in self.parents):
+                # it shows something, or is an empty that nothing is below
                 self.foreign[self.given.nodes[self._top(i)].name] = None
 
     def _above(self, i: int) -> int | None:
@@ -139,10 +132,6 @@ class Placements:
         while above >= 0 and above not in self.around and "kind" not in nodes[above].extras:
             i, above = above, nodes[above].parent
         return i
-
-    def _is_foreign(self, i: int) -> bool:
-        """Whether a node shows something, or is an empty that nothing is below."""
-        return self.given.nodes[i].mesh >= 0 or i not in self.parents
 
     def copies(self, fps: float | None) -> list[Copies]:
         """Return every model as the file shows it, placements that show it alike as one."""
@@ -214,14 +203,6 @@ class Placements:
             above = self._above(above)
         known = above is not None and self.given.nodes[above].extras.get("kind") == "object"
         return above if known else None
-
-    def _compare_component(self, i: int, above: int | None) -> None:
-        """Note a component of an object of a mission, and where it stands."""
-        self._require_in_place(i)
-        owner = self._owner(i)
-        if owner is None or owner in self.new:
-            return
-        self.rows_of[owner].append(self.given.nodes[i].extras.get("index"))
 
     def _compare_components(self) -> None:
         """Report objects whose components are not those of their unit; copies without any pass."""

@@ -89,9 +89,8 @@ def compare_points(
     plan = PointPlan(hidden=sorted({*rows} - {point.row for point in shown}))
     items = identified.imported.nodes
     placed = {p.item: p for p in _placed(identified, names)}
-    place_of = {point.row: _stored_place(identified, point) for point in shown}
     noise = _noise(identified, shown)
-    item_of_row = _pair(items, placed, shown, place_of, noise)
+    item_of_row = _pair(identified, placed, shown, noise)
     if shown and not item_of_row and not options.allow_delete:
         plan.report.skipped(
             "control points",
@@ -108,7 +107,7 @@ def compare_points(
             elif why := [text for name, rows in named.items() if (text := _why_kept(point.row, name, rows))]:
                 _keep_place(plan, point, "; ".join(why))
             else:
-                plan.report.changed(f"control point {_quoted(point.name)}", "is missing")
+                plan.report.changed(f"control point {called(point.name)}", "is missing")
     for point_item in placed.values():
         _add(plan, identified, point_item)
     moved = {track.node for clip in identified.imported.clips for track in clip.tracks}
@@ -137,7 +136,7 @@ def _keep_place(plan: PointPlan, point: ControlPoint, why: str) -> None:
     """Keep a deleted point whose row, or one after it, a controller names."""
     plan.hidden = sorted([*plan.hidden, point.row])
     plan.report.skipped(
-        Subject("control point", point.name, text=f"control point {point.row} {_quoted(point.name)}"),
+        Subject("control point", point.name, text=f"control point {point.row} {called(point.name)}"),
         "is missing",
         why,
         "it stays in the .cpt; change the controller first",
@@ -151,10 +150,6 @@ def new_points(identified: Identified) -> PointPlan:
     for point_item in _placed(identified, ()):
         _add(plan, identified, point_item, said=False)
     return plan
-
-
-def _quoted(name: str) -> str:
-    return called(name)
 
 
 def _placed(identified: Identified, names: Collection[str]) -> Iterable[_Placed]:
@@ -197,53 +192,37 @@ def _noise(identified: Identified, shown: Sequence[ControlPoint]) -> float:
     return POSE_NOISE * max(identified.size, largest)
 
 
-def _stored_place(identified: Identified, point: ControlPoint) -> tuple[int | None, F64]:
-    return identified.now_of.get(point.node), np.array(point.position, np.float64)
-
-
 def _pair(
-    items: Sequence[ImportedNode],
-    placed: dict[int, _Placed],
-    shown: Sequence[ControlPoint],
-    place_of: dict[int, tuple[int | None, F64]],
-    noise: float,
+    identified: Identified, placed: Mapping[int, _Placed], shown: Sequence[ControlPoint], noise: float
 ) -> dict[int, int]:
     """Return the item of each stored row.
 
     By extras, of several copies the one that kept its name, then the nearest; without extras by
     name, else by standing in the same place.
     """
+    items, now_of = identified.imported.nodes, identified.now_of
     item_of_row: dict[int, int] = {}
     free = dict(placed)
 
-    def take(row: int, candidates: list[int]) -> None:
-        if row in item_of_row or not candidates:
-            return
-        node, position = place_of[row]
-
+    def take(point: ControlPoint, candidates: list[int]) -> None:
         def order(i: int) -> tuple[bool, bool, float]:
-            away = float(np.linalg.norm(placed[i].position - position))
-            return items[i].name != name_by_row[row], placed[i].node != node, away
+            away = float(np.linalg.norm(placed[i].position - point.position))
+            return items[i].name != point.name, placed[i].node != now_of.get(point.node), away
 
-        best = min(candidates, key=order)
-        item_of_row[row] = best
-        del free[best]
+        if point.row not in item_of_row and candidates:
+            item_of_row[point.row] = best = min(candidates, key=order)
+            del free[best]
 
-    name_by_row = {point.row: point.name for point in shown}
+    def stands_at(point: ControlPoint, one: _Placed) -> bool:
+        return one.node == now_of.get(point.node) and bool(np.abs(one.position - point.position).max() <= noise)
+
     for point in shown:
-        take(point.row, [i for i in free if _row(items[i]) == point.row])
+        take(point, [i for i in free if _row(items[i]) == point.row])
     for strip in (str, without_number):
         for point in shown:
-            bare = [i for i in free if not items[i].extras and strip(items[i].name) == point.name]
-            take(point.row, bare)
+            take(point, [i for i in free if not items[i].extras and strip(items[i].name) == point.name])
     for point in shown:
-        node, position = place_of[point.row]
-        here = [
-            i
-            for i, point_item in free.items()
-            if not items[i].extras and point_item.node == node and np.abs(point_item.position - position).max() <= noise
-        ]
-        take(point.row, here)
+        take(point, [i for i, one in free.items() if not items[i].extras and stands_at(point, one)])
     return item_of_row
 
 
@@ -263,8 +242,8 @@ def _compare(
     edit = PointEdit(point.row, placed.node)
     nodes: list[Node] = identified.scene.nodes
     what = []
-    if placed.node != _stored_place(identified, point)[0]:
-        what.append(f"moved to node {_quoted(nodes[placed.node].name)}")
+    if placed.node != identified.now_of.get(point.node):
+        what.append(f"moved to node {called(nodes[placed.node].name)}")
     if np.abs(placed.position - point.position).max() > noise:
         what.append("moved")
         edit = edit._replace(position=placed.position.astype(np.float32))
@@ -281,7 +260,7 @@ def _compare(
         if stored is None or name != stored.name(point.row):
             raw = _encoded(plan, where, name)
         if raw is not None:
-            what.append(f"renamed to {_quoted(name)}")
+            what.append(f"renamed to {called(name)}")
             edit = edit._replace(name=raw)
     if (flags := item.extras.get("flags", point.flags)) != point.flags and stored is not None:
         what.append(f"flags {point.flags:#x} became {flags:#x}")
@@ -319,7 +298,7 @@ def _add(plan: PointPlan, identified: Identified, placed: _Placed, *, said: bool
     plan.points.append(edit)
     if said:
         node = identified.scene.nodes[placed.node].name
-        plan.report.changed(where, f"is new, on node {_quoted(node)}")
+        plan.report.changed(where, f"is new, on node {called(node)}")
 
 
 def _second(item: ImportedNode, stored: int = 0) -> int:
@@ -339,7 +318,7 @@ def _encoded(plan: PointPlan, where: str, name: str) -> bytes | None:
         return raw
     plan.report.skipped(
         where,
-        f"is called {_quoted(name)}",
+        f"is called {called(name)}",
         f"names of control points have 1 to {NAME_DTYPE.itemsize - 1} bytes of CP1251",
         "give it another name",
     )

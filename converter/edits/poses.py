@@ -19,7 +19,7 @@ from ..numeric.arrays import F32, F64, Bools, near_pairs, row_ids
 from ..numeric.pose import affine, rotation_matrix
 from ..scene.assembly import Pose
 from ..scene.decode import rest_pose
-from ..scene.scene import Channel, ImportedNode, Node, Part, Scene, Track, evaluate
+from ..scene.scene import Channel, ImportedNode, Node, Part, Scene, Track, evaluate, spread
 from .nodes import PLACED_TURN_NOISE, POSE_NOISE, ROTATION_NOISE, Identified, world_matrices
 
 #: What Blender's exporter takes for a constant curve (1e-4), and rounding.
@@ -171,9 +171,7 @@ def collapsed(channel: Channel | None, stored: F64) -> float:
     """
     if channel is None or len(channel.frames) > 2 or len(stored) <= 2:
         return 0.0
-    signs = np.where(np.einsum("ti,i->t", stored, stored[0]) < 0, -1.0, 1.0)
-    spread = np.ptp(stored * signs[:, None], axis=0).max() if stored.shape[1] == 4 else (np.ptp(stored, axis=0).max())
-    return _CONSTANT if spread <= _CONSTANT else 0.0
+    return _CONSTANT if spread(stored) <= _CONSTANT else 0.0
 
 
 #: A mesh that was edited, too, still has this ratio of its vertices.

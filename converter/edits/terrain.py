@@ -30,8 +30,6 @@ from .triangles import Match, TriangleList, best_turns, canonical, concatenate, 
 TERRAIN_NORMAL_DEGREES = 1.0
 _BLEND_NOISE = 1e-6
 _PLACE_NOISE = 1e-6
-#: Names of the objects of the two levels.
-_OBJECTS = ("terrain", "coarse")
 
 
 @dataclass

@@ -101,7 +101,7 @@ class Match:
     colours_differ: Bools
     materials_differ: Bools
     flags_differ: Bools
-    old_material: I64 | None = None
+    old_material: I64
     colours_kept: int = 0
 
     def compare_materials(self, new: TriangleList, old: TriangleList, same_material: Sequence[set[int]]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import ConversionError, in_words, printable
 from ..findings import Subject
 from ..formats.mission import Mission
-from ..formats.names import decode_text, encode_name, without_number
+from ..formats.names import decode_text, encode_name, field_text, without_number
 from ..formats.objects import CHASSIS, CLASSES, COMPONENT_DTYPE, GUN, INTERNAL, REGISTRY, TURRET, Unit
 from ..scene.assembly import Pose, component_extras, markers, object_extras
 from ..scene.extras import NodeExtras
@@ -58,7 +58,8 @@ class _Parts:
         self.out = UnitEdit(stored)
         take_typed(imported, unit_extras(stored), "key", known)
         self.items = [i for i, node in enumerate(self.nodes) if self._is_part(node)]
-        self.parent = {i: self._parent(i) for i in self.items}
+        parts = {*self.items}
+        self.parent = {i: next((k for k in nodes_above(self.nodes, i) if k in parts), None) for i in self.items}
         self.row_items = self._choose()
         self.records: dict[int, np.void] = {}
 
@@ -72,8 +73,7 @@ class _Parts:
             )
         row_of_item = {item: row for row, item in self.row_items.items()}
         for item in self.items:
-            row = row_of_item.get(item)
-            self.records[item] = self._record(item, row)
+            self.records[item] = self._record(item, row_of_item.get(item))
         for row in range(len(self.stored)):
             if row not in self.row_items:
                 self.report.changed(self._where(row), "is removed")
@@ -84,9 +84,9 @@ class _Parts:
                 above = self.parent[item]
                 children[-1 if above is None else above].append(item)
         for item in children.pop(-1, []):
-            self.report.changed(_quoted(self.nodes[item]), "is left out")
+            self.report.changed(where := _quoted(self.nodes[item]), "is left out")
             self.report.skipped(
-                _quoted(self.nodes[item]),
+                where,
                 "is on nothing, and is left out with what is mounted on it",
                 "every part but the chassis is mounted on another",
                 "parent it to a socket",
@@ -108,9 +108,6 @@ class _Parts:
         name = without_number(node.name).lower()
         foreign = "kind" not in node.extras and "node" not in node.extras
         return foreign and self.known is not None and name in self.known and node.parent >= 0
-
-    def _parent(self, item: int) -> int | None:
-        return next((k for k in nodes_above(self.nodes, item) if self._is_part(self.nodes[k])), None)
 
     def _socket(self, item: int) -> int | None:
         """The node of its parent's model that a part is mounted on, as a node of the file."""
@@ -166,15 +163,15 @@ class _Parts:
             record["attach"] = -1
         before = record.copy()
         where = _quoted(node) if row is None else self._where(row)
-        if key != _text(record, "key"):
+        if key != field_text(record["key"]):
             self._set_key(record, where, key)
         what = self._set_words(record, where, extras, node.name)
         what += self._mount(item, row, record, where, record.tobytes() != before.tobytes())
         if row is None:
             self.out.new.add(item)
-            self.report.changed(where, f"is new, {printable(_text(record, 'key'))}")
+            self.report.changed(where, f"is new, {printable(field_text(record['key']))}")
         else:
-            if (now := _text(record, "key")) != _text(before, "key"):
+            if (now := field_text(record["key"])) != field_text(before["key"]):
                 what.insert(0, f"became {in_words(now)}")
             self.report.changed(where, *what)
         return record
@@ -200,14 +197,14 @@ class _Parts:
         if part != int(record["part_class"]):
             if isinstance(part, int) and 0 <= part < len(CLASSES):
                 what.append(f"class {int(record['part_class'])} became {part}")
-                before, record["part_class"] = Unit(0, _alone(record)).is_shown(0), part
-                if before and not Unit(0, _alone(record)).is_shown(0):
+                before, record["part_class"] = _is_shown(record), part
+                if before and not _is_shown(record):
                     self.report.warnings.append(f"{where}: of class {CLASSES[part]} it is not seen from outside")
                     self.report.concerns([name], "fact")
             else:
                 self._refuse(where, f"class became {in_words(part)[:40]}", "classes are 0 to 5", "class")
-        label = extras.get("label", _text(record, "label"))
-        if label != _text(record, "label"):
+        label = extras.get("label", field_text(record["label"]))
+        if label != field_text(record["label"]):
             raw = encoded(label)
             if raw is None or len(raw) > 32:
                 self._refuse(where, f"is called {in_words(label[:40])}", "names have 32 bytes of CP1251", "label")
@@ -226,7 +223,7 @@ class _Parts:
             if not kept or above != self.stored.parents[row]:
                 what.append(f"is mounted on {_quoted(self.nodes[parent])}")
         socket = self._socket(item)
-        shown = Unit(0, _alone(record)).is_shown(0)
+        shown = _is_shown(record)
         value = self.nodes[item].extras.get("attach", old)
         stated = value if isinstance(value, int) and -1 <= value < 2**31 else old
         if stated != value:
@@ -294,16 +291,11 @@ class _Parts:
         self.report.skipped(where, what, why, "undo it, or enter such a value", "fact", fact=fact)
 
 
-def _alone(record: np.void) -> np.ndarray:
-    """A table of one record without children."""
+def _is_shown(record: np.void) -> bool:
+    """Whether a component is seen from outside."""
     table = np.array([record.tolist()], COMPONENT_DTYPE)
     table["child_count"] = 0
-    return table
-
-
-def _text(record: np.void, name: str) -> str:
-    unit = Unit(0, _alone(record))
-    return unit.key(0) if name == "key" else unit.label(0)
+    return Unit(0, table).is_shown(0)
 
 
 def _set_text(record: np.void, name: str, text: str) -> None:

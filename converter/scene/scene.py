@@ -403,9 +403,33 @@ class ImportedScene:
         return self.info.get("lod", 0), self.info.get("group", 0)
 
 
+def curves_of(tracks: Iterable[Track]) -> Iterator[tuple[int, str, Channel]]:
+    """Yield node, path and curve of all channels of some nodes."""
+    for track in tracks:
+        for path, channel in (("translation", track.translation), ("rotation", track.rotation)):
+            if channel is not None:
+                yield track.node, path, channel
+
+
 def channels_of(tracks: Iterable[Track]) -> list[Channel]:
     """Return all curves of some nodes."""
-    return [c for track in tracks for c in (track.rotation, track.translation) if c is not None]
+    return [channel for _, _, channel in curves_of(tracks)]
+
+
+def spread(values: F64) -> float:
+    """Return by how much the values of a curve vary, rotations but for their signs. (T, 3) or (T, 4)."""
+    if values.shape[1] == 4:
+        values = values * np.where(np.einsum("ti,i->t", values, values[0]) < 0, -1.0, 1.0)[:, None]
+    return float(np.ptp(values, axis=0).max())
+
+
+def all_above(nodes: Sequence[ImportedNode], items: Iterable[int]) -> set[int]:
+    """Return all nodes that some nodes are below."""
+    out: set[int] = set()
+    for item in items:
+        while (item := nodes[item].parent) >= 0 and item not in out:
+            out.add(item)
+    return out
 
 
 def nodes_above(nodes: Sequence[ImportedNode] | Sequence[Node], i: int) -> Iterator[int]:
