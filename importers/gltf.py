@@ -35,6 +35,7 @@ from ..converter.scene.scene import (
     ImportedScene,
     StatedFlags,
     Track,
+    curves_of,
     join_pieces,
     require_in_range,
 )
@@ -51,7 +52,7 @@ from .gltf_file import (
     typed,
 )
 from .gltf_mesh import Weights, bind_skins, read_meshes
-from .gltf_schema import INSTANCING, GltfObject, pointer_of, vector
+from .gltf_schema import INSTANCING, POINTER, GltfObject
 from .materials import read_material, read_surfaces
 
 
@@ -146,7 +147,7 @@ def _fps(out: ImportedScene, label: str) -> float | None:
 
 
 def _default_scene(file: GltfFile) -> GltfObject | None:
-    return file.scenes[int(file.root.get("scene") or 0)] if file.scenes else None
+    return file.scenes[file.root.get("scene", 0)] if file.scenes else None
 
 
 def _parents(file: GltfFile) -> list[int]:
@@ -216,7 +217,7 @@ def read_node(file: GltfFile, i: int, parent: int) -> ImportedNode:
     node = file.nodes[i]
     out = _placed(file, node.name or "", parent, node.translation, node.rotation, node.scale)
     if node.matrix is not None:
-        matrix = vector(node.matrix, 16).reshape(4, 4).T
+        matrix = np.array(node.matrix, np.float64).reshape(4, 4).T
         out = _placed(file, out.name, parent, matrix[:3, 3])
         out.linear = linear = _to_game(matrix[:3, :3])
         _require_finite(file, out)
@@ -234,7 +235,7 @@ def read_node(file: GltfFile, i: int, parent: int) -> ImportedNode:
 def _placed(file: GltfFile, name: str, parent: int, *given: Sequence[float] | NDArray[Any] | None) -> ImportedNode:
     """An item at a place in glTF axes: translation, rotation, scale; what is missing or ``None`` is the identity."""
     places = zip_longest(_ATTRIBUTES.values(), given)
-    moved, turned, scaled = (vector(usual if one is None else one, len(usual)) for usual, one in places)
+    moved, turned, scaled = (np.array(usual if one is None else one, np.float64) for usual, one in places)
     spun = _rotation(turned, file.report, name)
     linear = None
     if not np.abs(scaled - 1).max() <= _SCALE_NOISE:
@@ -373,8 +374,8 @@ def _clip(file: GltfFile, animation: GltfObject, index_of: dict[int, int], place
     for channel in animation.channels:
         target, path = channel["target"].get("node"), channel["target"]["path"]
         if target is None:
-            if pointer := pointer_of(channel["target"]):
-                pointers.append(pointer)
+            if pointer := channel["target"].get("extensions", {}).get(POINTER):
+                pointers.append(pointer["pointer"])
             else:
                 homeless += 1
             continue
@@ -479,12 +480,10 @@ def require_finite(read: ImportedScene, label: str) -> None:
         for part in (item.translation, item.rotation, item.linear):
             if part is not None:
                 require_in_range(f"the transform of node {called(item.name)}", part, label)
-    for track in [track for clip in read.clips for track in clip.tracks]:
-        node = f"the animation of node {called(read.nodes[track.node].name)}"
-        for channel in (track.translation, track.rotation):
-            if channel is not None:
-                require_in_range(f"a time of {node}", channel.frames, label)
-                require_in_range(f"a value of {node}", channel.values, label)
+    for i, _, channel in curves_of(track for clip in read.clips for track in clip.tracks):
+        node = f"the animation of node {called(read.nodes[i].name)}"
+        require_in_range(f"a time of {node}", channel.frames, label)
+        require_in_range(f"a value of {node}", channel.values, label)
     names = "a normal", "a texture coordinate", "a lightmap coordinate", "a blend", "a number of an areal"
     arrays = streams.normals, streams.uv0, streams.uv1, streams.blend, streams.areal, streams.logic
     for what, values in zip((*names, "a logic flag"), arrays, strict=True):

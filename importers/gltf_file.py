@@ -199,7 +199,7 @@ class GltfFile:
 
         Raises MissingPackage: packed, and the ``draco`` extra is not installed.
         """
-        packed = (primitive.get("extensions") or {}).get(DRACO)
+        packed = primitive.get("extensions", {}).get(DRACO)
         if packed is None:
             return None
         instead = "clear Compression in Blender's glTF exporter"

@@ -20,7 +20,7 @@ from ..converter.numeric.quantize import normalise
 from ..converter.scene.extras import MeshExtras, raw_extras, read_extras
 from ..converter.scene.scene import ImportedNode, ImportedScene, Mesh, Primitive, Streams
 from .gltf_file import GltfFile
-from .gltf_schema import NOISE, GltfObject
+from .gltf_schema import DRACO, NOISE, GltfObject
 
 #: Meshes of lines that the exporters make, view-only.
 _OWN_LINES = ("paths", "borders")
@@ -60,8 +60,7 @@ def read_meshes(file: GltfFile, used: set[int]) -> tuple[list[Mesh], Streams, We
             weights.setdefault(number, []).append(_weights(file, number, attributes))
             for name in ("POSITION", "NORMAL"):
                 attributes[name] = gltf_to_game(attributes[name].astype(np.float32))
-            material = data.get("material")
-            meshes[-1].primitives.append(vertices.add(-1 if material is None else int(material), attributes, index))
+            meshes[-1].primitives.append(vertices.add(data.get("material", -1), attributes, index))
     _report_unread(file, used)
     return meshes, vertices.streams(), weights
 
@@ -149,9 +148,8 @@ def _read_primitive(file: GltfFile, number: int, place: int, data: Json) -> tupl
         what = f"has {plural(rest, 'corner')} after its last triangle"
         file.report.skipped(title, what, "a triangle has three", "give it whole triangles", "triangles")
     index = _as_triangles(index, mode)
-    material = data.get("material")
-    if material is not None:
-        _choose_coordinates(file, data, attributes, file.materials[int(material)], title)
+    if "material" in data:
+        _choose_coordinates(file, data, attributes, file.materials[data["material"]], title)
     count = len(attributes["POSITION"])
     for key, values in attributes.items():
         widths = _widths_of(key)
@@ -293,11 +291,11 @@ def _flat(attributes: Arrays, index: NDArray[Any]) -> tuple[Arrays, NDArray[Any]
 
 def _choose_coordinates(file: GltfFile, data: Json, attributes: Arrays, material: GltfObject, title: str) -> None:
     """Make TEXCOORD_0 the set that the base colour texture uses; its transform is the material's."""
-    info = (material.pbrMetallicRoughness or {}).get("baseColorTexture") or {}
-    transform = (info.get("extensions") or {}).get(TEXTURE_TRANSFORM)
-    name = f"TEXCOORD_{(transform or {}).get('texCoord', info.get('texCoord', 0))}".replace("TEXCOORD_-1", "UV map")
+    info = (material.pbrMetallicRoughness or {}).get("baseColorTexture", {})
+    transform = info.get("extensions", {}).get(TEXTURE_TRANSFORM, {})
+    name = f"TEXCOORD_{transform.get('texCoord', info.get('texCoord', 0))}".replace("TEXCOORD_-1", "UV map")
     uv = attributes.get(name, attributes.get("TEXCOORD_0"))
-    packed = "KHR_draco_mesh_compression" in (data.get("extensions") or {})
+    packed = DRACO in data.get("extensions", {})
     if name not in attributes and name in data["attributes"] and not packed:
         uv = file.array(data["attributes"][name])
     reported = not file.has_coordinates and any(one.instead == _UNWRAP for one in file.report.not_applied)
@@ -308,9 +306,8 @@ def _choose_coordinates(file: GltfFile, data: Json, attributes: Arrays, material
             "nothing in the file says where the texture lies",
             _UNWRAP,
         )
-    if uv is None:
-        return
-    attributes["TEXCOORD_0"] = uv
+    if uv is not None:
+        attributes["TEXCOORD_0"] = uv
 
 
 def _colours(values: NDArray[Any]) -> U8:

@@ -11,15 +11,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ..converter.errors import ConversionError, in_words, plural, printable
-from ..converter.formats.gltf import WIDTHS, ComponentType, Json, Mode
-from ..converter.numeric.arrays import F64
+from ..converter.formats.gltf import TEXTURE_TRANSFORM, WIDTHS, ComponentType, Json, Mode
 
 #: Checks a value of a document. Raises ``_Invalid``.
 Check = Callable[[Any, Json], None]
 _SHOWN = 60
+DRACO, INSTANCING, VISIBILITY = "KHR_draco_mesh_compression", "EXT_mesh_gpu_instancing", "KHR_node_visibility"
+POINTER = "KHR_animation_pointer"
 #: How far the fourth row of a matrix may be from 0, 0, 0 and 1.
 NOISE = 1e-4
 
@@ -192,7 +191,7 @@ _TEXTURE_INFO: dict[str, Check] = {
     "strength": _number,
 }
 _transform = _fields({"offset": _numbers(2), "scale": _numbers(2), "rotation": _number, "texCoord": _Integer()})
-_texture_info = _fields(_TEXTURE_INFO, "index", extensions={"KHR_texture_transform": _transform})
+_texture_info = _fields(_TEXTURE_INFO, "index", extensions={TEXTURE_TRANSFORM: _transform})
 _SOURCE = _fields({"source": _Index("images")})
 _VIEW: dict[str, Check] = {"bufferView": _Index("bufferViews"), "byteOffset": _offset}
 _attributes = _map(_Index("accessors"))
@@ -203,7 +202,7 @@ _sparse = _fields({"count": _Integer(1), "indices": _indices, "values": _values}
 _target = _fields(
     {"node": _Index("nodes"), "path": _choice(("translation", "rotation", "scale", "weights", "pointer"))},
     "path",
-    extensions={"KHR_animation_pointer": _fields({"pointer": _text}, "pointer")},
+    extensions={POINTER: _fields({"pointer": _text}, "pointer")},
 )
 _channel = _fields({"sampler": _Integer(), "target": _target}, "sampler target")
 _ways = _choice(("LINEAR", "STEP", "CUBICSPLINE"))
@@ -221,7 +220,7 @@ _primitive = _fields(
         "targets": _items(_attributes),
     },
     "attributes",
-    extensions={"KHR_draco_mesh_compression": _fields(_PACKED, "bufferView attributes")},
+    extensions={DRACO: _fields(_PACKED, "bufferView attributes")},
 )
 
 #: The arrays of a document, and what is in each of them.
@@ -277,8 +276,8 @@ _OBJECTS: dict[str, Check] = {
             "weights": _items(_number),
         },
         extensions={
-            "KHR_node_visibility": _fields({"visible": _boolean}),
-            "EXT_mesh_gpu_instancing": _fields({"attributes": _attributes}, "attributes"),
+            VISIBILITY: _fields({"visible": _boolean}),
+            INSTANCING: _fields({"attributes": _attributes}, "attributes"),
         },
     ),
     "samplers": _fields({"magFilter": _Integer(), "minFilter": _Integer(), "wrapS": _Integer(), "wrapT": _Integer()}),
@@ -391,50 +390,24 @@ class GltfObject:
         return None
 
 
-def vector(values: Any, width: int) -> F64:
-    """Numbers of a JSON list, (width,) float64. Raises ValueError, TypeError: not so many, or none."""
-    numbers = np.array(values, np.float64)
-    if numbers.shape != (width,):
-        raise ValueError(f"{values} are not {width} numbers")
-    return numbers
-
-
-DRACO = "KHR_draco_mesh_compression"
-
-
-INSTANCING = "EXT_mesh_gpu_instancing"
-
-
-VISIBILITY = "KHR_node_visibility"
-
-
 def embedded(uri: str) -> bytes:
     """Return what a data URI holds. Raises binascii.Error: it is not base64, or is cut."""
     about, _, text = uri.partition(",")
     return base64.b64decode(text if about.endswith(";base64") else "-", validate=True)
 
 
-def pointer_of(target: Json) -> str:
-    """What a channel without a node animates, as KHR_animation_pointer names it; empty where nothing says it."""
-    extensions = target.get("extensions")
-    pointer = extensions.get("KHR_animation_pointer") if isinstance(extensions, dict) else None
-    return str(pointer["pointer"]) if isinstance(pointer, dict) else ""
-
-
 #: Extensions that are read, or that say nothing about a model.
 _READABLE = {
     "KHR_mesh_quantization",
-    "KHR_texture_transform",
+    TEXTURE_TRANSFORM,
     "KHR_lights_punctual",
     "KHR_texture_basisu",
     "EXT_texture_webp",
     DRACO,
     INSTANCING,
     VISIBILITY,
-    "KHR_animation_pointer",
+    POINTER,
 }
-
-
 #: How the names of those begin that change the appearance of a surface, not its shape.
 _APPEARANCE = (
     "KHR_materials_",
@@ -448,15 +421,9 @@ _APPEARANCE = (
     "MSFT_texture_",
     "MSFT_packing_",
 )
-
-
 #: Begins like one of the appearance; its materials are named by meshes.
 _VARIANTS = "KHR_materials_variants"
-
-
 _UNPACK = "clear Compression in Blender's glTF exporter, or unpack it: npx @gltf-transform/cli copy in.glb out.glb"
-
-
 #: What to do about an extension that cannot be read.
 UNPACK_HINTS = {"EXT_meshopt_compression": _UNPACK, "KHR_meshopt_compression": _UNPACK}
 

@@ -24,7 +24,7 @@ from ..converter.findings import Report
 from ..converter.formats.gltf import FilePicture, Surface
 from ..converter.formats.names import decode_text, readable, stem
 from ..converter.formats.tables import GROUP_COUNT, LOD_COUNT
-from ..converter.numeric.arrays import F64, I64, Bools, cross_products
+from ..converter.numeric.arrays import F64, I64, Bools, summed_cross_products
 from ..converter.numeric.pose import gltf_to_game
 from ..converter.numeric.quantize import normalise
 from ..converter.numeric.surfaces import position_ids, triangulate_flat
@@ -113,9 +113,8 @@ def read_obj(path: Path, *, up: str | None = None) -> ImportedScene:
         raise ConversionError(
             "has no vertices" if not lines.counts[0] else "has no faces", file=label, hint="is it an OBJ with meshes?"
         )
-    name = stem(readable(path.name))
-    out = ImportedScene(name, info)
-    objects, materials, state = _states(lines, name)
+    out = ImportedScene(stem(readable(path.name)), info)
+    objects, materials, state = _states(lines, out.name)
     out.materials = [Material(unescape(text)) for text in materials]
     out.material_extras = [{} for _ in materials]
     _add_surfaces(out, path, text)
@@ -437,12 +436,8 @@ def _numbers(values: ArrayLike | None, width: int, name: str, label: str) -> F64
 def _smooth(points: F64, corners: I64) -> F64:
     """Area-weighted normals of vertices; equal positions share one, as OBJ's vertices do."""
     triangles = points[corners]
-    cross = cross_products(triangles)
     with np.errstate(over="ignore"):
         same = position_ids(triangles.astype(np.float32))
-    total = np.zeros((int(same.max()) + 1, 3))
-    for corner in range(3):
-        np.add.at(total, same[:, corner], cross)
     out = np.zeros(points.shape)
-    out[corners] = total[same]
+    out[corners] = summed_cross_products(triangles, same)[same]
     return out

@@ -27,7 +27,7 @@ from ..converter.files import read_file
 from ..converter.findings import Subject
 from ..converter.formats.gltf import FilePicture, Json, Surface, pixel_digest, surface_of
 from ..converter.formats.names import stem
-from ..converter.numeric.arrays import F64, I64, U8, cross_products
+from ..converter.numeric.arrays import F64, I64, U8, summed_cross_products
 from ..converter.scene.extras import FileInfo, read_extras
 from ..converter.scene.scene import ImportedScene, Material
 from .obj import Pieces
@@ -229,7 +229,7 @@ def _posed(geometry: Any, rows: I64, matrix: F64) -> tuple[F64, F64, F64 | None,
     if "vertex_normals" in geometry._cache:  # as they were given; else trimesh would make them
         turned = np.asarray(geometry.vertex_normals, np.float64)[used] @ np.linalg.pinv(matrix[:3, :3])
     else:
-        turned = _computed_normals(points, corners)
+        turned = summed_cross_products(points[corners], corners)  # what faces do not share stays hard, as in STL
     uv = getattr(geometry.visual, "uv", None)
     if uv is not None and np.shape(uv) == (len(geometry.vertices), 2):
         uv = np.array(uv, np.float64)[used]
@@ -237,12 +237,3 @@ def _posed(geometry: Any, rows: I64, matrix: F64) -> tuple[F64, F64, F64 | None,
     else:
         uv = None
     return points, turned, uv, corners
-
-
-def _computed_normals(points: F64, corners: I64) -> F64:
-    """Area-weighted normals; vertices that faces do not share keep an edge hard, as in STL."""
-    cross = cross_products(points[corners])
-    out = np.zeros(points.shape)
-    for corner in range(3):
-        np.add.at(out, corners[:, corner], cross)
-    return out

@@ -63,6 +63,20 @@ def cross_products(corners: NDArray[F]) -> NDArray[F]:
     return out
 
 
+def summed_cross_products(corners: F64, vertex: I64) -> F64:
+    """Return the sum of the cross products of the triangles that each vertex has: area-weighted normals, not yet unit.
+
+    Args:
+        corners: (T, 3, 3).
+        vertex: (T, 3) the number of each corner's vertex.
+    """
+    cross = cross_products(corners)
+    out = np.zeros((int(vertex.max(initial=-1)) + 1, 3))
+    for corner in range(3):
+        np.add.at(out, vertex[:, corner], cross)
+    return out
+
+
 def concatenate_records(parts: Sequence[Records]) -> Records:
     """Concatenate records of one dtype: ``np.concatenate`` promotes every field of every part."""
     dtype = parts[0].dtype
