@@ -27,18 +27,8 @@ from ..converter.scene.dialect import scene_name
 from ..converter.scene.extras import MaterialExtras, MeshExtras, NodeExtras, SceneExtras, SourceExtras, to_extras
 from ..converter.scene.scene import Part, Scene
 from .gltf_file import Builder, Document, json_text, row_colour
-from .gltf_nodes import (
-    Pictures,
-    add_clip,
-    add_primitives,
-    material_object,
-    mesh_text,
-    node_objects,
-    placed,
-    terrain_material,
-    terrain_streams,
-    used_windows,
-)
+from .gltf_materials import Pictures, material_object, terrain_material
+from .gltf_nodes import add_clip, add_primitives, mesh_text, node_objects, placed, terrain_streams, used_windows
 
 if TYPE_CHECKING:
     from ..converter.scene.assembly import AssembledModel, Assembly, Marker, Placement, Pose
@@ -295,7 +285,7 @@ def _normals(areals: ArealMap) -> F32:
 
 def _borders(areals: ArealMap) -> F32:
     """Edges without a neighbour, (B, 2, 3)."""
-    open_ = np.flatnonzero((areals.links["areal"] == -1) & (areals.links["edge"] == -1))
+    open_ = np.flatnonzero(areals.is_border)
     return areals.vertices[np.stack([open_, areals.following[open_]], axis=1)]
 
 
