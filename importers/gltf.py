@@ -36,7 +36,6 @@ from ..converter.scene.scene import (
     StatedFlags,
     Track,
     curves_of,
-    join_pieces,
     require_in_range,
 )
 from .gltf_file import (
@@ -51,7 +50,7 @@ from .gltf_file import (
     report_idle,
     typed,
 )
-from .gltf_mesh import Weights, bind_skins, read_meshes
+from .gltf_mesh import Weights, bind_skins, join_pieces, read_meshes
 from .gltf_schema import INSTANCING, POINTER, GltfObject
 from .materials import read_material, read_surfaces
 

@@ -456,3 +456,31 @@ def _give_to_joints(
             raise ConversionError(f"joint {called(owner.name)} has a mesh of its own", file=file.label, hint=hint)
         owner.mesh = len(out.meshes) - 1
     out.report.warnings.append(f"skin of node {called(item.name)}: each triangle follows its dominant joint")
+
+
+def join_pieces(out: ImportedScene) -> None:
+    """Give a node the meshes of nodes below it that state to be the same one, stand there, and have nothing below.
+
+    Programs write such for each material of its mesh (trimesh).
+    """
+    nodes, clips = out.nodes, [*out.clips, *out.ranges]
+    busy = {item.parent for item in nodes} | {track.node for clip in clips for track in clip.tracks}
+    pieces = dict[int, list[int]]()
+    for i, item in enumerate(nodes):
+        known = item.parent >= 0 and ("node" in item.extras or "level" in item.extras)
+        same = known and item.extras == nodes[item.parent].extras
+        still = item.linear is None and not item.translation.any() and item.rotation[0] == 1
+        if same and still and item.mesh >= 0 and nodes[item.parent].mesh < 0 and i not in busy and not item.hidden:
+            pieces.setdefault(item.parent, []).append(i)
+    mesh_of = dict[tuple[int, ...], int]()
+    for above, group in pieces.items():
+        numbers = tuple(sorted(nodes[i].mesh for i in group))
+        if numbers not in mesh_of:
+            mesh_of[numbers] = len(out.meshes)
+            out.meshes.append(Mesh(nodes[above].name, [p for k in numbers for p in out.meshes[k].primitives]))
+        nodes[above].mesh = mesh_of[numbers]
+    gone = {i for group in pieces.values() for i in group}
+    row_of = {-1: -1} | {old: new for new, old in enumerate(i for i in range(len(nodes)) if i not in gone)}
+    out.nodes = [replace(nodes[i], parent=row_of[nodes[i].parent]) for i in row_of if i >= 0]
+    for clip in clips:
+        clip.tracks = [replace(track, node=row_of[track.node]) for track in clip.tracks]

@@ -214,12 +214,7 @@ def _merged(
             left.append(clip)
             if merge == "part":
                 node = rest[0].node
-                imported.report.skipped(
-                    Subject("animation", clip.name),
-                    f"moves node {called(imported.nodes[node].name)} too",
-                    f"a model has one clip, and {in_words(owner[node].name)} is taken",
-                    "--clip NAME takes another; delete the one that is not meant",
-                )
+                _report_second(imported, clip, owner[node], node)
     if left and merge != "part":
         shown = few([called(clip.name) for clip in left])
         imported.report.skipped(
@@ -235,6 +230,15 @@ def _merged(
             "(--clip NAME reads one alone)"
         )
     return list(taken.values()), left
+
+
+def _report_second(imported: ImportedScene, clip: Clip, taken: Clip, node: int) -> None:
+    imported.report.skipped(
+        Subject("animation", clip.name),
+        f"moves node {called(imported.nodes[node].name)} too",
+        f"a model has one clip, and {in_words(taken.name)} is taken",
+        "--clip NAME takes another; delete the one that is not meant",
+    )
 
 
 def _same(track: Track, other: Track | None) -> bool:

@@ -15,9 +15,9 @@ import numpy as np
 
 from ..errors import ConversionError
 from ..numeric.arrays import F64, NONE16, Bools
-from ..scene.scene import Channel, Scene, Track, channels_of, curves_of, evaluate, spread
+from ..scene.scene import Channel, Scene, Track, channels_of, curves_of, evaluate
 from .nodes import POSE_NOISE, ROTATION_NOISE
-from .poses import collapsed, same_rotations
+from .poses import collapsed, same_rotations, spread
 
 Mask = Bools
 
@@ -383,7 +383,7 @@ def _agreement(pair: _Pair, frames: F64, own_keys: bool) -> Mask:
     got = evaluate(pair.channel, frames)
     old = _stored_values(pair, frames)
     noise: float | F64 = max(pair.noise, collapsed(pair.channel, old))
-    if own_keys and pair.stored is not None:  # times are float32, and a fast node moves as far in their noise
+    if own_keys:  # times are float32, and a fast node moves as far in their noise
         loose = 2 * np.spacing(frames.astype(np.float32)).astype(np.float64)
         before, after = (_stored_values(pair, frames + side * _MOMENT) for side in (-1, 1))
         noise = 2 * pair.noise + loose * np.abs(after - before).max(axis=1) / (2 * _MOMENT)

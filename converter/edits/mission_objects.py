@@ -15,9 +15,10 @@ from ..numeric.arrays import F64
 from ..numeric.pose import multiply, rotation_matrix
 from ..scene.assembly import Pose, object_label, property_labels, property_values, stored_pose
 from ..scene.extras import NodeExtras
-from ..scene.scene import all_above, nodes_above
+from ..scene.scene import nodes_above
 from .materials import listed
 from .mission import Asset, MissionEdit, choose_rows, edit_markers, exchange, report_rest, set_kind
+from .nodes import all_above
 from .poses import TURN_NOISE, place_of, same_linear, same_position
 from .unit import encoded, mission_extras, new_title, row_of, take_typed
 

@@ -16,7 +16,7 @@ from ..findings import Report, Subject
 from ..formats.names import decode_text, encode_name
 from ..options import ImportOptions
 from ..scene.dialect import cell_title, part_key
-from ..scene.scene import Cell, Part, Scene
+from ..scene.scene import Cell, Node, Part, Scene
 from .materials import resolve_same_names, same_materials
 from .node_roles import StoredMeshes
 from .nodes import Identified
@@ -383,7 +383,12 @@ def compare_model(
     stored_of = identified.stored_of
     for i, node in enumerate(scene.nodes):
         if i in stored_of:
-            _node_changes(plan, i, stored, has_names=has_names, has_labels=has_labels)
+            old = stored.nodes[stored_of[i]]
+            _node_changes(plan, i, node, old)
+            if has_names:
+                _name_changes(plan, i, node, old)
+            if has_labels:
+                _label_changes(plan, i, node, old)
         else:
             plan.report.changed(f"node {called(node.name)}", "is new")
             plan.poses.add(i)
@@ -416,11 +421,8 @@ def _too_many_missing(plan: Plan, stored: Scene) -> ConversionError:
     )
 
 
-def _node_changes(plan: Plan, i: int, stored: Scene, *, has_names: bool, has_labels: bool) -> None:
-    """Note what of a stored node is another: parent and flags, name, label."""
-    identified = plan.identified
-    node, old = identified.scene.nodes[i], stored.nodes[identified.stored_of[i]]
-    where, what = f"node {called(old.name)}", []
+def _node_changes(plan: Plan, i: int, node: Node, old: Node) -> None:
+    identified, what = plan.identified, []
     if (-1 if node.parent < 0 else identified.stored_of.get(node.parent, -2)) != old.parent:
         above = identified.scene.nodes[node.parent].name if node.parent >= 0 else None
         what.append(f"moved under {in_words(above)}" if above else "moved to the root")
@@ -428,17 +430,21 @@ def _node_changes(plan: Plan, i: int, stored: Scene, *, has_names: bool, has_lab
     if node.flags is not None and node.flags != old.flags:
         what.append(f"flags {old.flags} became {node.flags}")
         plan.flags.add(i)
-    plan.report.changed(where, *what)
-    if has_names and node.name != old.name:
-        name = node.name if (raw := identified.fitted.get(i)) is None else decode_text(raw)
-        plan.report.changed(where, f"renamed to {in_words(name)}")
+    plan.report.changed(f"node {called(old.name)}", *what)
+
+
+def _name_changes(plan: Plan, i: int, node: Node, old: Node) -> None:
+    if node.name != old.name:
+        name = node.name if (raw := plan.identified.fitted.get(i)) is None else decode_text(raw)
+        plan.report.changed(f"node {called(old.name)}", f"renamed to {in_words(name)}")
         plan.names.add(i)
-    if has_labels and node.label != old.label:
+
+
+def _label_changes(plan: Plan, i: int, node: Node, old: Node) -> None:
+    if node.label != old.label:
         written = decode_text(encode_name(node.label))
-        plan.report.changed(where, f"label {in_words(old.label)} became {in_words(written)}")
+        plan.report.changed(f"node {called(old.name)}", f"label {in_words(old.label)} became {in_words(written)}")
         if written != node.label:
-            what_written = f"has label {in_words(written)} in the game"
-            plan.report.skipped(
-                Subject("node", node.name), what_written, "labels are CP1251", "choose another label", "fact"
-            )
+            what = f"has label {in_words(written)} in the game"
+            plan.report.skipped(Subject("node", node.name), what, "labels are CP1251", "choose another label", "fact")
         plan.labels.add(i)

@@ -7,6 +7,7 @@ has none.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -173,6 +174,15 @@ def world_matrices(items: list[ImportedNode]) -> F64:
         local = local_matrix(items[i])
         world[i] = local if items[i].parent < 0 else world[items[i].parent] @ local
     return world
+
+
+def all_above(nodes: Sequence[ImportedNode], items: Iterable[int]) -> set[int]:
+    """Return all nodes that some nodes are below."""
+    out: set[int] = set()
+    for item in items:
+        while (item := nodes[item].parent) >= 0 and item not in out:
+            out.add(item)
+    return out
 
 
 def local_matrix(item: ImportedNode) -> F64:

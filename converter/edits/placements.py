@@ -17,8 +17,8 @@ from ..numeric.arrays import F64
 from ..numeric.pose import parents_first, rotation_matrix
 from ..scene.assembly import CLIPS, Pose, object_key, root_pose
 from ..scene.extras import NodeExtras
-from ..scene.scene import ImportedNode, ImportedScene, Placed, all_above, nodes_above
-from .nodes import local_matrix, model_size
+from ..scene.scene import ImportedNode, ImportedScene, Placed, nodes_above
+from .nodes import all_above, local_matrix, model_size
 from .placed_scene import Copies, PlacedScenes, Shown, ShownModel
 from .poses import same_linear, same_position, shows_a_frame
 

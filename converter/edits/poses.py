@@ -19,7 +19,7 @@ from ..numeric.arrays import F32, F64, Bools, near_pairs, row_ids
 from ..numeric.pose import affine, rotation_matrix
 from ..scene.assembly import Pose
 from ..scene.decode import rest_pose
-from ..scene.scene import Channel, ImportedNode, Node, Part, Scene, Track, evaluate, spread
+from ..scene.scene import Channel, ImportedNode, Node, Part, Scene, Track, evaluate
 from .nodes import PLACED_TURN_NOISE, POSE_NOISE, ROTATION_NOISE, Identified, world_matrices
 
 #: What Blender's exporter takes for a constant curve (1e-4), and rounding.
@@ -162,6 +162,13 @@ def same_rotations(a: F64, b: F64, noise: float | F64 = ROTATION_NOISE) -> Bools
     """Return whether rotations are equal up to sign and noise, (...) or a number. (..., 4) each -> (...)."""
     near = np.minimum(np.abs(a - b).max(-1), np.abs(a + b).max(-1))
     return np.asarray(near <= noise)
+
+
+def spread(values: F64) -> float:
+    """Return by how much the values of a curve vary, rotations but for their signs. (T, 3) or (T, 4)."""
+    if values.shape[1] == 4:
+        values = values * np.where(np.einsum("ti,i->t", values, values[0]) < 0, -1.0, 1.0)[:, None]
+    return float(np.ptp(values, axis=0).max())
 
 
 def collapsed(channel: Channel | None, stored: F64) -> float:

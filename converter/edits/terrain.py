@@ -348,15 +348,9 @@ def _pair_moved(sides: _Sides, lost: I64, fresh: I64) -> tuple[I64, I64]:
 
 
 def _plan_view(new: TriangleList, fresh: I64, old: TriangleList, lost: I64) -> tuple[I64, I64]:
-    """A key per triangle from x, y and the texture coordinates of its corners."""
-    columns = []
-    for triangles, rows in ((new, fresh), (old, lost)):
-        words = [(triangles.positions[rows][..., :2] + np.float32(0)).view(np.int32)]
-        if new.uv0 is not None and triangles.uv0 is not None:
-            words.append(triangles.uv0[rows].astype(np.int32))
-        stacked = np.concatenate(words, axis=-1)
-        columns.append(stacked.reshape(3 * len(rows), stacked.shape[-1]))
-    ids = row_ids(np.concatenate(columns).astype(np.int64).view(np.uint64)).reshape(-1, 3)
+    """A key per triangle from x and y of its corners."""
+    seen = np.concatenate([new.positions[fresh], old.positions[lost]])[..., :2] + np.float32(0)
+    ids = row_ids(seen.reshape(-1, 2).view(np.uint32).astype(np.uint64)).reshape(-1, 3)
     key, _ = canonical(ids, int(ids.max(initial=0)) + 1)
     return key[: len(fresh)], key[len(fresh) :]
 

@@ -353,7 +353,7 @@ def _material_names(new: TriangleList, old: TriangleList, same_material: Sequenc
     representative = np.arange(int(old.material.max(initial=0)) + 1)
     for group, first in zip(same_material, names.tolist(), strict=False):
         representative[[member for member in group if member < len(representative)]] = first
-    new_name = np.where(new.material >= 0, names[np.minimum(new.material, len(names) - 1)], -1)
+    new_name = np.where(new.material >= 0, names[new.material], -1)
     return new_name, representative[old.material]
 
 

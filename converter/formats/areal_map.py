@@ -461,10 +461,7 @@ def numbers_without(keep: Bools, of: ArrayLike) -> I64:
 
 
 def without_areals(areals: ArealMap, keep: Bools) -> ArealMap:
-    """Return the map without some areals; those after them move up, links and cells follow.
-
-    Links that lead to a removed areal, or to no edge, become -1/-1; ids of such areals leave the cells. ``keep``: (N,).
-    """
+    """Return the map without some areals, (N,) bool; links to them, or to no edge, become -1/-1, ids of such go."""
     links, targets = areals.links.copy(), link_targets(areals)
     links["areal"] = numbers_without(keep, np.where(targets < 0, -1, areals.owner[targets]))
     links["edge"][links["areal"] < 0] = -1

@@ -12,7 +12,7 @@ damage stage and columns 0 to 3 are levels of detail (docs/reference/model.md#th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
 import numpy as np
@@ -416,22 +416,6 @@ def channels_of(tracks: Iterable[Track]) -> list[Channel]:
     return [channel for _, _, channel in curves_of(tracks)]
 
 
-def spread(values: F64) -> float:
-    """Return by how much the values of a curve vary, rotations but for their signs. (T, 3) or (T, 4)."""
-    if values.shape[1] == 4:
-        values = values * np.where(np.einsum("ti,i->t", values, values[0]) < 0, -1.0, 1.0)[:, None]
-    return float(np.ptp(values, axis=0).max())
-
-
-def all_above(nodes: Sequence[ImportedNode], items: Iterable[int]) -> set[int]:
-    """Return all nodes that some nodes are below."""
-    out: set[int] = set()
-    for item in items:
-        while (item := nodes[item].parent) >= 0 and item not in out:
-            out.add(item)
-    return out
-
-
 def nodes_above(nodes: Sequence[ImportedNode] | Sequence[Node], i: int) -> Iterator[int]:
     """Yield the nodes that a node is below, the nearest first."""
     while (i := nodes[i].parent) >= 0:
@@ -497,31 +481,3 @@ def _cubic(values: F64, left: I64, right: I64, span: F64, t: F64) -> F64:
     return np.asarray(
         (2 * t3 - 3 * t2 + 1) * v0 + span * (t3 - 2 * t2 + t) * out0 + (3 * t2 - 2 * t3) * v1 + span * (t3 - t2) * in1
     )
-
-
-def join_pieces(out: ImportedScene) -> None:
-    """Give a node the meshes of nodes below it that state to be the same one, stand there, and have nothing below.
-
-    Programs write such for each material of its mesh (trimesh).
-    """
-    nodes, clips = out.nodes, [*out.clips, *out.ranges]
-    busy = {item.parent for item in nodes} | {track.node for clip in clips for track in clip.tracks}
-    pieces = dict[int, list[int]]()
-    for i, item in enumerate(nodes):
-        known = item.parent >= 0 and ("node" in item.extras or "level" in item.extras)
-        same = known and item.extras == nodes[item.parent].extras
-        still = item.linear is None and not item.translation.any() and item.rotation[0] == 1
-        if same and still and item.mesh >= 0 and nodes[item.parent].mesh < 0 and i not in busy and not item.hidden:
-            pieces.setdefault(item.parent, []).append(i)
-    mesh_of = dict[tuple[int, ...], int]()
-    for above, group in pieces.items():
-        numbers = tuple(sorted(nodes[i].mesh for i in group))
-        if numbers not in mesh_of:
-            mesh_of[numbers] = len(out.meshes)
-            out.meshes.append(Mesh(nodes[above].name, [p for k in numbers for p in out.meshes[k].primitives]))
-        nodes[above].mesh = mesh_of[numbers]
-    gone = {i for group in pieces.values() for i in group}
-    row_of = {-1: -1} | {old: new for new, old in enumerate(i for i in range(len(nodes)) if i not in gone)}
-    out.nodes = [replace(nodes[i], parent=row_of[nodes[i].parent]) for i in row_of if i >= 0]
-    for clip in clips:
-        clip.tracks = [replace(track, node=row_of[track.node]) for track in clip.tracks]
