@@ -252,6 +252,7 @@ def _edit_routes(edit: MissionEdit, items: list[int]) -> None:
             number = max(ids, default=0) + 1
             ids.add(number)
             edit.report.changed(f"route {number}", f"is new, {len(points)} points")
+            edit.report.concerns([nodes[item].name], "fact")  # a copy states the number of what it is a copy of
             routes.append(Route(number, points))
     edit.mission.routes = routes
 
