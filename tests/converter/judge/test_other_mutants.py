@@ -92,7 +92,7 @@ MUTANTS: list[tuple[str, str, object, tuple[str, ...]]] = [
     ("unit", f"{PLACED}._Import.import_placed", nothing, ("sculpt model", "copy inner")),
     ("unit", f"{EDITS}.unit._Parts._set_key", nothing, ("exchange part",)),
     ("unit", f"{EDITS}.unit._Parts._set_words", same_words, ("change class of part", "change label of part")),
-    ("unit", f"{EDITS}.placements.Placements._compare_component", nothing, ("move part",)),
+    ("unit", f"{EDITS}.placements.Placements._require_in_place", nothing, ("move part",)),
     ("unit", f"{EDITS}.unit._Parts._mount", same_words, ("mount part",)),
     ("unit", f"{PLACED}._on_sockets", lambda _, unit, __: unit, ("dissolve",)),
     ("points", f"{EDITS}.points._compare", keep_point, ("move point", "turn point", "rename point")),
