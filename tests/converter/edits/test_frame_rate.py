@@ -225,15 +225,57 @@ CASES = {
 }
 
 
+def drawn(number: int) -> Case:
+    """A clip that came back through programs and hands: its rate, its ends, what the file states, what was edited."""
+    chance = np.random.default_rng([24, number])
+
+    def edit(d: Editable) -> None:
+        rate = float(chance.choice([7, 12, 15, 23.976, 24, 25, 29.97, 30, 48, 50, 60]))
+        if chance.random() < 0.4:
+            cut(d, int(chance.integers(2, FRAMES)))
+        elif chance.random() < 0.3:
+            hold(d, int(chance.integers(1, 12)))
+        (play_at if chance.random() < 0.4 else resample)(d, rate)
+        late, first = int(chance.integers(1, 9)), int(chance.integers(1, 9))
+        shift, begin = chance.random() < 0.25, chance.random() < 0.25
+        for number in {sampler["input"] for _, sampler in samplers(d)}:
+            d.arrays[number] = d.arrays[number] + np.float32(late / rate if shift else 0)
+        for _, sampler in samplers(d):
+            for name in ("input", "output") if begin else ():
+                sampler[name] = d.add(d.arrays[sampler[name]][min(first, len(d.arrays[sampler[name]]) - 1) :])
+        if chance.random() < 0.5:
+            at = int(chance.integers(FRAMES))
+            turn_last(d, slice(at, at + int(chance.integers(1, 6))))
+        if chance.random() < 0.3:
+            drop_extras(d)
+        elif chance.random() < 0.5:
+            about = d.json["scenes"][0]["extras"]["msh"]
+            length = int(chance.choice([10, 25, 26, 70_000]))
+            about |= {"fps": float(chance.choice([12, 24, 30])), "frame_count": length}
+
+    options: dict[str, Any] = {"use_sidecar": number % 2 == 0}
+    return Case(edit, options | ({"fps": 30.0} if number % 9 == 0 else {}), (), SAMPLES[number % 5 == 4])
+
+
+CASES |= {f"drawn {number}": drawn(number) for number in range(60)}
+
+
 def found(name: str, folder: Path) -> str:
     case = CASES[name]
     document = opened(case.sample, folder, *case.export)
     case.edit(document)
+    made: list[ImportResult] = []
+
+    def act() -> ImportResult:
+        made.append(imported(document, folder, **case.options))
+        return made[0]
+
     with judged_as_stored() as unlike:
-        back = imported(document, folder, **case.options)
-    assert back.timing is not None
-    said = f"{parse(back.data).frame_count} frames at {back.timing.fps:g}: {back.timing.reason}"
-    return f"{outcome(lambda: back, folder, unlike)}; {said}"
+        refused = outcome(act, folder)
+    if not made:
+        return refused
+    text, length, timing = outcome(lambda: made[0], folder, unlike), parse(made[0].data).frame_count, made[0].timing
+    return f"{text}; {length} frames" + (f" at {timing.fps:g} from {timing.start:g}: {timing.reason}" if timing else "")
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from msh_gltf.converter.edits.unit import new_title
 from tests.support.corpus import LIBS
 from tests.support.gltf_edit import Editable
 from tests.support.recorded import Case, Recorded
@@ -140,6 +141,24 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_what_comes_of_it(name: str, tmp_path: Path) -> None:
     NAMED.require(name, CASES[name].found(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "title"),
+    [
+        ("tower", "tower", None),
+        ("tower.001", "tower", None),
+        ("tower#2.001", "tower", None),
+        ("", "tower", None),
+        ("tower#x", "tower", "tower#x"),
+        ("Fort.001", "tower", "Fort"),
+        ("t" * 50, "t" * 56, None),  # a name of 63 bytes at most, with what makes it unique, was cut off
+        ("t" * 50, "t" * 55, "t" * 50),
+        ("s" + "t" * 50, "t" * 56, "s" + "t" * 50),
+    ],
+)
+def test_names_that_the_export_made_are_no_new_ones(name: str, label: str, title: str | None) -> None:
+    assert new_title(name, label) == title
 
 
 if __name__ == "__main__":
