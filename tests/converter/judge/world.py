@@ -305,6 +305,38 @@ class Assembly(World):
         values[int(chance.integers(1, max(len(values), 2)))] += np.float32(chance.uniform(0.5, 2))
         return None
 
+    def hold_pose(self, chance: Chance) -> None:
+        """One pose of what moves, from the beginning to after the end of its model's clip; else a node is moved."""
+        moved = [(clip, one) for clip in self.file.json.get("animations", []) for one in clip["channels"]]
+        if not moved:
+            return self.move_inner(chance)
+        clip, channel = moved[int(chance.integers(len(moved)))]
+        sampler = dict(clip["samplers"][channel["sampler"]])
+        end = self.file.arrays[sampler["input"]][-1, 0] + np.float32(chance.uniform(0.2, 2))
+        first = self.file.arrays[sampler["output"]][:1]
+        sampler["input"] = self.file.add(np.array([[0.0], [end]], np.float32))
+        sampler["output"] = self.file.add(np.concatenate([first, first]))
+        channel["sampler"] = len(clip["samplers"])
+        clip["samplers"].append(sampler)
+        return None
+
+    def move_root_node(self, chance: Chance) -> None:
+        """Of a model that is placed, beside an empty or not."""
+        places = {*self.things("component")}
+        found = [
+            (above, child)
+            for above in sorted(places)
+            for child in self.nodes[above].get("children", [])
+            if "node" in self.msh(self.nodes[child]) and "kind" not in self.msh(self.nodes[child])
+        ]
+        if not found:
+            return
+        above, child = found[int(chance.integers(len(found)))]
+        self.nodes[child]["translation"] = [float(v) for v in chance.uniform(0.5, 2, 3)]
+        if chance.integers(2):
+            self.nodes.append({"name": "empty"})
+            self.nodes[above]["children"].append(len(self.nodes) - 1)
+
     def drop_animations(self, _: Chance) -> None:
         self.file.json.pop("animations", None)
 
@@ -328,6 +360,8 @@ class Assembly(World):
         "hide": hide,
         "type property": type_property,
         "animate": animate,
+        "hold pose": hold_pose,
+        "move root node": move_root_node,
         "move key": move_key,
         "drop animations": drop_animations,
         "drop scenes": drop_scenes,

@@ -115,6 +115,16 @@ class Mission(Assembly):
         mesh = self.file.json["meshes"][self.of(chance, "route")["mesh"]]
         self.file.arrays[mesh["primitives"][0]["attributes"]["POSITION"]][0] += np.float32(0.01)
 
+    def copy_route(self, _: Chance) -> None:
+        route = next(node for node in self.nodes if self.msh(node).get("kind") == "route")
+        made = {**copy.deepcopy(route), "name": f"{route['name']}.001", "translation": [3.0, 0.0, 4.0]}
+        self.nodes.append(made)
+        self.file.json["scenes"][0]["nodes"].append(len(self.nodes) - 1)
+
+    def tilt_object(self, chance: Chance) -> None:
+        half = chance.choice([1e-5, 1e-3, 0.3])
+        self.object(chance, hosted=False)["rotation"] = [float(np.sin(half)), 0.0, 0.0, float(np.cos(half))]
+
     def move_zone(self, chance: Chance) -> None:
         self.of(chance, "zone")["translation"] = [float(v) for v in chance.uniform(5, 60, 3) * [1, 0, -1]]
 
@@ -139,6 +149,8 @@ class Mission(Assembly):
         "delete object": delete_object,
         "copy object": copy_object,
         "move route": move_route,
+        "copy route": copy_route,
+        "tilt object": tilt_object,
         "move zone": move_zone,
         "resize zone": resize_zone,
         "move lode": move_lode,
@@ -198,6 +210,18 @@ class Unit(Assembly):
         socket["children"].remove(number)
         others[int(chance.integers(len(others)))].setdefault("children", []).append(number)
 
+    def mount_on_a_copy(self, _: Chance) -> None:
+        """Of what the gun is mounted on: the copy says that it is the same part."""
+        number, above = self.nodes.index(self.gun()), self.things("component")
+        holder = next((i for i, node in enumerate(self.nodes) if number in node.get("children", [])), None)
+        base = next((i for i in above if holder is not None and self._is_below(i, self.nodes[holder])), None)
+        if holder is None or base is None:
+            return  # the gun is elsewhere by now
+        self.nodes.append({**self.nodes[base], "name": f"{self.nodes[base]['name']}.001", "children": [number]})
+        self.nodes[holder]["children"].remove(number)
+        unit = next(node for node in self.nodes if base in node.get("children", []))
+        unit["children"].append(len(self.nodes) - 1)
+
     def _is_below(self, above: int, node: Json) -> bool:
         children = [self.nodes[i] for i in self.nodes[above].get("children", [])]
         return any(one is node or self._is_below(self.nodes.index(one), node) for one in children)
@@ -231,6 +255,7 @@ class Unit(Assembly):
         "change label of part": change_label,
         "remove part": remove_part,
         "mount part": mount_part,
+        "mount on a copy": mount_on_a_copy,
         "move part": move_part,
         "change colour": World.change_colour,
         "sculpt model": Assembly.sculpt,
@@ -341,7 +366,7 @@ class Ranges(World):
         return folder / "robot.msh"
 
     def range_keys(self) -> np.ndarray:
-        clip = self.file.json["animations"][1]
+        clip = self.file.json["animations"][-1]
         channel = [one for one in clip["channels"] if one["target"]["path"] == "translation"][-1]
         return self.file.arrays[clip["samplers"][channel["sampler"]]["output"]]
 
@@ -354,7 +379,7 @@ class Ranges(World):
     def move_key_alone(self, chance: Chance) -> None:
         """In a file of the range, without the whole clip."""
         self.move_key(chance)
-        del self.file.json["animations"][0]
+        self.file.json["animations"] = self.file.json["animations"][-1:]
 
     edits: ClassVar = {
         "move key of range": move_key,

@@ -2,7 +2,8 @@
 
 Random edits (``tests.support.random_edits``), imported and exported again; what two files show is
 compared by ``tests.support.gltf_compared``. Neither knows anything of the importer.
-``MSH_GLTF_EXAMPLES`` multiplies the number of examples. What came of those of the edits one by one stands in
+``MSH_GLTF_EXAMPLES`` multiplies the number of examples; several edits in a row are drawn for the judge
+(``tests.converter.judge``). What came of those of the edits one by one stands in
 ``reports.txt``; ``python -m tests.converter.kinds.test_every_difference`` writes it again, for you to read what
 became different.
 """
@@ -18,8 +19,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.judge.difference import JUDGED
@@ -34,7 +33,7 @@ from tests.support.random_edits import EDITS, Edited, NotHere
 from tests.support.recorded import Recorded, judged_as_stored, summary
 
 TIMES = int(os.environ.get("MSH_GLTF_EXAMPLES", "1"))
-EXAMPLES, SEQUENCES = 5 * TIMES, 80 * TIMES
+EXAMPLES = 5 * TIMES
 MODELS = [s.path for s in SAMPLES if s.entry is None and not s.truth["legacy"]]
 MODELS += sorted((Path(__file__).parents[3] / "examples").glob("*.msh"))
 #: With the sidecar; with it, but without custom properties, as Blender's defaults export; alone.
@@ -188,20 +187,6 @@ def test_an_edit_is_shown_or_named(kind: str) -> None:
         found = require_no_third_outcome(model, [kind], seed, mode)
         if TIMES == 1:
             REPORTS.require(f"{kind} {number}: {model.stem} {mode}", found)
-
-
-@settings(derandomize=True, database=None, max_examples=SEQUENCES)
-@given(
-    model=st.sampled_from(MODELS),
-    kinds=st.lists(st.sampled_from(list(EDITS)), min_size=2, max_size=4),
-    seed=st.integers(0, 2**32 - 1),
-    mode=st.sampled_from(MODES),
-)
-def test_edits_in_a_row_are_shown_or_named(model: Path, kinds: list[str], seed: int, mode: str) -> None:
-    try:
-        require_no_third_outcome(model, kinds, seed, mode)
-    except NotHere:
-        return
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tests.support.gltf_edit import Editable
-from tests.support.gltf_shown import part_of_name
+from tests.support.gltf_shown import part_of_name, trs
 
 Json = dict[str, Any]
 Array = np.ndarray[Any, Any]
@@ -112,6 +112,12 @@ class Edited(Editable):
             if index in found:
                 return found
         raise AssertionError(index)
+
+    def world(self, index: int) -> Array:
+        """The matrix of a node, (4, 4)."""
+        above = next((k for k, node in enumerate(self.nodes) if index in node.get("children", [])), None)
+        own = trs(self.nodes[index])
+        return own if above is None else np.asarray(self.world(above) @ own)
 
     def below(self, index: int) -> list[int]:
         return [k for c in self.nodes[index].get("children", []) for k in (c, *self.below(c))]

@@ -158,3 +158,18 @@ def rename_part_against_its_extras(d: Edited, chance: np.random.Generator) -> li
         raise NotHere
     d.nodes[i]["name"] = name
     return [before, name, match[0]]
+
+
+@edit
+def put_part_below_another_node(d: Edited, chance: np.random.Generator) -> list[str]:
+    """It stays where it was, or nearly."""
+    i = d.some_part(chance)
+    above = d.some(chance, lambda k: not d.is_part(k))
+    matrix = np.linalg.inv(d.world(above)) @ d.world(i)
+    matrix[:3, 3] += vector(chance, 0.1 * d.size) * chance.integers(2)
+    d.detach(i)
+    d.nodes[above].setdefault("children", []).append(i)
+    for name in ("translation", "rotation", "scale"):
+        d.nodes[i].pop(name, None)
+    d.nodes[i]["matrix"] = [*map(float, matrix.T.reshape(-1))]
+    return [name_of(d, i), owner_name(d, i)]
