@@ -25,7 +25,8 @@ COUNTS = dict.fromkeys(TRIALS, 24) | {"model": 100}
 def test_two_judges_agree(what: str) -> None:
     found = [verdict(what, number) for number in range(COUNTS[what])]
     assert [one for one in found if not one.agrees] == []
-    assert any(one.judged for one in found) == (what in IGNORED or what == "model"), "none of them was ignored"
+    if what in IGNORED or what == "model":
+        assert any(one.judged for one in found), "none of them was ignored"
     for number, one in enumerate(found):
         REPORTS.require(f"{what} {number}", one.summary)
 
