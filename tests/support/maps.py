@@ -65,7 +65,8 @@ def _whole_games(root: Path) -> list[Level]:
     ]
 
 
-LEVELS = [*_bundled(), *(_whole_games(Path(CORPUS)) if CORPUS else [])]
+BUNDLED = _bundled()
+LEVELS = [*BUNDLED, *(_whole_games(Path(CORPUS)) if CORPUS else [])]
 
 every_level = pytest.mark.parametrize("level", LEVELS, ids=[level.id for level in LEVELS])
 

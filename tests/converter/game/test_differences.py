@@ -37,7 +37,7 @@ from tests.support.areals import sample
 from tests.support.assembled_game import GameParts
 from tests.support.corpus import DATA, SAMPLES
 from tests.support.game_edits import edited_model, edited_terrain
-from tests.support.maps import LEVELS
+from tests.support.maps import BUNDLED
 from tests.support.points import CTPT, POINTS, cpt
 from tests.support.recorded import Recorded, digest
 
@@ -56,7 +56,7 @@ def edited() -> list[tuple[bytes, bytes, int | None]]:
     kinds = (*TYPICAL, *TOPOLOGY, "animate node", "lengthen clip", "rename node")
     tried = [(path.read_bytes(), edited_model(path, k, 1)) for path in MODELS for k in kinds]
     out = [(before, after) for before, after in tried if after is not None]
-    for level in LEVELS:
+    for level in BUNDLED:
         path = level.folder / "Land.msh"
         out.append((path.read_bytes(), edited_terrain(path, 1, 40)))
     areals, mission = sample(), read_mission(GameParts().mission, "x")
