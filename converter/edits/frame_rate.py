@@ -227,7 +227,7 @@ class FrameRate:
         return len(channel.frames) > 2 and (self._is_uneven(timing) or self.step * timing.fps > _SPARSE)
 
     def _is_uneven(self, timing: Timing) -> bool:
-        """Whether a frame is no whole number of the keys' steps."""
+        """Whether a frame is not a whole number of the keys' steps."""
         step = self.step * timing.fps
         return step > 0 and abs(1 / step - round(1 / step)) > _SPACING_NOISE
 

@@ -175,7 +175,7 @@ class Placed:
         if self.given.nodes[i].name and not ways(self.given.nodes[i].name) & {key, *others}:
             self.add(i, "name", f"is called {called(key)} in the game, as its object is", reason=_NAMES)
 
-    def find_strangers(self) -> None:
+    def find_unknown_nodes(self) -> None:
         """Add what is drawn and is below nothing that is placed."""
         placed = {*self.assets}
         for i in self.order:

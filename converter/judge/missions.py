@@ -87,7 +87,7 @@ def differences_of_mission(
             placed.found.append(Difference(f"object {called(name)}", "node", what, names))
     placed.assets = taken
     placed.compare_models()
-    placed.find_strangers()
+    placed.find_unknown_nodes()
     _markers(placed, written)
     return placed.found
 
@@ -318,7 +318,7 @@ def differences_of_unit(
             placed.expected[i] = np.eye(4)
     placed.assets = {*items}
     placed.compare_models()
-    placed.find_strangers()
+    placed.find_unknown_nodes()
     return placed.found
 
 

@@ -124,8 +124,8 @@ def summary(back: ImportResult, unlike: Sequence[Difference] | None = None, fold
     rest = [(one.report, sorted(one.rows.items()), sorted(one.kept_companions, key=repr)) for one in whole]
     about = repr((explains, [*map(str, back.differences.judged or ())], rest))
     judged = [(d.where, d.kind, d.what, d.names, f"{d.amount:.2g}", d.moving, d.cell, d.fact, d.reason) for d in unlike]
-    about, told = (digest(text.replace(f"{folder}/", "").encode()) for text in (about, repr(judged)))
-    said += [f"{len(judged)} differences from what is stored {told}"] if judged else []
+    about, digest_of_judged = (digest(text.replace(f"{folder}/", "").encode()) for text in (about, repr(judged)))
+    said += [f"{len(judged)} differences from what is stored {digest_of_judged}"] if judged else []
     return "; ".join([f"{found:08x} {about}", *said]).replace("\n", " ")
 
 
@@ -139,12 +139,12 @@ def judged_as_stored() -> Iterator[list[Difference]]:
 
     def also_as_stored(judge: Callable[..., Any]) -> Callable[..., Any]:
         def judged(out: ImportResult, seen: Any, stored: Any, *more: Any) -> Any:
-            told = judge(out, seen, stored, *more)
+            differences = judge(out, seen, stored, *more)
             data = stored.data if isinstance(stored, import_model.StoredModel) else stored.source
             as_stored = ImportResult(out.name, bytes(data), out.dialect, Report(), kept_all=True, timing=out.timing)
             with mock.patch.object(import_missions, "tell", tell), mock.patch.object(judge_of_models, "tell", tell):
                 found.extend(judge(as_stored, seen, stored, *more) or ())
-            return told
+            return differences
 
         return judged
 
