@@ -34,6 +34,7 @@ class PointEdit(NamedTuple):
         row: in the stored ``.cpt``, ``None`` for a new point.
         node: of the file.
         name, position, direction, flags, node2: what changed; all but ``node2`` of a new point.
+        copy_of: row of the stored point that a new one has its second node of.
     """
 
     row: int | None
@@ -43,6 +44,7 @@ class PointEdit(NamedTuple):
     direction: F32 | None = None
     flags: int | None = None
     node2: int | None = None
+    copy_of: int | None = None
 
 
 @dataclass
@@ -109,18 +111,19 @@ def compare_points(
             else:
                 plan.report.changed(f"control point {called(point.name)}", "is missing")
     for point_item in placed.values():
-        _add(plan, identified, point_item)
+        origin = next((point for point in shown if point.row == _row(items[point_item.item])), None)
+        _add(plan, identified, point_item, origin)
     moved = {track.node for clip in identified.imported.clips for track in clip.tracks}
-    for i in sorted(moved):
-        if is_point(items[i], names):
-            plan.report.skipped(
-                Subject("control point", items[i].name),
-                "is animated",
-                "a control point moves with its node alone",
-                "animate the node",
-                "place",
-                "turn",
-            )
+    for i, item in enumerate(items):
+        if not is_point(item, names):
+            continue
+        where = Subject("control point", item.name)
+        if i in moved:
+            reason = "a control point moves with its node alone"
+            plan.report.skipped(where, "is animated", reason, "animate the node", "place", "turn")
+        if item.mesh >= 0:
+            reason = "the game draws nothing there"
+            plan.report.skipped(where, "has a mesh", reason, "give the mesh to its node", "triangles")
     return plan
 
 
@@ -276,8 +279,13 @@ def _compare(
     plan.report.changed(where, *what)
 
 
-def _add(plan: PointPlan, identified: Identified, placed: _Placed, *, said: bool = True) -> None:
+def _add(
+    plan: PointPlan, identified: Identified, placed: _Placed, origin: ControlPoint | None = None, *, said: bool = True
+) -> None:
+    """Add a point. ``origin``: the stored one that it is a copy of; ``said``: the report says that it is new."""
     item = identified.imported.nodes[placed.item]
+    second = _second(item, 0 if origin is None else origin.node2)
+    copied = origin is not None and second == origin.node2
     where = Subject("control point", item.name)
     name = _encoded(plan, where, name_of(item))
     if name is None:
@@ -290,7 +298,8 @@ def _add(plan: PointPlan, identified: Identified, placed: _Placed, *, said: bool
         placed.position.astype(np.float32),
         (placed.up * length).astype(np.float32),
         int(item.extras.get("flags", 0)),
-        None if said or "node2" not in item.extras else _second(item),
+        None if "node2" not in item.extras or copied else second,
+        origin.row if origin is not None and copied else None,
     )
     if not _fits(edit):
         _report_too_far(plan, where)

@@ -347,7 +347,8 @@ def edited_points(
     order: list[tuple[int | None, PointEdit | None]] = [(row, kept[row]) for row in sorted(kept)]
     order += [(None, edit) for edit in plan.points if edit.row is None]
     records, names = np.zeros(len(order), POINT_DTYPE), np.zeros(len(order), NAME_DTYPE)
-    for i, (row, edit) in enumerate(order):
+    for i, (own, edit) in enumerate(order):
+        row = edit.copy_of if own is None and edit is not None else own
         if row is not None:
             records[i], names[i] = stored.records[row], stored.names[row]
         node, second = int(records[i]["node"]), int(records[i]["second"])

@@ -284,7 +284,8 @@ class Points(World):
             ("Gun", 0, (1.5, -2.25, 3.0), (0.0, 4.849, 0.0)),
             ("Gun", 3, (0.5, 0.25, -0.125), (0.3, 0.0, -0.42)),
         ]
-        (folder / "robot.cpt").write_bytes(cpt(rows))
+        points = cpt(rows)
+        (folder / "robot.cpt").write_bytes(points[:12] + b"\1" + points[13:])  # the second node of the first
         return folder / "robot.msh"
 
     def move_point(self, chance: Chance) -> None:
@@ -325,13 +326,13 @@ class Points(World):
     def change_second_node(self, chance: Chance) -> None:
         self.of(chance, "point")["extras"]["msh"]["node2"] = int(chance.integers(1, 4))
 
-    def add_point(self, chance: Chance) -> None:
+    def add_point(self, chance: Chance, *, copied: bool = False) -> None:
         node = self.of(chance, "point")
         number = self.nodes.index(node)
-        above = next(one for one in self.nodes if number in one.get("children", []))
-        extras = {"msh": {"kind": "point", "length": 1.0}}
+        above = next((one for one in self.nodes if number in one.get("children", [])), self.nodes[0])
+        extras = node["extras"] if copied else {"msh": {"kind": "point", "length": 1.0}}
         self.nodes.append({"name": "Fresh.point", "translation": [1.0, 2.0, 3.0], "extras": extras})
-        above["children"].append(len(self.nodes) - 1)
+        above.setdefault("children", []).append(len(self.nodes) - 1)
 
     def delete_point(self, chance: Chance) -> None:
         number = self.nodes.index(self.of(chance, "point"))
@@ -346,6 +347,7 @@ class Points(World):
         "change flags of point": change_flags,
         "change second node of point": change_second_node,
         "add point": add_point,
+        "copy point": lambda self, chance: self.add_point(chance, copied=True),
         "delete point": delete_point,
         "nudge turn": nudge_turn,
         "nudge length": nudge_length,
