@@ -4,44 +4,9 @@ import os
 import sys
 from pathlib import Path
 
-import pytest
-
-from msh_gltf.converter import cli
 from msh_gltf.converter.cli import as_typed_there, is_dropped
 from msh_gltf.converter.errors import LONGEST_LINE, ConversionError, quoted, shortened
 from msh_gltf.converter.storage import walk_files
-from tests.support.runs import call
-
-
-def said(capsys: pytest.CaptureFixture[str], command, *arguments: object) -> str:
-    assert call(command, *arguments) == 2
-    text = capsys.readouterr().err
-    assert "internal error" not in text
-    assert all(len(line) <= LONGEST_LINE + 40 for line in text.splitlines())
-    return text
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ('{"asset": ', "line 1, column 11 is not JSON, or it ends there"),
-        ('{"asset": {"version": "2.0"}, "scene": ' + "9" * 100_000 + "}", "a number of thousands of digits"),
-        ("[" * 100_000, "nested too deeply"),
-        ('{"asset": {"version": "' + "2" * 100_000 + '"}}', " ... "),
-    ],
-)
-def test_json_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, expected: str) -> None:
-    (tmp_path / "robot.gltf").write_text(text)
-    message = said(capsys, cli.gltf2msh, tmp_path / "robot.gltf")
-    assert expected in message
-    assert "Expecting" not in message
-    assert "sys." not in message
-
-
-@pytest.mark.parametrize("ending", ["blend", "fbx", "dae"])
-def test_files_of_other_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str) -> None:
-    (tmp_path / f"robot.{ending}").write_bytes(b"BLENDER-v300")
-    assert "export it as glTF" in said(capsys, cli.gltf2msh, tmp_path / f"robot.{ending}")
 
 
 def test_a_value_and_a_line_are_bounded() -> None:

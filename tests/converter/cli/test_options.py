@@ -13,12 +13,8 @@ from msh_gltf import ExportOptions, ImportOptions
 from msh_gltf.converter.cli import to_gltf, to_msh
 from msh_gltf.converter.cli.common import nested, options_of, read_options
 from msh_gltf.converter.cli.given import ToGltf, ToMsh
-from msh_gltf.converter.cli.to_msh import options_without_effect
 from msh_gltf.converter.options import declared, lod_ratios, option
 
-ROOT = Path(__file__).parents[3]
-WALKER = (ROOT / "examples/walker.msh").read_bytes()
-LAND = next((ROOT / "tests/data/maps").rglob("Land.msh")).read_bytes()
 BOTH = [(ExportOptions, to_gltf.command, ToGltf), (ImportOptions, to_msh.command, ToMsh)]
 
 
@@ -86,24 +82,3 @@ def test_what_cannot_be_read_is_a_usage_error() -> None:
             lod_ratios(text)
         done = CliRunner().invoke(to_msh.command, ["a.glb", "--generate-lods", text])
         assert (done.exit_code, said in done.output) == (2, True)
-
-
-@pytest.mark.parametrize(
-    ("source", "data", "named"),
-    [
-        ("a.glb", WALKER, ["--lod-error has no effect without --generate-lods"]),
-        ("a.obj", WALKER, ["--clip has no effect on a file .obj", "--lod-error has no effect without --generate-lods"]),
-        ("a.glb", b"\xf1\xf0\0\0", ["--clip has no effect on a unit", "--lod-error has no effect on a unit"]),
-        ("a.glb", b"\x01\0\0\0", ["--clip has no effect on a mission", "--lod-error has no effect on a mission"]),
-        ("a.glb", LAND, ["--clip has no effect on a terrain", "--lod-error has no effect on a terrain"]),
-    ],
-)
-def test_options_without_effect_are_named(source: str, data: bytes, named: list[str]) -> None:
-    typed = {"clip": "--clip", "lod_error": "--lod-error", "force": "--force"}
-    assert options_without_effect(typed, Path(source), "Land.msh" if data == LAND else "a", data) == named
-
-
-@pytest.mark.parametrize("option", ["--weld", "--vertex-ids"])
-def test_options_that_are_gone_are_wrong_usage(option: str) -> None:
-    for command in (to_gltf.command, to_msh.command):
-        assert CliRunner().invoke(command, ["a", option]).exit_code == 2

@@ -9,24 +9,12 @@ from msh_gltf.converter.checks import all_rules
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from tests.converter.checks.test_corruptions import checked
 from tests.support.blender import blender, needs_blender
-from tests.support.corpus import DATA
 from tests.support.corruption import CATALOGUE
-from tests.support.corruption.base import NAN, Nres
-from tests.support.game import write
-from tests.support.runs import call, run
+from tests.support.runs import call
 from tests.support.validator import issues
 
 MODELS = ("model", "file", "terrain", "areal map")
 LEFT_OUT = [kind for kind in CATALOGUE if kind.format in MODELS and all_rules()[kind.code].drops]
-
-
-def broken(name: str) -> bytes:
-    """A model with a slot, a parent and a vertex that are broken."""
-    box = Nres.read((DATA / f"{name}.msh").read_bytes())
-    box.table(2).set(0, 4, "H", 60000)
-    box.table(1).set(1, 2, "H", 60000)
-    box.table(3).set(7, 0, "f", NAN)
-    return box.write()
 
 
 # ------------------------------------------------------------------ strict
@@ -47,26 +35,6 @@ def test_strict_is_what_the_strict_check_says(kind, tmp_path: Path, capfd: pytes
         read = all_rules()[wrong[0].code].severity != "error" or all_rules()[wrong[0].code].drops
         if read:  # else the reader itself stops
             assert f"--strict refuses {wrong[0].code}, {wrong[0].severity}" in said
-
-
-def test_modes_exclude_each_other() -> None:
-    result = run("msh2gltf", "x.msh", "--strict", "--tolerant")
-    assert result.returncode == 2
-    assert "--strict and --tolerant exclude each other" in result.stderr
-
-
-# ------------------------------------------------------------------ whole games
-
-
-def test_there_and_back(tmp_path: Path) -> None:
-    write(tmp_path / "game/broken.msh", broken("retail__odd__s_rock_009"))
-    write(tmp_path / "game/good.msh", (DATA / "retail__odd__s_rock_009.msh").read_bytes())
-    result = run("msh-inspect", "--roundtrip", tmp_path / "game")
-    assert result.returncode == 1
-    assert "failed    broken.msh: " in result.stdout
-    result = run("msh-inspect", "--roundtrip", tmp_path / "game", "--tolerant")
-    assert result.returncode == 0
-    assert result.stdout.splitlines() == ["identical broken.msh", "identical good.msh", "2 of 2 models: byte-identical"]
 
 
 # ------------------------------------------------------------------ other programs
