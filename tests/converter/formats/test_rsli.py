@@ -23,12 +23,6 @@ from tests.support.runs import call
 METHODS = [0x000, 0x020, 0x040, 0x060, 0x080, 0x0A0, 0x100]
 
 
-@given(st.binary(max_size=300), st.integers(0, 0xFFFFFFFF))
-def test_the_cipher_is_its_own_reverse(data: bytes, seed: int) -> None:
-    assert decipher(data, seed) == make.cipher(data, seed)
-    assert decipher(decipher(data, seed), seed) == data
-
-
 @pytest.mark.parametrize("seed", [0, 1, 0x733E, 0xFFFF])
 def test_a_long_stream_repeats_as_the_cipher_does(seed: int) -> None:
     data = bytes(200_000)
@@ -50,27 +44,6 @@ def test_every_method_is_unpacked_and_packed(method: int, data: bytes, other: by
     assert with_contents(again, {0: other, 1: b"3"}) == made, "what is not longer stays where it is"
 
 
-def test_names_and_numbers_find_entries() -> None:
-    library = read_rsli(make.library([("FONT", b"a", 0), ("LOGO", b"b", 0)]), "x.lib")
-    assert (library.find("logo"), library.find("1"), library.find("2")) == (1, 1, None)
-    assert [library.name(row) for row in range(2)] == ["FONT", "LOGO"]
-
-
-def test_the_trailer_shifts_the_entries() -> None:
-    library = read_rsli(make.library([("A", b"content", 0x40)], overlay=7), "x.lib")
-    assert library.overlay == 7
-    assert unpack(library, 0) == b"content"
-
-
-def test_one_entry_may_state_a_byte_too_much() -> None:
-    """``sprites.lib`` has one such entry, packed with Deflate, at the end of the file."""
-    data = bytearray(make.library([("A", b"content" * 9, 0x100)]))
-    row = bytearray(make.cipher(bytes(data[32:64])))
-    struct.pack_into("<I", row, 28, struct.unpack_from("<I", row, 28)[0] + 1)
-    data[32:64] = make.cipher(bytes(row))
-    assert unpack(read_rsli(bytes(data), "x.lib"), 0) == b"content" * 9
-
-
 @pytest.mark.parametrize("method", [0x080, 0x0A0])
 def test_huffman_codes_with_copies(method: int) -> None:
     """So many steps that frequencies are halved. Lhasa, the free LHA, unpacks these bytes to the same (``-lh1-``)."""
@@ -87,17 +60,6 @@ def test_huffman_codes_with_copies(method: int) -> None:
         cut[len(cut) - len(packed) + end :] = bytes(len(packed) - end)
         with suppress(ConversionError):
             unpack(read_rsli(bytes(cut), "x.lib"), 0)
-
-
-def test_other_methods_are_refused_by_name() -> None:
-    method, name = 0x1E0, "unknown method 0x1e0"
-    data = make.library([("A", b"content", 0)])
-    row = bytearray(make.cipher(data[32:64]))
-    struct.pack_into("<H", row, 16, method)
-    library = read_rsli(data[:32] + make.cipher(bytes(row)) + data[64:], "x.lib")
-    assert library.method_name(0) == name
-    with pytest.raises(ConversionError, match=f"x.lib, entry A.*cannot be unpacked: {name}"):
-        unpack(library, 0)
 
 
 @pytest.fixture

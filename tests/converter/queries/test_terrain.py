@@ -10,11 +10,14 @@ from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.terrain import FINE, Terrain, read_terrain
 from msh_gltf.converter.numeric.surfaces import FaceFlag
 from msh_gltf.converter.queries.landscape import GROUND_NORMAL, TerrainQueries
-from tests.converter.formats.test_terrain import load
-from tests.support.maps import LEVELS, level_called
+from tests.support.maps import LEVELS, Level, level_called
 from tests.support.terrain_maker import make_terrain
 
 LEVEL = "spec__AutoMAP_00"
+
+
+def load(level: Level) -> Terrain:
+    return read_terrain(read_nres((level.folder / "Land.msh").read_bytes(), "Land.msh"), "Land.msh")
 
 
 def made() -> Terrain:
