@@ -62,6 +62,14 @@ class Container:
         return found
 
 
+def archive_problems(data: bytes) -> Problems:
+    """What is wrong with the frame of an archive; one that cannot be read is one code."""
+    try:
+        return +Container(data).problems
+    except Bad as error:
+        return Counter({str(error): 1})
+
+
 def rows(entry: Entry | None, form: str) -> list[Any]:
     """The records of a table; none where it is missing."""
     if entry is None:

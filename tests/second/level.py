@@ -55,7 +55,9 @@ def terrain_problems(data: bytes) -> Problems:
     for face in land.faces:
         land.add("terrain-second-material", bool(face[0] & 4) != (face[2] != 0xFF))
         land.add("terrain-normal", off_plane([land.points[v] for v in face[4:7]], face[10:13]))
+        land.add("terrain-flags", face[0] & 0x600 != 0x600)
     if not land.problems["terrain-runs"]:
+        _unlinked(land)
         _boxes(land)
     return +land.problems
 
@@ -94,15 +96,44 @@ def _runs(land: Land) -> None:
     land.add("terrain-runs", at != len(land.faces) or len(land.order) != len(land.faces))
 
 
+def _unlinked(land: Land) -> None:
+    """Two faces of a level that share an edge link to each other there."""
+    fine = sum(land.slots[square[4]][1] for square in land.squares)
+    users: dict[Any, list[tuple[int, int]]] = {}
+    for i, face in enumerate(land.faces):
+        ends = [tuple(c + 0.0 for c in land.points[v]) for v in face[4:7]]
+        for k in range(3):
+            users.setdefault((i < fine, frozenset((ends[k], ends[(k + 1) % 3]))), []).append((i, k))
+            land.add("terrain-level", face[7 + k] != NONE and (face[7 + k] < fine) != (i < fine))
+    for (i, k), (other, edge) in (pair for pair in users.values() if len(pair) == 2):
+        face = land.faces[i]
+        land.add("terrain-unlinked", i != other and (face[7 + k] != other or face[13] >> 2 * k & 3 != edge))
+
+
 def _boxes(land: Land) -> None:
-    """Both boxes of a square are that of its fine faces."""
-    for square in land.squares:
+    """Both boxes of a square are that of its fine faces, which lie within it, and the sphere holds them."""
+    hull = list(struct.iter_unpack("<3f", land.tables[2].data[:96]))
+    (left, right), (back, front), (low, high) = ((min(axis), max(axis)) for axis in zip(*hull, strict=True))
+    across = max(1, land.tables[1].attr2)
+    down = max(1, len(land.squares) // across)
+    wide, deep = (right - left) / across or 1.0, (front - back) / down or 1.0
+    heights: list[float] = []
+    outside = [0, 0]  # where squares go by rows, or by columns
+    for number, square in enumerate(land.squares):
         fine, coarse = land.slots[square[4]], land.slots[square[5]]
         used = [land.points[v] for face in land.run(square[4]) for v in face[4:7]]
+        for at in (*used, *(land.points[v] for face in land.run(square[5]) for v in face[4:7])):
+            x, y = (at[0] - left) / wide, (at[1] - back) / deep
+            for order, (column, row) in enumerate(((number % across, number // across), divmod(number, down))):
+                outside[order] += max(abs(x - column - 0.5), abs(y - row - 0.5)) > 0.501
         if used:
-            low, high = (tuple(f(axis) for axis in zip(*used, strict=True)) for f in (min, max))
-            land.add("terrain-box", fine[4:7] != low or fine[7:10] != high)
+            heights += [at[2] for at in used]
+            box = tuple(f(axis) for f in (min, max) for axis in zip(*used, strict=True))
+            land.add("terrain-box", fine[4:10] != box)
+            land.add("terrain-sphere", any(math.dist(at, fine[10:13]) > fine[13] * (1 + 1e-6) for at in used))
             land.add("terrain-coarse-box", coarse[4:14] != fine[4:14])
+    land.add("terrain-square-faces", min(outside))
+    land.add("terrain-hull", heights and (low, high) != (min(heights), max(heights)))
 
 
 def areal_problems(data: bytes) -> Problems:

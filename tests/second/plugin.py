@@ -10,15 +10,18 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from tests.second.container import Problems
+from tests.second.container import Problems, archive_problems
 from tests.second.level import areal_problems, terrain_problems
 from tests.second.model import model_problems
 from tests.second.placed import controller_problems, mission_problems, unit_problems
 
 Check = Callable[[bytes], Problems]
 FORMATS = "msh_gltf.converter.formats."
-#: module: what reads it, what writes it, the second reader
+#: What files are made for the user by.
+MAKERS = ("msh_gltf.converter.kinds.", "msh_gltf.converter.game.")
+#: module: what reads it, what writes it, the second reader; archives first, since the others import their writer
 KINDS: dict[str, tuple[str, str, Check]] = {
+    "nres": ("read_nres", "write_nres", archive_problems),
     "model": ("read_nres", "write_model", model_problems),
     "terrain": ("read_nres", "write_terrain", terrain_problems),
     "areal_map": ("read_nres", "write_areal_map", areal_problems),
@@ -65,7 +68,7 @@ def _wrap_writer(reader: str, check: Check, original: Callable[[Any], bytes]) ->
     @functools.wraps(original)
     def write(value: Any) -> bytes:
         data = original(value)
-        if sys._getframe(1).f_globals.get("__name__", "").startswith("msh_gltf.converter.kinds."):
+        if sys._getframe(1).f_globals.get("__name__", "").startswith(MAKERS):
             judge(reader, check, data)
         return data
 

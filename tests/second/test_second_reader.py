@@ -9,24 +9,27 @@ from typing import Any
 
 import pytest
 import trimesh
+from PIL import Image
 
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.options import ImportOptions
 from tests.second import plugin
-from tests.second.container import Container
+from tests.second.container import Container, archive_problems
 from tests.second.level import areal_problems, terrain_problems
 from tests.second.model import Model, model_problems
 from tests.second.placed import controller_problems, mission_problems, unit_problems
 from tests.support import controller as made
 from tests.support import inside_game
 from tests.support.assembly import full_mission, unit
-from tests.support.corpus import DATA, sample_called
+from tests.support.corpus import DATA, LIBS, sample_called
 from tests.support.gltf_edit import Editable, reverse_nodes
 from tests.support.maps import level_called
+from tests.support.runs import run
 
 WALKER = sample_called("spec__static__b_bun_000").path.read_bytes()
 LEVEL = level_called("spec__AutoMAP_00").folder
 LAND, MAP = (LEVEL / "Land.msh").read_bytes(), (LEVEL / "Land.map").read_bytes()
+LIBRARY = (LIBS / "Material.lib").read_bytes()
 CONTROL = made.controller(channels=[made.channel(0)], components=[made.component(0, channels=[0])])
 UNIT = unit([("r_h_02", 0, -1, 1), ("g_las_00", 4, 0)])
 MISSION = full_mission()
@@ -34,11 +37,11 @@ MISSION = full_mission()
 ODD = {"slot-box", "anim-words", "batch-tiles", "areal-area"}
 
 
-def plant(data: bytes, table: int | None, at: int, form: str, value: float | bytes) -> bytes:
-    """The file with one number of a table (``None``: of the file) replaced."""
+def plant(data: bytes, table: int | None, at: int, form: str, *values: float | bytes) -> bytes:
+    """The file with numbers of a table (``None``: of the file) replaced."""
     out = bytearray(data)
     start = 0 if table is None else Container(data).tables()[table].offset
-    struct.pack_into("<" + form, out, start + at, value)
+    struct.pack_into("<" + form, out, start + at, *values)
     return bytes(out)
 
 
@@ -57,6 +60,7 @@ def linked(triangle: int) -> tuple[int, int]:
 T, K = linked(5)
 CORNER = Model(WALKER).of_slot(Model(WALKER).slots[0])[0][1][0]
 FACE = struct.unpack_from("<3H", Container(LAND).tables()[21].data, 14)
+FACE_POINT = struct.unpack_from("<H", Container(LAND).tables()[21].data, 8)[0]
 EDGE = next(k for k in range(3) if FACE[k] != 0xFFFF)
 MOVING = next(i for i, node in enumerate(Model(WALKER).nodes) if node[2] != 0xFFFF)
 MOVES = Model(WALKER).nodes[MOVING]
@@ -98,6 +102,13 @@ FAULTS: list[tuple[str, Callable[[bytes], dict[str, int]], bytes]] = [
     ("areal-normal", areal_problems, plant(MAP, 12, 20, "f", 3.0)),
     ("areal-area", areal_problems, plant(MAP, 12, 16, "f", 1e9)),
     ("areal-end", areal_problems, plant(MAP, 12, 48, "I", 90000)),
+    ("terrain-flags", terrain_problems, plant(LAND, 21, 0, "H", 0)),
+    ("terrain-unlinked", terrain_problems, plant(LAND, 21, 14, "3H", *[0xFFFF] * 3)),
+    ("terrain-sphere", terrain_problems, plant(LAND, 2, 140 + 44, "f", 0.01)),
+    ("terrain-square-faces", terrain_problems, plant(LAND, 3, 12 * FACE_POINT, "f", 9e5)),
+    ("terrain-hull", terrain_problems, plant(LAND, 2, 8, "f", -900.0)),
+    ("nres-sorted", archive_problems, plant(LIBRARY, None, len(LIBRARY) - 64 + 20, "B", 1)),
+    ("nres-overlap", archive_problems, plant(LIBRARY, None, len(LIBRARY) - 8, "I", 16)),
     ("unit-tree", unit_problems, plant(UNIT, None, 8 + 108, "i", 5)),
     ("unit-size", unit_problems, UNIT[:-1]),
     ("mission-end", mission_problems, MISSION + b"\0"),
@@ -116,6 +127,7 @@ def test_bundled_models_are_sound(path: Path) -> None:
     [
         (terrain_problems, LAND),
         (areal_problems, MAP),
+        (archive_problems, LIBRARY),
         (unit_problems, UNIT),
         (mission_problems, MISSION),
         (controller_problems, CONTROL),
@@ -129,7 +141,7 @@ def test_bundled_files_are_sound(check: Callable[[bytes], dict[str, int]], data:
 @pytest.mark.plants_faults
 def test_a_planted_fault_is_seen(code: str, check: Callable[[bytes], dict[str, int]], data: bytes) -> None:
     """By the plugin, too, where what was read did not have it."""
-    [reader] = [reader for reader, _, own in plugin.KINDS.values() if own is check]
+    (reader,) = (reader for reader, _, own in plugin.KINDS.values() if own is check)
     plugin.judge(reader, check, data)
     assert f"'{code}': " in plugin.found[0]
 
@@ -165,7 +177,7 @@ def _moved(document: Editable) -> None:
 
 @pytest.mark.plants_faults
 def test_imports_of_every_kind_pass_through_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The six kinds of files that it reads are written by what it is put before."""
+    """The seven kinds of files that it reads are written by what it is put before."""
     mission = inside_game.make(tmp_path / "game")
     shutil.copytree(LEVEL, tmp_path / "level")
     model = tmp_path / "walker.msh"
@@ -180,6 +192,10 @@ def test_imports_of_every_kind_pass_through_it(tmp_path: Path, monkeypatch: pyte
         document = Editable(target)
         _moved(document)
         assert import_gltf(document.save(target), None, ImportOptions()).changes
+    library, picture = tmp_path / "Textures.lib", tmp_path / "wall.png"
+    library.write_bytes((LIBS / "Textures.lib").read_bytes())
+    Image.new("RGB", (4, 4), "red").save(picture)
+    assert run("gltf2msh", picture, "--into", library).returncode == 0
     assert seen == {check for _, _, check in plugin.KINDS.values()}
 
 
