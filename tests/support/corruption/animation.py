@@ -27,6 +27,7 @@ def _frames_of_static(box: Nres, count: int) -> None:
     box.entry(19).attr2 = count
 
 
+# fmt: off
 of_model("node-fallback", "fallback-past-the-keys", lambda box: sound_nodes(box).set(0, 6, "H", 65535))
 of_model("node-map", "map-past-the-table", lambda box: sound_nodes(box).set(0, 4, "H", 65000))
 of_model("node-map", "frame-count-huge", lambda box: (_mapped(box), change(box.entry(19), attr2=4294967295)))
@@ -37,46 +38,31 @@ of_model("frame-count", "no-frames", lambda box: (sound_nodes(box), change(box.e
 of_model("track-start", "run-starts-late", lambda box: (sound_nodes(box), box.table(8).set(0, 12, "f", 0.5)))
 of_model("key-finite", "key-position-huge", lambda box: (sound_nodes(box), box.table(8).set(0, 4, "f", 3e38)))
 of_model("map-tile", "map-nobody-uses", lambda box: (sound_nodes(box), box.table(19).append(b"\x00\x00")))
-of_model(
-    "node-fallback",
-    "fallback-just-past-the-keys",
-    lambda box: (nodes := sound_nodes(box)).set(len(nodes) - 1, 6, "H", len(box.table(8))),
-)
+of_model("node-fallback", "fallback-just-past-the-keys",
+    lambda box: (nodes := sound_nodes(box)).set(len(nodes) - 1, 6, "H", len(box.table(8))))
 of_model("key-none", "map-without-keys", lambda box: (sound_nodes(box).set(0, 4, "H", 0), empty(box.entry(8))))
-of_model(
-    "key-order", "two-keys-of-one-time", lambda box: _last_time(box, lambda keys, last: keys.get(last - 1, 12, "f"))
-)
+of_model("key-order", "two-keys-of-one-time",
+    lambda box: _last_time(box, lambda keys, last: keys.get(last - 1, 12, "f")))
 of_model("key-order", "times-backwards", lambda box: _last_time(box, lambda *_: -1.0))
-of_model(
-    "key-time", "time-between-frames", lambda box: _last_time(box, lambda keys, last: keys.get(last, 12, "f") + 0.25)
-)
-of_model(
-    "key-unit", "rotation-of-half-length", lambda box: (sound_nodes(box), box.table(8).set(0, 16, "4h", *[8191] * 4))
-)
-of_model(
-    "key-range",
-    "rotation-below-the-range",
-    lambda box: (sound_nodes(box), box.table(8).set(0, 16, "4h", -32768, 0, 0, 0)),
-)
-of_model(
-    "frame-end", "one-frame-less", lambda box: (_mapped(box), change(words := box.entry(19), attr2=words.attr2 - 1))
-)
+of_model("key-time", "time-between-frames",
+    lambda box: _last_time(box, lambda keys, last: keys.get(last, 12, "f") + 0.25))
+of_model("key-unit", "rotation-of-half-length",
+    lambda box: (sound_nodes(box), box.table(8).set(0, 16, "4h", *[8191] * 4)))
+of_model("key-range", "rotation-below-the-range",
+    lambda box: (sound_nodes(box), box.table(8).set(0, 16, "4h", -32768, 0, 0, 0)))
+of_model("frame-end", "one-frame-less",
+    lambda box: (_mapped(box), change(words := box.entry(19), attr2=words.attr2 - 1)))
 of_model("frame-end", "static-model-of-ten-frames", lambda box: _frames_of_static(box, 10))
 of_model("frame-end", "static-model-of-endless-frames", lambda box: _frames_of_static(box, 0xFFFFFFFF))
-of_model(
-    "frame-cut",
-    "half-of-the-frames",
-    lambda box: (_mapped(box), change(words := box.entry(19), attr2=words.attr2 // 2)),
-)
+of_model("frame-cut", "half-of-the-frames",
+    lambda box: (_mapped(box), change(words := box.entry(19), attr2=words.attr2 // 2)))
 of_model("track-long", "keys-without-a-map", lambda box: sound_nodes(box).set(_mapped(box), 4, "H", NONE))
 of_model("map-track", "map-of-another-nodes-keys", lambda box: box.table(19).set(_map_at(box, 1), 0, "H", 0))
-of_model(
-    "map-key",
-    "map-words-one-key-late",
-    lambda box: (found := _long_map(box))[0].change(found[1], 0, "H", lambda word: word + 1),
-)
+of_model("map-key", "map-words-one-key-late",
+    lambda box: (found := _long_map(box))[0].change(found[1], 0, "H", lambda word: word + 1))
 of_model("key-empty", "no-keys-at-all", lambda box: (sound_nodes(box), empty(box.entry(8))))
 of_model("map-words", "map-word-past-the-fallback", lambda box: box.table(19).set(_map_at(box), 0, "H", 0xFFFF))
+# fmt: on
 
 
 @of_model("track-order")

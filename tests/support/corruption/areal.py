@@ -74,6 +74,7 @@ ONE_CELL = struct.pack("<2I", 1, 1) + b"\0\0"
 of_map = kinds("areal map", levels, write_map)
 
 
+# fmt: off
 of_map("areal-entry", "no-type-12", lambda land: change(land.entry, type=13))
 of_map("areal-twice", "two-areal-maps", lambda land: land.box.add(12, bytes(land.data), land.entry.attr1))
 of_map("areal-size", "entry-cut", lambda land: cut(land.data, -1))
@@ -102,17 +103,12 @@ of_map("areal-tail", "one-row-of-cells-less", lambda land: land.put(land.cells, 
 of_map("areal-none", "no-areals", lambda land: (change(land.entry, attr1=0), put(land.data, ALL, ONE_CELL)))
 of_map("areal-grid", "no-cells", lambda land: put(land.data, slice(land.cells, None), bytes(8)))
 of_map("areal-grid-size", "one-cell", lambda land: put(land.data, slice(land.cells, None), ONE_CELL))
-of_map(
-    "areal-area",
-    "area-ten-times",
-    lambda land: land.put(at := land.records[0] + 16, "f", land.get(at, "f") * 10 + 1000),
-)
+of_map("areal-area", "area-ten-times",
+    lambda land: land.put(at := land.records[0] + 16, "f", land.get(at, "f") * 10 + 1000))
 of_map("areal-link-mutual", "link-one-way", lambda land: land.put(land.linked()[0], "2i", -1, -1))
-of_map(
-    "areal-cell-wrong",
-    "cell-lists-an-areal-far-away",
-    lambda land: land.put(land.full_cell() + 2, "H", len(land.records) - 1),
-)
+of_map("areal-cell-wrong", "cell-lists-an-areal-far-away",
+    lambda land: land.put(land.full_cell() + 2, "H", len(land.records) - 1))
+# fmt: on
 
 
 @of_map("areal-polys")

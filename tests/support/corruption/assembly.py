@@ -59,22 +59,15 @@ of_unit = kinds("unit", _units, _writer("unit.dat"))
 of_mission = kinds("mission", _missions, _writer("data.tma"))
 
 
+# fmt: off
 of_registry("registry-size", "registry-row-cut", lambda box: box.entries[1].data.pop())
-of_registry(
-    "registry-cycle",
-    "registry-parents-in-a-circle",
-    lambda box: box.entries[1].data.extend(make.row("OBJECTS.RLB", "A")),
-)
-of_registry(
-    "registry-cycle",
-    "registry-parent-of-itself",
-    lambda box: put(box.entries[0].data, ALL, make.row("objects.rlb", "a")),
-)
-of_registry(
-    "registry-parent",
-    "registry-parent-missing",
-    lambda box: box.entries[0].data.extend(make.row("objects.rlb", "nobody")),
-)
+of_registry("registry-cycle", "registry-parents-in-a-circle",
+    lambda box: box.entries[1].data.extend(make.row("OBJECTS.RLB", "A")))
+of_registry("registry-cycle", "registry-parent-of-itself",
+    lambda box: put(box.entries[0].data, ALL, make.row("objects.rlb", "a")))
+of_registry("registry-parent", "registry-parent-missing",
+    lambda box: box.entries[0].data.extend(make.row("objects.rlb", "nobody")))
+# fmt: on
 
 
 @of_registry("registry-parent")
@@ -96,6 +89,7 @@ of_unit("unit-tree", "unit-with-negative-children", lambda data: pack("<i", data
 of_unit("unit-tree", "unit-with-a-second-root", lambda data: data.extend(make.component("second")))
 
 
+# fmt: off
 of_mission("mission-version", "mission-of-version-2", lambda data: pack("<I", data, 0, 2))
 of_mission("mission-version", "mission-with-other-clans", lambda data: pack("<I", data, 8 + 8 + 24 + 8, 7))
 of_mission("mission-end", "mission-cut", lambda data: data.pop())
@@ -104,9 +98,9 @@ of_mission("mission-end", "mission-empty", lambda data: data.clear())
 of_mission("mission-end", "mission-with-a-tail", lambda data: data.extend(b"\0"))
 of_mission("mission-end", "mission-of-many-routes", lambda data: pack("<I", data, 4, 0xFFFFFFFF))
 of_mission("mission-end", "mission-route-of-many-points", lambda data: pack("<I", data, 12, 0xFFFFFFFF))
-of_mission(
-    "mission-end", "mission-clan-with-a-long-name", lambda data: pack("<I", data, data.index(b"Nature") - 4, 0xFFFFFFF0)
-)
+of_mission("mission-end", "mission-clan-with-a-long-name",
+    lambda data: pack("<I", data, data.index(b"Nature") - 4, 0xFFFFFFF0))
+# fmt: on
 
 
 # ------------------------------------------------------------------ .bas and .ndp
@@ -171,6 +165,7 @@ def _entry(data: bytearray, row: int, form: str, offset: int, value: int) -> Non
     data[32 : 32 + 32 * count] = rsli.cipher(bytes(table))
 
 
+# fmt: off
 of_rsli("rsli-header", "rsli-of-a-magic", lambda data: cut(data, 8))
 of_rsli("rsli-header", "rsli-of-many-entries", lambda data: pack("<h", data, 4, 0x7FFF))
 of_rsli("rsli-header", "rsli-of-fewer-than-none", lambda data: pack("<h", data, 4, -1))
@@ -179,11 +174,9 @@ of_rsli("rsli-entry", "rsli-entry-huge", lambda data: _entry(data, 1, "<I", 20, 
 of_rsli("rsli-entry", "rsli-entry-damaged", lambda data: _entry(data, 1, "<I", 24, 40))
 of_rsli("rsli-method", "rsli-method-unknown", lambda data: _entry(data, 2, "<H", 16, 0x1E0))
 of_rsli("rsli-method", "rsli-method-above-deflate", lambda data: _entry(data, 2, "<H", 16, 0x140))
-of_rsli(
-    "rsli-entry",
-    "rsli-entry-of-another-size",
-    lambda data: (_entry(data, 0, "<I", 20, 139), _entry(data, 1, "<I", 20, 5)),
-)
+of_rsli("rsli-entry", "rsli-entry-of-another-size",
+    lambda data: (_entry(data, 0, "<I", 20, 139), _entry(data, 1, "<I", 20, 5)))
+# fmt: on
 
 
 # ------------------------------------------------------------------ against the game they are in
@@ -214,35 +207,28 @@ of_objects = _game("objects.rlb")
 of_robot = _game("UNITS/robot.dat")
 of_placed = _game("MISSIONS/Single.01/data.tma")
 
-of_objects(
-    "object-model",
-    "object-without-its-archive",
-    lambda game: put(game.objects, "s_rock", ("STAT", [("nowhere.rlb", "a.msh"), ("static.rlb", "rock.msh")])),
-)
-of_objects(
-    "object-model",
-    "object-outside-the-game",
-    lambda game: put(game.objects, "s_rock", ("STAT", [("..\\static.rlb", "rock.msh")])),
-)
-of_objects(
-    "object-file",
-    "object-without-its-points",
-    lambda game: game.objects["s_rock"][1].append(("static.rlb", "rock.cpt")),
-)
+# fmt: off
+of_objects("object-model", "object-without-its-archive",
+    lambda game: put(game.objects, "s_rock", ("STAT", [("nowhere.rlb", "a.msh"), ("static.rlb", "rock.msh")])))
+of_objects("object-model", "object-outside-the-game",
+    lambda game: put(game.objects, "s_rock", ("STAT", [("..\\static.rlb", "rock.msh")])))
+of_objects("object-file", "object-without-its-points",
+    lambda game: game.objects["s_rock"][1].append(("static.rlb", "rock.cpt")))
+# fmt: on
 
 
+# fmt: off
 of_robot("unit-class", "part-of-class-9", lambda game: put(game.units[ROBOT], 2, ("i_comp", 9, 0, 0)))
 of_robot("unit-key", "part-that-nobody-knows", lambda game: put(game.units[ROBOT], 2, ("i_nothing", 3, 0, 0)))
 of_robot("unit-socket", "gun-on-no-node", lambda game: put(game.units[ROBOT], 1, ("e_gun_1", 4, 12, 0)))
 of_robot("unit-socket", "gun-of-armour-on-no-node", lambda game: put(game.units[ROBOT], 1, ("E_GUN_1", 2, -1, 0)))
 of_robot("unit-mount", "gun-on-geometry", lambda game: put(game.units[ROBOT], 1, ("e_gun_1", 4, FULL, 0)))
-of_robot(
-    "unit-key",
-    "part-without-its-model",
-    lambda game: put(game.objects, "e_gun_1", ("EXTO", [("static.rlb", "gone.msh")])),
-)
+of_robot("unit-key", "part-without-its-model",
+    lambda game: put(game.objects, "e_gun_1", ("EXTO", [("static.rlb", "gone.msh")])))
+# fmt: on
 
 
+# fmt: off
 of_placed("mission-kind", "object-of-kind-4", lambda game: put(game.placed[3], "kind", 4))
 of_placed("mission-place", "object-nowhere", lambda game: put(game.placed[3], "place", (NAN, 1.0, 1.0)))
 of_placed("mission-place", "object-of-no-size", lambda game: put(game.placed[3], "scale", INF))
@@ -260,11 +246,8 @@ of_placed("mission-path", "rock-without-a-model", lambda game: put(game.placed[3
 of_placed("mission-map", "mission-without-its-level", lambda game: change(game, map="DATA\\MAPS\\Nowhere\\land"))
 of_placed("mission-outside", "object-off-the-map", lambda game: put(game.placed[3], "place", (-5.0, 100.0, 0.0)))
 of_placed("mission-ground", "object-in-the-sky", lambda game: put(game.placed[2], "place", (100.0, 100.0, GROUND + 60)))
-of_placed(
-    "mission-property",
-    "property-of-another-id",
-    lambda game: (put(game.placed[0], "id", 103), put(game.placed[1], "host", (103, 3))),
-)
-of_placed(
-    "mission-ground", "object-below-the-ground", lambda game: put(game.placed[3], "place", (100.0, 100.0, GROUND - 3))
-)
+of_placed("mission-property", "property-of-another-id",
+    lambda game: (put(game.placed[0], "id", 103), put(game.placed[1], "host", (103, 3))))
+of_placed("mission-ground", "object-below-the-ground",
+    lambda game: put(game.placed[3], "place", (100.0, 100.0, GROUND - 3)))
+# fmt: on

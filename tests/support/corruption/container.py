@@ -63,6 +63,7 @@ def payloads_all_the_same(box: Nres) -> None:
         entry.offset, entry.size = 16, size
 
 
+# fmt: off
 of_model("nres-alignment", "payloads-not-aligned", lambda box: change(box, shift=4))
 of_model("nres-gap", "gaps-not-zero", lambda box: change(box, gap=0xAA))
 of_model("nres-region", "forgotten-bytes", lambda box: change(box, forgotten=bytes(range(16))))
@@ -70,11 +71,9 @@ of_model("nres-sort", "sort-index-huge", lambda box: change(box.entries[0], sort
 of_model("nres-sort", "sort-index-twice", lambda box: change(box.entries[0], sort=box.entries[1].sort))
 of_model("nres-name", "name-without-end", lambda box: change(box.entries[0], name=b"R" * 36))
 of_model("nres-name-tail", "bytes-behind-a-name", lambda b: change(b.entries[-1], name=b.entries[-1].name[:-1] + b"x"))
-of_model(
-    "nres-overlap",
-    "payloads-overlap",
-    lambda box: (need(len(box.entries[0].data) >= 8), change(box.add(99, b"8 bytes."), offset=16)),
-)
+of_model("nres-overlap", "payloads-overlap",
+    lambda box: (need(len(box.entries[0].data) >= 8), change(box.add(99, b"8 bytes."), offset=16)))
+# fmt: on
 
 
 @of_model("nres-order")
@@ -145,17 +144,15 @@ def name_twice(box: Nres) -> None:
     _append(box, entry.type.to_bytes(4, "little"), name, bytes(entry.data))
 
 
+# fmt: off
 of_archive("archive-mesh", "mesh-of-text", lambda box: _append(box, b"MESH", b"text.msh", b"not a model at all"))
 of_archive("archive-mesh", "mesh-empty", lambda box: _append(box, b"MESH", b"empty.msh", b""))
 of_archive("archive-nested", "archive-in-an-archive", lambda b: _append(b, b"DATA", b"inner.rlb", b.write()))
-of_archive(
-    "nres-size", "model-in-archive-cut", lambda box: _append(box, b"MESH", b"cut.msh", BUNKER.read_bytes()[:-100])
-)
-of_archive(
-    "nres-count",
-    "model-in-archive-count",
-    lambda box: _append(box, b"MESH", b"count.msh", _changed(BUNKER.read_bytes(), 8, "i", -5)),
-)
+of_archive("nres-size", "model-in-archive-cut",
+    lambda box: _append(box, b"MESH", b"cut.msh", BUNKER.read_bytes()[:-100]))
+of_archive("nres-count", "model-in-archive-count",
+    lambda box: _append(box, b"MESH", b"count.msh", _changed(BUNKER.read_bytes(), 8, "i", -5)))
+# fmt: on
 
 
 def _unreadable(folder: Path):

@@ -48,6 +48,7 @@ def _controllers() -> list[Made]:
 of_controller = kinds("controller", _controllers, _write)
 
 
+# fmt: off
 of_controller("controller-size", "controller-cut", lambda data: data.pop())
 of_controller("controller-size", "controller-of-many-channels", lambda data: pack("<i", data, 8, 0x7FFFFFFF))
 of_controller("controller-size", "controller-of-fewer-than-no-states", lambda data: pack("<i", data, 0, -1))
@@ -57,27 +58,18 @@ of_controller("controller-node", "controller-with-a-part-on-no-node", lambda dat
 of_controller("controller-point", "controller-with-a-channel-of-no-point", lambda d: pack("<i", d, CHANNEL + 20, 99))
 of_controller("controller-channel", "controller-with-a-part-of-no-channel", lambda d: pack("<i", d, PART + 176, 7))
 of_controller("controller-class", "controller-with-a-part-of-no-class", lambda data: pack("<i", data, PART, 31))
-of_controller(
-    "controller-numbers", "controller-with-frames-that-are-no-numbers", lambda d: pack("<f", d, STATES + 12, NAN)
-)
-of_controller(
-    "controller-numbers",
-    "controller-with-a-step-of-less-than-no-time",
-    lambda d: pack("<f", d, STATES + SIZE + 32, -5.0),
-)
+of_controller("controller-numbers", "controller-with-frames-that-are-no-numbers",
+    lambda d: pack("<f", d, STATES + 12, NAN))
+of_controller("controller-numbers", "controller-with-a-step-of-less-than-no-time",
+    lambda d: pack("<f", d, STATES + SIZE + 32, -5.0))
 of_controller("controller-frame", "controller-beyond-the-clip", lambda d: pack("<f", d, STATES + 2 * SIZE + 24, 4000.0))
-of_controller(
-    "controller-frame", "controller-with-a-channel-beyond-the-clip", lambda d: pack("<f", d, CHANNEL + 8, 4000.0)
-)
-of_controller(
-    "controller-contact", "controller-with-other-feet-in-a-state", lambda d: pack("<i", d, STATES + 3 * SIZE + 156, 1)
-)
-of_controller(
-    "controller-group", "controller-with-a-group-that-is-not-there", lambda d: pack("<i", d, STATES + 0x90, 2)
-)
+of_controller("controller-frame", "controller-with-a-channel-beyond-the-clip",
+    lambda d: pack("<f", d, CHANNEL + 8, 4000.0))
+of_controller("controller-contact", "controller-with-other-feet-in-a-state",
+    lambda d: pack("<i", d, STATES + 3 * SIZE + 156, 1))
+of_controller("controller-group", "controller-with-a-group-that-is-not-there",
+    lambda d: pack("<i", d, STATES + 0x90, 2))
 of_controller("controller-transition", "controller-that-jumps", lambda d: pack("<2f", d, STATES + SIZE + 20, 0.0, 0.25))
-of_controller(
-    "controller-point",
-    "controller-of-a-point-that-is-not-there",
-    lambda data: [pack("<i", data, STATES + row * SIZE + 156, 2) for row in range(COUNT)],
-)
+of_controller("controller-point", "controller-of-a-point-that-is-not-there",
+    lambda data: [pack("<i", data, STATES + row * SIZE + 156, 2) for row in range(COUNT)])
+# fmt: on

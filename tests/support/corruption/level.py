@@ -22,10 +22,11 @@ def write_level(folder: Path, sample: Land, change: Callable[[Path], None]) -> P
 of_level = kinds("level", levels, write_level)
 
 
+# fmt: off
 of_level("level-wear", "second-list-is-no-list", lambda folder: (folder / "land2.wea").write_bytes(b"not a list"))
-of_level(
-    "level-wear-parallel", "second-list-shorter", lambda folder: (folder / "land2.wea").write_bytes(b"1\r\n0 ONLY\r\n")
-)
+of_level("level-wear-parallel", "second-list-shorter",
+    lambda folder: (folder / "land2.wea").write_bytes(b"1\r\n0 ONLY\r\n"))
+# fmt: on
 
 
 @of_level("level-material")

@@ -20,6 +20,7 @@ from tests.support.corruption.base import (
     twice,
 )
 
+# fmt: off
 of_model("model-tables", "no-batches", lambda box: box.remove(13))
 of_model("model-tables", "no-nodes-table", lambda box: box.remove(1))
 of_model("model-tables", "no-positions", lambda box: box.remove(3))
@@ -76,78 +77,39 @@ of_model("slot-unused", "slot-nobody-uses", lambda box: (sound_nodes(box), box.t
 of_model("name-count", "one-name-too-many", lambda box: (sound_nodes(box), box.table(9).append()))
 of_model("graph-size", "graph-counts-huge", lambda box: (_graph(box), change(box.entry(17), attr1=4294967295)))
 of_model("entry-twice", "two-position-tables", lambda box: twice(box, 3))
-of_model(
-    "vertex-unreached",
-    "vertex-nobody-uses",
-    lambda box: [box.table(kind).append() for kind in (3, 4, 5, 15, 18) if box.has(kind)],
-)
+of_model("vertex-unreached", "vertex-nobody-uses",
+    lambda box: [box.table(kind).append() for kind in (3, 4, 5, 15, 18) if box.has(kind)])
 of_model("node-none", "no-node-records", lambda box: (sound_nodes(box), empty(box.entry(1))))
-of_model(
-    "node-legacy",
-    "nodes-of-24-bytes",
-    lambda box: (nodes := sound_nodes(box), change(nodes.entry, data=bytearray(24 * len(nodes)), attr3=24)),
-)
-of_model(
-    "node-parent", "parent-just-past-the-table", lambda box: (nodes := sound_nodes(box)).set(0, 2, "H", len(nodes))
-)
-of_model(
-    "node-cycle",
-    "two-nodes-in-a-ring",
-    lambda box: (nodes := sound_nodes(box), nodes.set(0, 2, "H", 1), nodes.set(1, 2, "H", 0)),
-)
-of_model(
-    "slot-cover",
-    "one-triangle-less",
-    lambda box: (
-        box.entry(7),
-        all := box.table(2),
-        all.change(all.first(lambda r: all.get(r, 2) > 1), 2, "H", lambda n: n - 1),
-    ),
-)
-of_model(
-    "slot-box",
-    "box-too-small",
-    lambda box: (all := box.table(2)).set(row := _drawn(box), 20, "3f", *all.get(row, 8, "3f")),
-)
-of_model(
-    "slot-box",
-    "box-elsewhere",
-    lambda box: box.table(2).change(_drawn(box), 8, "6f", lambda box: [v + 1e6 for v in box]),
-)
-of_model(
-    "slot-box-loose",
-    "box-too-large",
-    lambda box: box.table(2).change(
-        _drawn(box), 8, "6f", lambda box: [2 * box[i % 6] - box[i % 6 + 3] if i < 3 else box[i] for i in range(6)]
-    ),
-)
+of_model("node-legacy", "nodes-of-24-bytes",
+    lambda box: (nodes := sound_nodes(box), change(nodes.entry, data=bytearray(24 * len(nodes)), attr3=24)))
+of_model("node-parent", "parent-just-past-the-table",
+    lambda box: (nodes := sound_nodes(box)).set(0, 2, "H", len(nodes)))
+of_model("node-cycle", "two-nodes-in-a-ring",
+    lambda box: (nodes := sound_nodes(box), nodes.set(0, 2, "H", 1), nodes.set(1, 2, "H", 0)))
+of_model("slot-cover", "one-triangle-less",
+    lambda box: (box.entry(7), all := box.table(2), all.change(all.first(lambda r: all.get(r, 2) > 1), 2, "H",
+    lambda n: n - 1)))
+of_model("slot-box", "box-too-small",
+    lambda box: (all := box.table(2)).set(row := _drawn(box), 20, "3f", *all.get(row, 8, "3f")))
+of_model("slot-box", "box-elsewhere",
+    lambda box: box.table(2).change(_drawn(box), 8, "6f", lambda box: [v + 1e6 for v in box]))
+of_model("slot-box-loose", "box-too-large",
+    lambda box: box.table(2).change(_drawn(box), 8, "6f",
+    lambda box: [2 * box[i % 6] - box[i % 6 + 3] if i < 3 else box[i] for i in range(6)]))
 of_model("slot-area", "area-doubled", lambda box: box.table(2).change(_drawn(box), 48, "f", lambda area: area * 2 + 1))
 of_model("header-corners", "corners-swapped", lambda box: swap(box.entry(2).data, 0, 12))
-of_model(
-    "header-box",
-    "header-ten-times-as-large",
-    lambda box: (
-        need(box.facts["dialect"]),
-        pack("<24f", header := box.entry(2).data, 0, *(10 * v for v in struct.unpack_from("<24f", header))),
-    ),
-)
-of_model(
-    "header-sphere",
-    "sphere-of-a-point",
-    lambda box: (need(box.facts["dialect"]), pack("<f", box.entry(2).data, 108, 0.0)),
-)
+of_model("header-box", "header-ten-times-as-large",
+    lambda box: (need(box.facts["dialect"]), pack("<24f", header := box.entry(2).data, 0, *(10 * v
+    for v in struct.unpack_from("<24f", header)))))
+of_model("header-sphere", "sphere-of-a-point",
+    lambda box: (need(box.facts["dialect"]), pack("<f", box.entry(2).data, 108, 0.0)))
 of_model("model-tables", "no-known-table", lambda box: [change(entry, type=entry.type + 1000) for entry in box.entries])
-of_model(
-    "header-flat",
-    "header-box-flat",
-    lambda box: (sound_nodes(box), [pack("<f", box.entry(2).data, 12 * corner + 8, 1.0) for corner in range(8)]),
-)
+of_model("header-flat", "header-box-flat",
+    lambda box: (sound_nodes(box), [pack("<f", box.entry(2).data, 12 * corner + 8, 1.0) for corner in range(8)]))
 of_model("header-flat", "header-radius-zero", lambda box: (sound_nodes(box), pack("<f", box.entry(2).data, 108, 0.0)))
-of_model(
-    "graph-tail",
-    "link-tail-of-a-node-that-is-not",
-    lambda box: (graph := box.entry(17), need(graph.attr2), pack("<I", graph.data, 20 * graph.attr1 + 8, 0x10000)),
-)
+of_model("graph-tail", "link-tail-of-a-node-that-is-not",
+    lambda box: (graph := box.entry(17), need(graph.attr2), pack("<I", graph.data, 20 * graph.attr1 + 8, 0x10000)))
+# fmt: on
 
 
 @of_model("vertex-shared")

@@ -39,6 +39,7 @@ def _linked(box: Nres) -> int:
     return faces.first(lambda row: faces.get(row, 14) != NONE)
 
 
+# fmt: off
 of_terrain("terrain-tables", "no-microtexture", lambda box: box.remove(18))
 of_terrain("terrain-tables", "no-faces", lambda box: box.remove(21))
 of_terrain("terrain-tables", "no-uv", lambda box: box.remove(5))
@@ -76,79 +77,43 @@ of_terrain("terrain-square-fine", "square-without-a-fine-slot", lambda box: box.
 of_terrain("terrain-slot-count", "slot-count-wrong", lambda box: change(box.entry(2), attr1=box.entry(2).attr1 + 1))
 of_terrain("terrain-attr1", "count-of-vertices-wrong", lambda box: change(box.entry(3), attr1=box.entry(3).attr1 + 1))
 of_terrain("terrain-twice", "two-position-tables", lambda box: twice(box, 3))
-of_terrain(
-    "terrain-faces",
-    "too-many-faces",
-    lambda box: (all := box.table(21)).entry.data.extend(all.entry.data[-28:] * (32768 - len(all))),
-)
-of_terrain(
-    "terrain-slot-sphere", "slot-radius-wrong", lambda box: box.table(2).change(0, 44, "f", lambda radius: radius * 3)
-)
-of_terrain(
-    "terrain-slot-pair",
-    "coarse-box-moved",
-    lambda box: (all := box.table(2)).change(len(all) // 2, 28, "f", lambda z: z + 1),
-)
-of_terrain(
-    "terrain-slot-run",
-    "runs-do-not-chain",
-    lambda box: (all := box.table(2)).change(all.first(lambda r: r > 0 and all.get(r, 2) > 1), 2, "H", lambda n: n - 1),
-)
-of_terrain(
-    "terrain-link-mutual", "face-links-to-itself", lambda box: box.table(21).set(row := _linked(box), 14, "H", row)
-)
-of_terrain(
-    "terrain-edge-class",
-    "selector-none-with-a-neighbour",
-    lambda box: box.table(21).change(_linked(box), 26, "B", lambda selectors: selectors | 3),
-)
-of_terrain(
-    "terrain-face-square",
-    "vertex-far-away",
-    lambda box: box.table(3).change(box.table(21).get(0, 8), 0, "f", lambda x: x + 1e4),
-)
-of_terrain(
-    "terrain-normal",
-    "face-normal-down",
-    lambda box: box.table(21).change(0, 20, "3h", lambda normal: [max(-32767, -v) for v in normal]),
-)
-of_terrain(
-    "terrain-flags", "face-without-0x600", lambda box: box.table(21).change(0, 0, "I", lambda flags: flags & ~0x600)
-)
-of_terrain(
-    "terrain-winding", "face-turned-over", lambda box: box.table(21).change(0, 8, "3H", lambda corners: corners[::-1])
-)
+of_terrain("terrain-faces", "too-many-faces",
+    lambda box: (all := box.table(21)).entry.data.extend(all.entry.data[-28:] * (32768 - len(all))))
+of_terrain("terrain-slot-sphere", "slot-radius-wrong",
+    lambda box: box.table(2).change(0, 44, "f", lambda radius: radius * 3))
+of_terrain("terrain-slot-pair", "coarse-box-moved",
+    lambda box: (all := box.table(2)).change(len(all) // 2, 28, "f", lambda z: z + 1))
+of_terrain("terrain-slot-run", "runs-do-not-chain",
+    lambda box: (all := box.table(2)).change(all.first(lambda r: r > 0 and all.get(r, 2) > 1), 2, "H", lambda n: n - 1))
+of_terrain("terrain-link-mutual", "face-links-to-itself",
+    lambda box: box.table(21).set(row := _linked(box), 14, "H", row))
+of_terrain("terrain-edge-class", "selector-none-with-a-neighbour",
+    lambda box: box.table(21).change(_linked(box), 26, "B", lambda selectors: selectors | 3))
+of_terrain("terrain-face-square", "vertex-far-away",
+    lambda box: box.table(3).change(box.table(21).get(0, 8), 0, "f", lambda x: x + 1e4))
+of_terrain("terrain-normal", "face-normal-down",
+    lambda box: box.table(21).change(0, 20, "3h", lambda normal: [max(-32767, -v) for v in normal]))
+of_terrain("terrain-flags", "face-without-0x600",
+    lambda box: box.table(21).change(0, 0, "I", lambda flags: flags & ~0x600))
+of_terrain("terrain-winding", "face-turned-over",
+    lambda box: box.table(21).change(0, 8, "3H", lambda corners: corners[::-1]))
 of_terrain("terrain-corner", "first-corner-elsewhere", lambda box: swap(box.entry(2).data, 0, 24))
-of_terrain(
-    "terrain-second-material",
-    "second-material-flag-flipped",
-    lambda box: box.table(21).change(0, 0, "I", lambda flags: flags ^ 0x4),
-)
+of_terrain("terrain-second-material", "second-material-flag-flipped",
+    lambda box: box.table(21).change(0, 0, "I", lambda flags: flags ^ 0x4))
 of_terrain("terrain-draw-order", "face-drawn-twice", lambda box: (all := box.table(11)).set(0, 0, "H", all.get(1, 0)))
-of_terrain(
-    "terrain-attr1", "counts-of-squares-wrong", lambda box: change(one := box.entry(1), attr1=one.attr1 + one.attr2)
-)
+of_terrain("terrain-attr1", "counts-of-squares-wrong",
+    lambda box: change(one := box.entry(1), attr1=one.attr1 + one.attr2))
 of_terrain("terrain-attr1", "count-of-drawn-faces-wrong", lambda box: change(one := box.entry(11), attr1=one.attr1 - 1))
-of_terrain(
-    "terrain-slot-bounds",
-    "slot-box-of-zeros",
-    lambda box: (all := box.table(2)).set(
-        all.first(lambda r: all.get(r, 2) > 0 and any(all.get(r, 8, "6f"))), 8, "6f", *[0.0] * 6
-    ),
-)
-of_terrain(
-    "terrain-slot-bounds",
-    "slot-box-of-half-the-square",
-    lambda box: (all := box.table(2)).change(
-        all.first(lambda r: all.get(r, 2) > 0), 8, "4f", lambda box: [*box[:3], (box[0] + box[3]) / 2]
-    ),
-)
-of_terrain(
-    "terrain-face-flat",
-    "face-without-area",
-    lambda box: (all := box.table(21)).set(0, 8, "2H", all.get(0, 8), all.get(0, 8)),
-)
+of_terrain("terrain-slot-bounds", "slot-box-of-zeros",
+    lambda box: (all := box.table(2)).set(all.first(lambda r: all.get(r, 2) > 0 and any(all.get(r, 8, "6f"))), 8,
+    "6f", *[0.0] * 6))
+of_terrain("terrain-slot-bounds", "slot-box-of-half-the-square",
+    lambda box: (all := box.table(2)).change(all.first(lambda r: all.get(r, 2) > 0), 8, "4f", lambda box: [*box[:3],
+    (box[0] + box[3]) / 2]))
+of_terrain("terrain-face-flat", "face-without-area",
+    lambda box: (all := box.table(21)).set(0, 8, "2H", all.get(0, 8), all.get(0, 8)))
 of_terrain("terrain-ground", "no-face-has-its-vertices", lambda box: box.table(21).change_all(8, "H", lambda _: 0xFFFE))
+# fmt: on
 
 
 @of_terrain("terrain-limits")

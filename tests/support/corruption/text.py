@@ -42,6 +42,7 @@ def _header(lines: list[bytes]) -> int:
     return next(i for i, line in enumerate(lines) if line.startswith(b"Bunker_Medium"))
 
 
+# fmt: off
 of_build("build-category", "category-unknown", lambda lines: put(lines, _header(lines), b"Castle 3\r\n"))
 of_build("build-category", "category-in-lower-case", lambda lines: put(lines, _header(lines), b"bunker_medium 3\r\n"))
 of_build("build-count", "count-too-large", lambda lines: lines.append(b"Hangar 99\r\n"))
@@ -50,39 +51,30 @@ of_build("build-count", "count-of-letters", lambda lines: put(lines, _header(lin
 of_build("build-stray", "path-too-many", lambda lines: put(lines, _header(lines), b"Bunker_Medium 2\r\n"))
 of_build("build-line", "line-of-junk", lambda lines: lines.insert(0, b"\x00\xff junk junk\r\n"))
 of_build("build-twice", "category-twice", lambda lines: lines.append(b"\r\nBunker_Medium 0\r\n"))
-of_build(
-    "build-count",
-    "count-of-many-digits",
-    lambda lines: put(lines, _header(lines), b"Bunker_Medium " + b"9" * 5000 + b"\r\n"),
-)
-of_build(
-    "build-path",
-    "path-without-quotes",
-    lambda lines: put(lines, at := _header(lines) + 1, lines[at].replace(b'"', b"")),
-)
+of_build("build-count", "count-of-many-digits",
+    lambda lines: put(lines, _header(lines), b"Bunker_Medium " + b"9" * 5000 + b"\r\n"))
+of_build("build-path", "path-without-quotes",
+    lambda lines: put(lines, at := _header(lines) + 1, lines[at].replace(b'"', b"")))
+# fmt: on
 
 
 def _no_lightmaps(lines: list[bytes]) -> None:
     need(b"LIGHTMAPS" not in b"".join(lines).upper())
 
 
+# fmt: off
 of_wear("wear-count", "wear-empty", lambda lines: lines.clear())
 of_wear("wear-count", "wear-count-of-letters", lambda lines: put(lines, 0, b"many\r\n"))
 of_wear("wear-count", "wear-count-too-large", lambda lines: put(lines, 0, b"99999\r\n"))
 of_wear("wear-count", "wear-count-of-many-digits", lambda lines: put(lines, 0, b"9" * 5000 + b"\r\n"))
 of_wear("wear-row", "wear-row-without-a-name", lambda lines: put(lines, 1, b"0\r\n"))
 of_wear("wear-id", "wear-id-is-not-the-row", lambda lines: put(lines, 1, b"77 NAME\r\n"))
-of_wear(
-    "wear-count",
-    "wear-lightmaps-without-a-count",
-    lambda lines: (_no_lightmaps(lines), lines.extend([b"\r\n", b"LIGHTMAPS\r\n"])),
-)
+of_wear("wear-count", "wear-lightmaps-without-a-count",
+    lambda lines: (_no_lightmaps(lines), lines.extend([b"\r\n", b"LIGHTMAPS\r\n"])))
 of_wear("wear-extra", "wear-row-too-many", lambda lines: (_no_lightmaps(lines), lines.append(b"9 EXTRA\r\n")))
-of_wear(
-    "wear-blank",
-    "wear-lightmaps-without-a-blank-line",
-    lambda lines: (_no_lightmaps(lines), lines.extend([b"LIGHTMAPS\r\n", b"1\r\n", b"0 LM\r\n"])),
-)
+of_wear("wear-blank", "wear-lightmaps-without-a-blank-line",
+    lambda lines: (_no_lightmaps(lines), lines.extend([b"LIGHTMAPS\r\n", b"1\r\n", b"0 LM\r\n"])))
+# fmt: on
 
 
 # ------------------------------------------------------------------ MAT0 and Texm
@@ -139,6 +131,7 @@ def _with_track(entry: Entry) -> int:
     return at + 6
 
 
+# fmt: off
 of_material("material-version", "version-5", lambda entry: change(entry, attr2=5))
 of_material("material-header", "material-of-5-bytes", lambda entry: cut(entry.data, 5))
 of_material("material-header", "material-empty", lambda entry: entry.data.clear())
@@ -147,14 +140,13 @@ of_material("material-phases", "phases-past-the-entry", lambda entry: pack("<H",
 of_material("material-phases", "phase-cut", lambda entry: cut(entry.data, 14 + 20))
 of_material("material-alpha", "alpha-of-200", lambda entry: put(entry.data, 14 + 3, 200))
 of_material("material-kind", "kind-of-77", lambda entry: change(entry, attr1=77))
-of_material(
-    "material-key-phase", "key-past-the-phases", lambda entry: pack("<H", entry.data, _with_track(entry), 0xFFFF)
-)
+of_material("material-key-phase", "key-past-the-phases",
+    lambda entry: pack("<H", entry.data, _with_track(entry), 0xFFFF))
 of_material("material-key-word", "key-word-not-zero", lambda entry: pack("<H", entry.data, _with_track(entry) + 4, 1))
 of_material("material-tail", "bytes-behind-the-tracks", lambda entry: entry.data.extend(b"tail"))
-of_material(
-    "material-keys", "keys-past-the-entry", lambda entry: pack("<H", entry.data, _with_track(entry) - 2, 0xFFFF)
-)
+of_material("material-keys", "keys-past-the-entry",
+    lambda entry: pack("<H", entry.data, _with_track(entry) - 2, 0xFFFF))
+# fmt: on
 
 
 @of_material("material-tracks")
