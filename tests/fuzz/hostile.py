@@ -1,13 +1,14 @@
 """Small files that claim to be huge, one or more per format: ``(name, target, bytes)``."""
 
 import base64
+import json
 import struct
 import zlib
 from collections.abc import Iterator
 from typing import Any
 
 from tests.fuzz.mutate import dump, join_glb, join_nres, split_nres
-from tests.fuzz.targets import areal_maps, models, terrains
+from tests.fuzz.targets import areal_maps, manifests, models, terrains
 from tests.support.assembly import component, full_mission, registry, unit
 from tests.support.rsli import cipher, deflate, library
 
@@ -23,6 +24,7 @@ def hostile() -> Iterator[Hostile]:
     yield from _looks()
     yield from _texts()
     yield from _sidecars()
+    yield from _manifests()
     yield from _documents()
     yield from _clips()
     yield from _objects()
@@ -152,8 +154,18 @@ def _sidecars() -> Iterator[Hostile]:
     for text, source in ((HUGE, 0), (0, (1 << 64) - 1), (2, (1 << 63) - 1)):
         head = struct.pack("<8sIIQ", b"MSHSIDE\x1a", 1, text, source)
         yield f"{text} and {source} bytes", "sidecar", head + bytes(32) + b"{}"
+
+
+def _manifests() -> Iterator[Hostile]:
+    """Those that are deep or long, and those that name what is outside of their directory, or the directory itself."""
     yield "manifest", "manifest", b'{"a":' * 200_000
     yield "number", "manifest", b'{"format": ' + b"9" * 100_000 + b"}"
+    for path in ("../x.glb", "/x.glb", "a/../../x", "C:/x", "C:x", "..\\x", "a\0b", "", ".", "./", "/"):
+        for kind, place in (("models", "path"), ("archives", "folder")):
+            facts = json.loads(manifests()[0])
+            row = facts[kind][0]
+            (row["outputs"][0] if kind == "models" else row)[place] = path
+            yield f"{place} {path!r}", "manifest", dump(facts)
 
 
 def _documents() -> Iterator[Hostile]:
@@ -203,6 +215,14 @@ def _documents() -> Iterator[Hostile]:
     yield "chain of nodes", "gltf_new", made(nodes=chain, scenes=[{"nodes": [0]}])
     loop = [{"children": [1], "mesh": 0}, {"children": [0]}]
     yield "loop of nodes", "gltf_new", made(nodes=loop, scenes=[{"nodes": [0]}])
+    side_by_side = [{"mesh": 0, "translation": [i % 9, 0, 0]} for i in range(4000)]
+    yield "4,000 nodes side by side", "gltf_new", made(nodes=side_by_side, scenes=[{"nodes": [*range(4000)]}])
+    below = [{**node, "children": [i + 1]} for i, node in enumerate(side_by_side[:-1])]
+    yield "4,000 nodes in a chain", "gltf_new", made(nodes=[*below, {"mesh": 0}], scenes=[{"nodes": [0]}])
+    yield "far away", "gltf_new", made(nodes=[{"mesh": 0, "translation": [1e13, 0, 0]}])
+    yield "half a character", "gltf_new", made(nodes=[{"mesh": 0, "name": "\ud800"}])
+    yield "fourth level", "gltf_new", made(nodes=[{"mesh": 0, "extras": {"msh": {"lod": 3}}}])
+    yield "dialect", "gltf_new", made(scenes=[{"nodes": [0], "extras": {"msh": {"dialect": "x"}}}])
     yield "65,700 nodes in a chain", "gltf_new", made(nodes=_chain(65_700), scenes=[{"nodes": [0]}])
     yield "1,000,001 nodes", "gltf_new", made(nodes=[{}] * 1_000_001)
     for name in ("meshes", "materials", "animations", "skins", "accessors", "bufferViews"):

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from tests.fuzz.claims import CLAIMS, claim_gltf, claim_nres, claim_text
+from tests.support.corruption.base import STRIDES
 
 Mutator = Callable[[random.Random, bytes, list[bytes]], bytes]
 
@@ -104,8 +104,6 @@ def mutate_text(chance: random.Random, data: bytes, others: list[bytes]) -> byte
     if chance.random() < 0.2:
         return mutate_bytes(chance, data, others)
     lines = data.split(b"\n")
-    if chance.random() < CLAIMS:
-        return b"\n".join(claim_text(chance, lines))
     for _ in range(chance.choice((1, 1, 2, 3))):
         at = chance.randrange(len(lines))
         kind = chance.randrange(7)
@@ -253,8 +251,6 @@ def mutate_gltf(chance: random.Random, data: bytes, others: list[bytes]) -> byte
             return _mutate_data_uri(chance, data)
         return mutate_json(chance, data, others)
     text, binary = parts
-    if chance.random() < CLAIMS:
-        return join_glb(*claim_gltf(chance, text, binary))
     if binary and chance.random() < 0.35:
         size = len(binary)
         binary = mutate_bytes(chance, binary, [])
@@ -310,27 +306,7 @@ def join_nres(entries: list[list[Any]]) -> bytes:
 
 
 #: Record sizes of the tables of models and terrains, for changes of whole records.
-_STRIDES = {
-    1: 38,
-    2: 68,
-    3: 12,
-    4: 4,
-    5: 4,
-    6: 2,
-    7: 16,
-    8: 24,
-    9: 32,
-    11: 4,
-    12: 56,
-    13: 20,
-    14: 4,
-    15: 8,
-    16: 8,
-    17: 20,
-    18: 4,
-    19: 2,
-    21: 28,
-}
+_STRIDES = {kind: stride for kind, (stride, _) in STRIDES.items()} | {12: 56, 16: 8, 17: 20}
 
 
 def mutate_nres(chance: random.Random, data: bytes, others: list[bytes]) -> bytes:
@@ -338,9 +314,6 @@ def mutate_nres(chance: random.Random, data: bytes, others: list[bytes]) -> byte
     entries = None if chance.random() < 0.08 else split_nres(data)
     if not entries:
         return mutate_bytes(chance, data, others)
-    if chance.random() < CLAIMS:
-        claim_nres(chance, entries, _STRIDES)
-        return join_nres(entries)
     for _ in range(chance.choice((1, 1, 2, 3))):
         row = chance.randrange(len(entries))
         entry = entries[row]

@@ -313,7 +313,7 @@ def _obj(data: bytes) -> Any:
 
 
 @cache
-def _manifest_seeds() -> list[bytes]:
+def manifests() -> list[bytes]:
     made = Manifest("1.0")
     outputs = (Output("a/m.msh-sidecar", 5, "ab"), Output("a/m.glb", 7, "cd"))
     finding = {"code": "entry-twice", "severity": "warning", "text": "x"}
@@ -393,6 +393,6 @@ READERS = [
     ),
     Target("gltf", gltf_seeds, mutate_gltf, _gltf, lambda path: read_gltf(path, rigid_skin=True), 800),
     Target("obj", lambda: list(_OBJ), mutate_text, _obj, read_obj, 300),
-    Target("manifest", _manifest_seeds, mutate_json, _manifest, _manifest_rest, 500),
+    Target("manifest", manifests, mutate_json, _manifest, _manifest_rest, 500),
     Target("picture", _pictures, mutate_png, _picture, read_picture, 500),
 ]

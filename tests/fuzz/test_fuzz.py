@@ -7,7 +7,7 @@ import pytest
 
 from tests.fuzz.__main__ import REGRESSIONS, TARGETS
 from tests.fuzz.engine import ROOM, Hang, Report, Target, execute, fuzz, limited, minimise, strict
-from tests.fuzz.mutate import join_glb, join_nres, mutate_bytes, split_glb, split_nres
+from tests.fuzz.mutate import mutate_bytes
 
 FILES = sorted(REGRESSIONS.rglob("*.bin"))
 
@@ -97,19 +97,3 @@ def test_new_lines_are_kept() -> None:
     """Coverage guides: what a chain of comparisons asks for is found byte by byte."""
     report = fuzz(TARGETS["wear"], 600, seed=1)
     assert report.corpus > len(TARGETS["wear"].seeds())
-
-
-@pytest.mark.parametrize("name", ["nres", "msh", "terrain", "areal_map", "material"])
-def test_containers_are_put_together_again(name: str) -> None:
-    """The mutator's own container code: what it takes apart it makes again, entry by entry."""
-    for data in TARGETS[name].seeds():
-        entries = split_nres(data)
-        assert (entries is not None) == (data[:4] == b"NRes")
-        assert entries is None or split_nres(join_nres(entries)) == entries
-
-
-def test_documents_are_put_together_again() -> None:
-    for data in TARGETS["gltf"].seeds():
-        parts = split_glb(data)
-        if parts is not None:
-            assert split_glb(join_glb(*parts)) == parts
