@@ -444,8 +444,7 @@ def _no_blend(terrain: Terrain, finding: Finding) -> Terrain:
 
 def _no_square_slot(terrain: Terrain, finding: Finding) -> Terrain:
     squares = terrain.squares.copy()
-    words = squares["slot_index"][:, 0, :2]
-    words[words >= len(terrain.slots)] = NONE16
+    squares["slot_index"][squares["slot_index"] >= len(terrain.slots)] = NONE16
     return terrain.with_table(_T.SQUARES, squares)
 
 

@@ -1,5 +1,7 @@
 """Broken batches, indices and triangle descriptors of core models."""
 
+import struct
+
 from tests.support.corruption.base import NONE, Nres, Table, empty, need, of_dialect, of_model
 
 
@@ -25,6 +27,9 @@ def _linked(box: Nres) -> int:
 of_model("batch-indices", "indices-past-the-table", lambda box: box.table(13).set(0, 10, "I", 0xFFFFFFFF))
 of_model("batch-indices", "index-count-huge", lambda box: box.table(13).set(0, 8, "H", 0xFFFF))
 of_model("batch-vertices", "base-vertex-huge", lambda box: box.table(13).set(0, 16, "I", 0xFFFFFFFF))
+of_model("batch-vertices", "base-vertices-huge-also-of-an-empty-batch",
+    lambda box: (box.table(13).append(struct.pack("<10xIHI", len(box.table(6)), 0, 0xFFFFFFFF)),
+    box.table(13).set(0, 16, "I", 0xFFFFFFFF)))
 of_model("batch-vertices", "index-past-the-vertices", lambda box: box.table(6).set(0, 0, "H", 0xFFFF))
 of_model("batch-window-end", "window-past-the-vertices", lambda box: box.table(13).set(0, 14, "H", 0xFFFF))
 of_model("batch-tile", "batch-twice", lambda box: box.table(13).append())

@@ -54,6 +54,8 @@ of_model("slot-batches", "batch-count-huge", lambda box: box.table(2).set(0, 6, 
 of_model("slot-sphere", "sphere-too-small", lambda box: box.table(2).set(_drawn(box), 44, "f", 0.0))
 of_model("slot-sphere", "sphere-elsewhere", lambda box: box.table(2).set(_drawn(box), 32, "3f", 1e6, 0, 0))
 of_model("slot-volume", "volume-negative", lambda box: box.table(2).set(_drawn(box), 52, "f", -1.0))
+of_model("slot-volume", "volume-a-little-too-large",
+    lambda box: box.table(2).change(_drawn(box), 52, "f", lambda volume: volume + max(0.5, volume * 0.02)))
 of_model("header-finite", "header-nan", lambda box: pack("<f", box.entry(2).data, 4, NAN))
 of_model("header-finite", "header-radius-negative", lambda box: pack("<f", box.entry(2).data, 108, -5.0))
 of_model("header-cylinder", "cylinder-of-a-point", lambda box: pack("<7f", box.entry(2).data, 112, *[0.0] * 7))
