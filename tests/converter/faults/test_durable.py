@@ -17,18 +17,6 @@ from tests.support.vault import VAULT
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="strace")
 
 _WATCHED = "trace=write,fsync,rename,renameat,renameat2,link,linkat"
-_PUT_BACK = """
-import sys
-from pathlib import Path
-from msh_gltf.converter.game.games import Origin, replace_model
-from msh_gltf.converter.formats.sidecar import sha256
-from msh_gltf.converter.game.games import Games
-path = Path(sys.argv[1])
-with Games("put back", "scene") as games:
-    data = path.read_bytes()
-    replace_model(games, Origin(path), data + b"new", {sha256(data)})
-    assert games.commit()
-"""
 
 
 def steps(log: Path, folder: Path) -> list[str]:
@@ -94,21 +82,6 @@ def test_in_place(tmp_path: Path) -> None:
     assert steps(log, game) == transaction("static.rlb", first=True)
 
 
-def test_into_a_library(tmp_path: Path) -> None:
-    """Also where the original is there already: it stays."""
-    require_strace()
-    library, log = make_game(tmp_path / "game") / "empty.rlb", tmp_path / "log"
-    options = ["-y", "-o", str(log), "-e", _WATCHED]
-    for name in ("one", "two"):
-        Image.new("RGB", (4, 4), "red").save(tmp_path / f"{name}.png")
-        done = traced(options, "gltf2msh", tmp_path / f"{name}.png", "--into", library, "-q")
-        assert done.returncode == 0, done.stderr
-        expected = transaction("empty.rlb", first=name == "one")
-        if name == "two":  # the same picture: its change is there already
-            expected = [step for step in expected if step not in kept("DIGEST", f"{VAULT}/changes")]
-        assert steps(log, library.parent) == expected
-
-
 def test_undo(tmp_path: Path) -> None:
     """What is removed goes after its bytes are in the vault."""
     require_strace()
@@ -120,15 +93,3 @@ def test_undo(tmp_path: Path) -> None:
     changes = kept("DIGEST", f"{VAULT}/changes")
     expected = [one for one in transaction("empty.rlb", first=False) if one not in changes]
     assert steps(log, library.parent) == expected
-
-
-def test_put_back(tmp_path: Path) -> None:
-    """What the button in Blender calls."""
-    require_strace()
-    path, log = tmp_path / "game/x.msh", tmp_path / "log"
-    path.parent.mkdir()
-    path.write_bytes(b"old")
-    done = traced(["-y", "-o", str(log), "-e", _WATCHED], "python", "-c", _PUT_BACK, path)
-    assert done.returncode == 0, done.stderr
-    assert steps(log, path.parent) == transaction("x.msh", first=True)
-    assert path.read_bytes() == b"oldnew"

@@ -6,20 +6,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter import storage as files
-from msh_gltf.converter.cli.runs import progress_bar
-from msh_gltf.converter.game.import_run import import_run
-from msh_gltf.converter.game.workers import Engine
-from msh_gltf.converter.game.write_game import Places
-from msh_gltf.converter.options import ImportOptions
 from tests.converter.game.test_import_run import move
 from tests.support.corpus import DATA
-from tests.support.faults import children, is_stopped, leftovers, started, struck, wait_for
+from tests.support.faults import Struck, children, is_stopped, leftovers, started, struck, wait_for
 from tests.support.game import make_game, make_large_game, snapshot
 from tests.support.runs import SCRIPTS, call, run_apart
 from tests.support.vault import VAULT, records
@@ -54,25 +50,42 @@ def hangups() -> Iterator[None]:
     signal.signal(signal.SIGHUP, previous)
 
 
-@pytest.mark.parametrize("suffix", [".glb", ".gltf", ".obj"])
-@pytest.mark.parametrize("change", CHANGES)
+def struck_at_each_change(
+    number: int, kept: Path, out: Path, command: Callable[..., None], *arguments: object, step: int = 1
+) -> Iterator[tuple[int, Struck]]:
+    """Send a command a signal before its first change below a directory, its second, and so on.
+
+    Args:
+        kept: what the directory holds when the command begins.
+        step: 2 leaves out every second change.
+
+    Yields:
+        Which change it was, and what became of the command.
+    """
+    for at in count(1, step):
+        shutil.rmtree(out, ignore_errors=True)
+        shutil.copytree(kept, out)
+        job = struck(at, number, out, command, *arguments)
+        if job.code == 0:
+            assert at > 4
+            return
+        yield at, job
+
+
+@pytest.mark.parametrize(
+    ("change", "suffix"), [("another model", ".glb"), ("another dialect", ".gltf"), ("another model", ".obj")]
+)
 def test_a_pair_is_never_mixed_silently(
     change: str, suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """kill -9 before every change: the old pair, the new one, or one that gltf2msh refuses."""
     old, new = CHANGES[change]
-    out, kept, whole = tmp_path / "out", tmp_path / "kept", tmp_path / "whole"
+    out, kept = tmp_path / "out", tmp_path / "kept"
     first = pair(kept, suffix, *old)
-    second = pair(whole, suffix, *new)
+    second = pair(tmp_path / "whole", suffix, *new)
     arguments = (*new, "-o", out / f"x{suffix}", "-q", "--force")
-    named = at = 0
-    while True:
-        at += 1
-        shutil.rmtree(out, ignore_errors=True)
-        shutil.copytree(kept, out)
-        job = struck(at, signal.SIGKILL, out, cli.msh2gltf, *arguments)
-        if job.code == 0:
-            break
+    named = 0
+    for at, job in struck_at_each_change(signal.SIGKILL, kept, out, cli.msh2gltf, *arguments):
         assert job.code == -signal.SIGKILL, job.said
         now = {k: v for k, v in snapshot(out).items() if not k.startswith(".msh-gltf-")}
         if now not in (first, second):
@@ -84,47 +97,24 @@ def test_a_pair_is_never_mixed_silently(
         again(cli.msh2gltf, *arguments)
         assert snapshot(out) == second
     assert named  # between the two renames
-    assert at > 4
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_same_command_completes(number: signal.Signals, tmp_path: Path) -> None:
-    """Also without --force: what it wrote before it was stopped is not in its way."""
-    out, whole = tmp_path / "out", tmp_path / "whole"
-    expected = pair(whole, ".gltf", MODEL)
-    at = 0
-    while True:
-        at += 1
-        shutil.rmtree(out, ignore_errors=True)
-        out.mkdir()
-        arguments = (MODEL, "-o", out / "x.gltf", "-q")
-        job = struck(at, number, out, cli.msh2gltf, *arguments)
-        if job.code == 0:
-            break
-        assert job.code == (128 + number if number == signal.SIGINT else -number), job.said
+    """Also without --force: what it wrote before is not in its way. The code says which signal stopped it."""
+    out, none = tmp_path / "out", tmp_path / "none"
+    none.mkdir()
+    expected = pair(tmp_path / "whole", ".gltf", MODEL)
+    arguments = (MODEL, "-o", out / "x.gltf", "-q")
+    for _, job in struck_at_each_change(number, none, out, cli.msh2gltf, *arguments):
+        if number == signal.SIGKILL:
+            assert job.code == -number, job.said
+        else:
+            assert job.code == 128 + number, job.said
+            assert job.said.strip() == "msh2gltf: interrupted; every file is whole, the same command again completes"
+            assert snapshot(out) in ({}, expected)
         again(cli.msh2gltf, *arguments)
         assert snapshot(out) == expected
-    assert at > 4
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_stopped_by_a_signal(number: signal.Signals, tmp_path: Path) -> None:
-    """Every signal that asks for an end is like Ctrl-C; the code says which one it was."""
-    old, new = CHANGES["another dialect"]
-    out, kept, whole = tmp_path / "out", tmp_path / "kept", tmp_path / "whole"
-    first, second = pair(kept, ".glb", *old), pair(whole, ".glb", *new)
-    at = 0
-    while True:
-        at += 1
-        shutil.rmtree(out, ignore_errors=True)
-        shutil.copytree(kept, out)
-        job = struck(at, number, out, cli.msh2gltf, *new, "-o", out / "x.glb", "-q", "--force")
-        if job.code == 0:
-            break
-        assert job.code == 128 + number, job.said
-        assert job.said.strip() == ("msh2gltf: interrupted; every file is whole, the same command again completes")
-        assert snapshot(out) in (first, second)
-    assert at > 4
 
 
 def test_nohup_stays(tmp_path: Path) -> None:
@@ -152,9 +142,7 @@ def whole(game: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str
     return snapshot(out)
 
 
-@pytest.mark.parametrize(
-    ("number", "send"), [(signal.SIGTERM, os.kill), (signal.SIGTERM, os.killpg), (signal.SIGHUP, os.killpg)]
-)
+@pytest.mark.parametrize(("number", "send"), [(signal.SIGTERM, os.kill), (signal.SIGHUP, os.killpg)])
 def test_a_run_is_stopped(
     number: signal.Signals, send: Callable[[int, int], None], game: Path, whole: dict[str, str], tmp_path: Path
 ) -> None:
@@ -216,52 +204,27 @@ def test_roundtrip_leaves_nothing(game: Path, tmp_path: Path) -> None:
     assert [p for p in temporary.iterdir() if p.name.startswith("msh-gltf-")] == []
 
 
-class Here(Engine):
-    """Works in this process, so that a fork of it can be killed at any step."""
-
-    def run(self, function, tasks, ids):
-        yield from enumerate(map(function, tasks))
-
-
 def test_in_place_is_killed(tmp_path: Path) -> None:
     """The archive is the old one or the new one, its original kept; a repeat completes."""
     clean, out, game = make_game(tmp_path / "clean"), tmp_path / "out", tmp_path / "game"
     assert call(cli.msh2gltf, clean, "-o", out, "-q", "--include", "*s_rock*") == 0
     move(out / "static.rlb/s_rock_057.glb")
-    old, states = snapshot(clean), []
-
-    def in_place() -> None:
-        run = import_run(Places(out, game, None), ImportOptions(), Here(), lambda *_: progress_bar("", 0, True))
-        assert run.exit_code == 0
-
-    at = 0
-    while True:
-        at += 1
-        shutil.rmtree(game, ignore_errors=True)
-        shutil.copytree(clean, game)
-        job = struck(at, signal.SIGKILL, game, lambda _: in_place())
-        if job.code == 0:
-            break
+    before, states = snapshot(clean), []
+    arguments = (out, "--game", game, "--in-place", "-q")
+    for _, job in struck_at_each_change(signal.SIGKILL, clean, game, cli.gltf2msh, *arguments, step=2):
         assert job.code == -signal.SIGKILL, job.said
-        states.append(snapshot(game))
-        if states[-1]["static.rlb"] != old["static.rlb"]:
-            kept = game / VAULT / "originals" / old["static.rlb"]
+        killed = snapshot(game)["static.rlb"]
+        if killed != before["static.rlb"]:
+            kept = game / VAULT / "originals" / before["static.rlb"]
             assert kept.read_bytes() == (clean / "static.rlb").read_bytes()
-        files._tidy.cache_clear()
-        in_place()
+        again(cli.gltf2msh, *arguments)
+        states.append((killed, snapshot(game)["static.rlb"]))
         assert not leftovers(game)
-        states[-1]["again"] = snapshot(game)["static.rlb"]
         assert [record["number"] for record in records(game)] == [1]
-        assert not list((game / VAULT).glob("intent*"))
         assert call(cli.msh_mod, "restore", game) == 0
-        assert snapshot(game) == old
-    new = snapshot(game)["static.rlb"]
-    assert new != old["static.rlb"]
-    for state in states:
-        assert state["static.rlb"] in (old["static.rlb"], new)
-        assert state["again"] == new
-    assert new in {state["static.rlb"] for state in states}
-    assert len(states) > 4
+        assert snapshot(game) == before
+    (new,) = {after for _, after in states}
+    assert {killed for killed, _ in states} == {before["static.rlb"], new}
 
 
 def test_abandoned_files_go_with_the_next_run(tmp_path: Path) -> None:

@@ -95,29 +95,6 @@ def test_file_systems_of_their_own(game: Path, whole: Path, tmp_path: Path) -> N
     assert done.stdout.split()[-4:] == ["full", "out", "x.glb", "y"]
 
 
-def test_full_when_the_manifest_is_written(game: Path, whole: Path, tmp_path: Path) -> None:
-    """Every model is there, the manifest is not, and the user is informed; a repeat makes it."""
-    done = in_namespace(
-        """
-        mkdir -p "$2/out"; mount -t tmpfs -o size=8k tmpfs "$2/out" || exit 77
-        for d in static.rlb SYSTEM.RLB DATA; do
-            mkdir "$2/out/$d"; mount -t tmpfs tmpfs "$2/out/$d"
-        done
-        "$BIN/msh2gltf" "$1" -o "$2/out"; echo "exit code $?"
-        find "$2/out" -name '.msh-gltf-*.tmp'
-        mount -o remount,size=20m "$2/out"
-        "$BIN/msh2gltf" "$1" -o "$2/out" -q; echo "again exit code $?"
-        diff -r -I '^ "id": "[0-9a-f]' "$2/out" "$3" && echo same
-        """,
-        game,
-        tmp_path,
-        whole,
-    )
-    assert "manifest.json: cannot be written (No space left on device)" in done.stdout
-    assert "exit code 1\nagain exit code 0\nsame\n" in done.stdout
-    assert done.stderr == ""
-
-
 def test_the_output_is_removed_during_a_run(game: Path, whole: Path, tmp_path: Path) -> None:
     """A run whose directory went away does not say that all is well."""
     out = tmp_path / "out"
@@ -131,18 +108,6 @@ def test_the_output_is_removed_during_a_run(game: Path, whole: Path, tmp_path: P
     assert "was removed or replaced while this run was at work" in errors
     assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
     assert snapshot(out) == snapshot(whole)
-
-
-def test_upper_and_lower_case(tmp_path: Path) -> None:
-    """Where A and a are one name, entries that differ in case only keep files of their own."""
-    done = in_namespace(
-        """
-        mount -t tmpfs -o casefold tmpfs "$1" || exit 77
-        mkdir "$1/d"; chattr +F "$1/d" || exit 77; touch "$1/d/A"; [ -e "$1/d/a" ] || exit 77
-        """,
-        tmp_path,
-    )
-    assert done.returncode == 0
 
 
 # ------------------------------------------------------------------ the game's own files
@@ -179,56 +144,6 @@ def test_an_original_that_cannot_be_kept(blocked: str, by: str, places: tuple[Pa
         assert "internal error" not in said
         assert snapshot(game) == before
     assert list(elsewhere.iterdir()) == []
-
-
-def test_a_full_disk(places: tuple[Path, Path], tmp_path: Path) -> None:
-    game, out = places
-    size = sum(p.stat().st_size for p in game.rglob("*") if p.is_file()) + (700 << 10)
-    for room in (8, 40, 120, 200):  # for nothing, for the folder, for the original, for half
-        full = in_namespace(
-            f"""
-            mkdir -p "$3/disk"
-            mount -t tmpfs -o size={size + (room << 10)} tmpfs "$3/disk" || exit 77
-            cp -a "$1" "$3/disk/game"; fill="$3/disk/fill"
-            dd if=/dev/zero of="$fill" bs=4k 2> /dev/null; truncate -s -{room}k "$fill"
-            "$BIN/gltf2msh" "$2" --game "$3/disk/game" --in-place; echo "exit code $?"
-            diff -r --exclude=.msh-gltf "$1" "$3/disk/game" && echo same
-            ls "$3/disk/game/.msh-gltf"; rm "$fill"
-            "$BIN/gltf2msh" "$2" --game "$3/disk/game" --in-place -q; echo "then $?"
-            "$BIN/msh-mod" restore "$3/disk/game"
-            diff -r --exclude=.msh-gltf "$1" "$3/disk/game" && echo restored
-            """,
-            game,
-            out,
-            tmp_path,
-        )
-        said = full.stdout + full.stderr
-        assert "cannot be written (No space left on device)" in said
-        assert "\nsame\n" in full.stdout, said
-        assert "exit code 0" not in full.stdout
-        assert "intent.json" not in full.stdout
-        assert "then 0\n" in full.stdout, said
-        assert full.stdout.endswith("restored\n"), said
-
-
-def test_a_disk_that_is_read_only(places: tuple[Path, Path], tmp_path: Path) -> None:
-    game, out = places
-    done = in_namespace(
-        """
-        mkdir -p "$3/disk"; mount -t tmpfs tmpfs "$3/disk" || exit 77
-        cp -a "$1" "$3/disk/game"; mount -o remount,ro "$3/disk" || exit 77
-        "$BIN/gltf2msh" "$2" --game "$3/disk/game" --in-place; echo "exit code $?"
-        "$BIN/msh-mod" status "$3/disk/game"; echo "status $?"
-        diff -r "$1" "$3/disk/game" && echo same
-        """,
-        game,
-        out,
-        tmp_path,
-    )
-    said = done.stdout + done.stderr
-    assert "cannot be written (Read-only file system)" in said
-    assert "exit code 0" not in done.stdout
-    assert done.stdout.endswith("nothing was changed here\nstatus 0\nsame\n"), said
 
 
 def test_permissions_are_kept(places: tuple[Path, Path], tmp_path: Path) -> None:
