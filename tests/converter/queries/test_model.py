@@ -1,6 +1,6 @@
 """Queries against plain loops over the raw tables, on every sample and on crafted models.
 
-``slot_for`` and ``node_string`` are tested in ``test_model_structure.py``."""
+``slot_for`` and ``node_string`` are tested in ``test_slots.py``."""
 
 import math
 import random
@@ -24,9 +24,16 @@ from msh_gltf.converter.queries.model import (
     world_bounds,
 )
 from msh_gltf.converter.scene.dialect import Dialect
-from tests.converter.checks.test_model_structure import edit
 from tests.support.corpus import every_sample, sample_called
 from tests.support.raw_model import V3, Raw, Row, all_hits, apply, cross, dot, minus, plus, times
+
+
+def edit(model: MshModel, stream: StreamType, row: object, **values: object) -> None:
+    """Change fields of a row of a table; of one without fields, the row."""
+    table = model.streams[stream] = model.streams[stream].copy()
+    for field, value in values.items():
+        where = table[field] if table.dtype.fields else table
+        where[row] = value
 
 
 def load(sample) -> tuple[MshModel, Dialect, Raw]:
