@@ -1,9 +1,17 @@
-"""OBJ files to models: without a sidecar, and ours with theirs."""
+"""OBJ files to models: without a sidecar, and ours with theirs.
 
+What comes of each edit stands in ``obj.txt``; ``python -m tests.converter.kinds.test_obj`` writes it again, for you to
+read what became different.
+"""
+
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import StreamType, StringTable, write_model
@@ -11,14 +19,19 @@ from msh_gltf.converter.formats.sidecar import Description, Sidecar, sha256, wri
 from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.kinds.obj import import_obj, obj_files
-from msh_gltf.converter.numeric.pose import rotation_matrix
-from msh_gltf.converter.options import ExportOptions, ImportOptions
-from msh_gltf.converter.scene.decode import rest_pose
-from msh_gltf.converter.scene.scene import Scene
+from msh_gltf.converter.options import ExportOptions
 from msh_gltf.importers.obj import read_obj
+from tests.docs.materials import EXAMPLES
 from tests.support.corpus import Sample, every_sample, sample_called
 from tests.support.obj import ANIMATED, as_blender_writes, scene_of, to_obj, triangles
+from tests.support.recorded import Recorded, digest, outcome
 from tests.support.runs import first_difference, to_gltf
+
+#: What comes of each edit.
+EDITED = Recorded(__file__, "obj.txt")
+
+
+# ------------------------------------------------------------------ what is not edited
 
 
 @every_sample
@@ -46,226 +59,26 @@ def test_rebuilt_without_a_sidecar(sample: Sample, tmp_path: Path) -> None:
         assert {(p.lod, p.group) for p in mine} <= {(0, 0)}
 
 
-def test_losses_are_said(tmp_path: Path) -> None:
-    path = to_obj(sample_called(ANIMATED), tmp_path / "m.obj")
-    (kept,) = [w for w in import_obj(path).warnings if "not in an OBJ" in w]
-    (lost,) = [w for w in import_obj(path, None, ImportOptions(use_sidecar=False)).warnings if "are lost" in w]
-    for words in (kept, lost):
-        assert "hierarchy, animation, other stages and levels" in words
-
-
 @every_sample
-@pytest.mark.parametrize(("frame", "up"), [(0, "y"), (1.5, "z"), (1000, "y")])
-def test_bytes_come_back(sample: Sample, frame: float, up: str, tmp_path: Path) -> None:
-    back = import_obj(to_obj(sample, tmp_path / "m.obj", frame=frame, up=up))
-    assert back.changes == []
-    assert first_difference(sample.source, back.data) is None
-    assert back.kept_all
-
-
-@every_sample
-@pytest.mark.parametrize(("lod", "group"), [(1, 0), (0, 1), (2, 4)])
-def test_other_cells_come_back(sample: Sample, lod: int, group: int, tmp_path: Path) -> None:
-    back = import_obj(to_obj(sample, tmp_path / "m.obj", lod=lod, group=group))
-    assert back.changes == []
-    assert first_difference(sample.source, back.data) is None
-
-
-@every_sample
-def test_rounding_is_no_edit(sample: Sample, tmp_path: Path) -> None:
-    path = to_obj(sample, tmp_path / "m.obj", frame=2)
-    path.write_text(as_blender_writes(path.read_text("utf-8")), "utf-8")
-    back = import_obj(path, frame=2)
+@pytest.mark.parametrize(
+    ("how", "rounded"),
+    [
+        ({}, False),
+        ({"frame": 1.5, "up": "z"}, False),
+        ({"frame": 1000}, False),
+        ({"frame": 2}, True),
+        *(({"lod": lod, "group": group}, False) for lod, group in ((1, 0), (0, 1), (2, 4))),
+    ],
+)
+def test_bytes_come_back(sample: Sample, how: dict[str, Any], rounded: bool, tmp_path: Path) -> None:
+    """At any frame, of any level, and from the decimals that Blender writes."""
+    path = to_obj(sample, tmp_path / "m.obj", **how)
+    if rounded:
+        path.write_text(as_blender_writes(path.read_text("utf-8")), "utf-8")
+    back = import_obj(path, frame=how["frame"] if rounded else None)
     assert [str(change) for change in back.changes] == []
     assert first_difference(sample.source, back.data) is None
-
-
-def test_a_frame_that_is_not_said(tmp_path: Path) -> None:
-    path = to_obj(sample_called(ANIMATED), tmp_path / "m.obj")
-    text = path.read_text("utf-8")
-    path.write_text(text.partition("\n")[2], "utf-8")
-    back = import_obj(path)
-    assert any("frame 0 is taken" in warning for warning in back.warnings)
     assert back.kept_all
-    moved = to_obj(sample_called(ANIMATED), tmp_path / "n.obj", frame=7)
-    moved.write_text(moved.read_text("utf-8").partition("\n")[2], "utf-8")
-    assert import_obj(moved).changes
-    assert import_obj(moved, frame=7).kept_all
-    with pytest.raises(ConversionError, match="frame is no finite number"):
-        import_obj(moved, frame=float("nan"))
-
-
-class Editable:
-    """Lines of an OBJ, and where each object's are."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.lines = path.read_text("utf-8").splitlines()
-
-    def lines_of(self, name: str, word: str) -> list[int]:
-        start = self.lines.index(f"o {name}")
-        ends = [i for i, line in enumerate(self.lines) if line.startswith("o ") and i > start]
-        stop = min(ends, default=len(self.lines))
-        return [i for i in range(start, stop) if self.lines[i].split(" ")[0] == word]
-
-    def save(self) -> ImportResult:
-        self.path.write_text("\n".join(self.lines), "utf-8")
-        return import_obj(self.path)
-
-
-@pytest.fixture(params=[0, 4.5])
-def document(request: pytest.FixtureRequest, tmp_path: Path) -> Editable:
-    return Editable(to_obj(sample_called(ANIMATED), tmp_path / "m.obj", frame=request.param))
-
-
-def before() -> Scene:
-    sample = sample_called(ANIMATED)
-    return load_file(sample.path, None, ExportOptions(dialect=sample.dialect)).scene
-
-
-def test_a_moved_vertex(document: Editable) -> None:
-    """One vertex goes where the file has it, every other bit of geometry stays."""
-    at = document.lines_of("foot_m2o3", "v")[0]
-    x, y, z = document.lines[at].split()[1:]
-    document.lines[at] = f"v {float(x) + 0.25} {y} {z}"
-    back = document.save()
-    assert {c.where for c in back.changes} == {"part 'foot_m2o3' stage 0 level 0"}
-    old, new = before(), scene_of(back)
-    assert [n.name for n in new.nodes] == [n.name for n in old.nodes]
-    assert [n.parent for n in new.nodes] == [n.parent for n in old.nodes]
-    assert len(new.tracks) == len(old.tracks)
-    assert [p[:3] for p in new.parts] == [p[:3] for p in old.parts]
-    moved = (old.streams.positions != new.streams.positions).any(axis=1)
-    assert moved.sum() == 1
-    shift = new.streams.positions[moved] - old.streams.positions[moved]
-    np.testing.assert_allclose(np.linalg.norm(shift), 0.25, atol=1e-5)
-    assert old.streams.uv0 is not None
-    assert new.streams.uv0 is not None
-    np.testing.assert_array_equal(old.streams.uv0, new.streams.uv0)
-    if old.streams.uv1 is not None:
-        np.testing.assert_array_equal(old.streams.uv1, new.streams.uv1)
-    # and back again: what the edited model shows is what was in the file
-    edited = document.path.with_name("edited.msh")
-    edited.write_bytes(back.data)
-    options = ExportOptions(dialect=back.dialect)
-    frame = read_obj(document.path).info["frame"]
-    made = obj_files(load_file(edited, None, options), edited, options=options, frame=frame)
-    again = document.path.with_name("again.obj")
-    again.write_bytes(made[-1][1])
-    given, shown = read_obj(document.path), read_obj(again)
-    for i in range(len(given.nodes)):
-        np.testing.assert_allclose(triangles(given, i), triangles(shown, i), atol=1e-5)
-
-
-def test_a_deleted_face(document: Editable) -> None:
-    faces = document.lines_of("foot_m2o3", "f")
-    del document.lines[faces[0]]
-    back = document.save()
-    assert [c.where for c in back.changes] == ["part 'foot_m2o3' stage 0 level 0"]
-    old, new = before(), scene_of(back)
-    count = {p[:3]: old.triangle_count(p.mesh) for p in old.parts}
-    for part in new.parts:
-        now = new.triangle_count(part.mesh)
-        assert now == count[part[:3]] - (part[:3] == (2, 0, 0))
-    # of what is left every vertex is a stored one, to the bit
-    known = {row.tobytes() for row in old.streams.positions}
-    assert {row.tobytes() for row in new.streams.positions} <= known
-
-
-def test_a_deleted_object(document: Editable) -> None:
-    start = document.lines.index("o foot_m2o3")
-    for word in ("o", "g", "usemtl", "f"):
-        for i in document.lines_of("foot_m2o3", word) if start >= 0 else []:
-            document.lines[i] = "#" if word != "o" else document.lines[i]
-    document.lines[start] = "#"
-    changes = [str(c) for c in document.save().changes]
-    assert changes == ["part 'foot_m2o3' stage 0 level 0: is missing"]
-
-
-def test_a_new_object(document: Editable) -> None:
-    document.lines += ["v 1 2 3", "v 2 2 3", "v 2 3 3", "o antenna", "f -3 -2 -1"]
-    back = document.save()
-    assert [str(c) for c in back.changes] == ["node 'antenna': is new", "part 'antenna' stage 0 level 0: is new"]
-    scene = scene_of(back)
-    (node,) = [i for i, n in enumerate(scene.nodes) if n.name == "antenna"]
-    assert scene.nodes[node].parent == -1
-    (part,) = [p for p in scene.parts if p.node == node]
-    turn, shift = rest_pose(scene)
-    primitive = scene.meshes[part.mesh].primitives[0]
-    points = scene.streams.positions[primitive.vertex_start :][:3].astype(float)
-    world = points @ rotation_matrix(turn[node]).T + shift[node]
-    np.testing.assert_allclose(world, [[1, -3, 2], [2, -3, 2], [2, -3, 3]], atol=1e-6)
-
-
-def test_a_copy_is_new(document: Editable) -> None:
-    """Blender's Shift-D: the copy is a node of its own; alone it is the node itself."""
-    start = document.lines.index("o foot_m2o3")
-    faces = [document.lines[i] for i in document.lines_of("foot_m2o3", "f")]
-    document.lines[start] = "o foot_m2o3.001"
-    assert document.save().changes == []
-    document.lines[start] = "o foot_m2o3"
-    document.lines += ["o foot_m2o3.001", *faces]
-    changes = [str(c) for c in document.save().changes]
-    assert changes[0] == "node 'foot_m2o3.001': is new"
-    assert all("foot_m2o3.001" in change for change in changes)
-
-
-def test_another_material(document: Editable) -> None:
-    names = sorted({line for line in document.lines if line.startswith("usemtl ")})
-    at = document.lines_of("foot_m2o3", "usemtl")[0]
-    document.lines[at] = next(name for name in names if name != document.lines[at])
-    changes = [str(c) for c in document.save().changes]
-    assert len(changes) == 1
-    assert changes[0].startswith("part 'foot_m2o3' stage 0 level 0: materials changed")
-
-
-def test_texture_and_normal_edits(document: Editable) -> None:
-    at = document.lines_of("foot_m2o3", "vt")[0]
-    u, v = map(float, document.lines[at].split()[1:])
-    document.lines[at] = f"vt {u + 1 / 1024} {v}"
-    normal = document.lines_of("foot_m3o2", "vn")[0]
-    x, y, z = document.lines[normal].split()[1:]
-    document.lines[normal] = f"vn {y} {z} {x}"
-    changes = [str(c) for c in document.save().changes]
-    assert len(changes) == 2
-    assert "'foot_m2o3' stage 0 level 0: positions or texture coordinates changed" in changes[0]
-    assert "'foot_m3o2' stage 0 level 0: normals changed" in changes[1]
-
-
-def test_both_users_of_a_shared_slot(tmp_path: Path) -> None:
-    """Two nodes draw one slot: an edit of one leaves the other as it was."""
-    sample = sample_called("spec__odd__Gen_stat_011")
-    scene = load_file(sample.path, None, ExportOptions(dialect=sample.dialect)).scene
-    shown = [p for p in scene.parts if (p.lod, p.group) == (0, 0)]
-    mesh = next(p.mesh for p in shown if [q.mesh for q in shown].count(p.mesh) > 1)
-    first, second, *_ = (scene.nodes[p.node].name for p in shown if p.mesh == mesh)
-    document = Editable(to_obj(sample, tmp_path / "m.obj"))
-    at = document.lines_of(first, "v")[0]
-    x, y, z = document.lines[at].split()[1:]
-    document.lines[at] = f"v {float(x) + 0.5} {y} {z}"
-    back = document.save()
-    assert [c.where for c in back.changes] == [f"part {first!r} lod 0 group 0"]
-    rows = {row["name"]: row["status"] for row in back.report if row["what"] == "part"}
-    assert rows[f"{first}.lod0.group0"] == "rebuilt"
-    assert rows[f"{second}.lod0.group0"] == "kept"
-
-
-def test_sidecar_of_another_model(tmp_path: Path) -> None:
-    path = to_obj(sample_called(ANIMATED), tmp_path / "m.obj")
-    other = to_obj(sample_called("spec__odd__B_PLANT_008"), tmp_path / "o.obj")
-    with pytest.raises(ConversionError, match="belongs to another model"):
-        import_obj(path, other.with_suffix(".msh-sidecar"))
-    path.with_suffix(".msh-sidecar").unlink()
-    with pytest.raises(ConversionError, match="its sidecar is missing"):
-        import_obj(path)
-
-
-def test_sidecar_of_a_terrain(tmp_path: Path) -> None:
-    path = to_obj(sample_called(ANIMATED), tmp_path / "m.obj", sidecar=False)
-    about = Description("x", sha256(b"x"), "", "", "", 0, 0, "0", [], kind="terrain")
-    path.with_suffix(".msh-sidecar").write_bytes(write_sidecar(Sidecar(about, b"x")))
-    with pytest.raises(ConversionError, match="sidecar is of a terrain"):
-        import_obj(path)
 
 
 @every_sample
@@ -277,63 +90,305 @@ def test_sidecar_of_a_gltf(sample: Sample, tmp_path: Path) -> None:
     assert import_gltf(gltf).kept_all
 
 
-def far_model(folder: Path, distance: float) -> Path:
-    """A model whose nodes stand so far away that float32 cannot tell its vertices apart."""
-    sample = sample_called("retail__system__R_H_002")
+def changed(path: Path, name: str, change: Callable[[Any], object]) -> Path:
+    """A model that was changed in its tables."""
+    sample = sample_called(name)
     model = load_file(sample.path, None, ExportOptions(dialect=sample.dialect)).model
-    keys = model.keys.copy()
-    keys["position"] += np.float32(distance)
-    model.streams[StreamType.KEYS] = keys
-    path = folder / "far.msh"
+    change(model)
     path.write_bytes(write_model(model))
     return path
 
 
-def export(path: Path, target: Path) -> Path:
-    options = ExportOptions(dialect="retail")
-    for file, data in obj_files(load_file(path, None, options), target, options=options):
+def moved_away(distance: float) -> Callable[[Any], None]:
+    """So far that float32 cannot tell its vertices apart."""
+
+    def change(model: Any) -> None:
+        keys = model.keys.copy()
+        keys["position"] += np.float32(distance)
+        model.streams[StreamType.KEYS] = keys
+
+    return change
+
+
+def labelled(model: Any) -> None:
+    model.strings = StringTable([b"socket\0"] * len(model.nodes))
+
+
+def export(path: Path, target: Path, frame: float = 0.0, **options: Any) -> Path:
+    given = ExportOptions(**options)
+    for file, data in obj_files(load_file(path, None, given), target, options=given, frame=frame):
         file.write_bytes(data)
     return target
 
 
-@pytest.mark.parametrize("distance", [1e3, 1e5, 1e7])
-def test_vertices_that_fall_together_come_back(distance: float, tmp_path: Path) -> None:
-    source = far_model(tmp_path, distance)
-    path = export(source, tmp_path / "m.obj")
+@pytest.mark.parametrize(
+    ("change", "stepped"),
+    [(labelled, True), (moved_away(1e3), True), (moved_away(1e5), False), (moved_away(1e7), False)],
+)
+def test_far_vertices_and_labels_come_back(change: Callable[[Any], object], stepped: bool, tmp_path: Path) -> None:
+    """``stepped``: every coordinate is the next float32 number, up or down."""
+    source = changed(tmp_path / "changed.msh", "retail__system__R_H_002", change)
+    path = export(source, tmp_path / "m.obj", dialect="retail")
+    lines = path.read_text("utf-8").splitlines()
+    for i, line in enumerate(lines if stepped else ()):
+        if line.startswith("v "):
+            numbers = np.nextafter(np.array(line.split()[1:], np.float32), np.float32(1e9 if i % 2 else -1e9))
+            lines[i] = "v " + " ".join(f"{n:.9g}" for n in numbers)
+    path.write_text("\n".join(lines), "utf-8")
     back = import_obj(path)
     assert [str(c) for c in back.changes] == []
     assert back.data == source.read_bytes()
 
 
-@pytest.mark.parametrize("distance", [1e2, 1e3])
-def test_a_step_of_float32_is_no_edit(distance: float, tmp_path: Path) -> None:
-    source = far_model(tmp_path, distance)
-    path = export(source, tmp_path / "m.obj")
-    lines = path.read_text("utf-8").splitlines()
-    for i, line in enumerate(lines):
-        if line.startswith("v "):
-            numbers = np.array(line.split()[1:], np.float32)
-            numbers = np.nextafter(numbers, np.float32(1e9 if i % 2 else -1e9))
-            lines[i] = "v " + " ".join(f"{n:.9g}" for n in numbers)
-    path.write_text("\n".join(lines), "utf-8")
-    assert [str(c) for c in import_obj(path).changes] == []
+# ------------------------------------------------------------------ edits
 
 
-def test_labels_are_kept(tmp_path: Path) -> None:
-    sample = sample_called("retail__system__R_H_002")
-    loaded = load_file(sample.path, None, ExportOptions(dialect="retail"))
-    model, count = loaded.model, len(loaded.scene.nodes)
-    model.strings = StringTable([b"socket\0"] * count)
-    source = tmp_path / "labels.msh"
-    source.write_bytes(write_model(model))
-    options = ExportOptions(dialect="retail")
-    assert load_file(source, None, options).scene.nodes[0].label == "socket"
-    assert import_obj(export(source, tmp_path / "m.obj")).kept_all
+GAME = ("--game", EXAMPLES / "textures")
 
 
-def test_scaling_the_whole_file_is_an_edit(tmp_path: Path) -> None:
-    document = Editable(to_obj(sample_called(ANIMATED), tmp_path / "m.obj"))
-    for i, line in enumerate(document.lines):
-        if line.startswith("v "):
-            document.lines[i] = "v " + " ".join(str(float(n) * 1.001) for n in line.split()[1:])
-    assert len(document.save().changes) > 1
+def hangar(folder: Path) -> Sample:
+    """A copy of the example, with its .wea."""
+    for ending in ("msh", "wea"):
+        shutil.copy(EXAMPLES / f"hangar.{ending}", folder / f"m.{ending}")
+    return Sample("hangar", folder / "m.msh", None, folder / "m.msh")
+
+
+class Edited:
+    """An OBJ and its .mtl as lines."""
+
+    def __init__(self, folder: Path, case: "Case") -> None:
+        self.path, self.frame = folder / "m.obj", case.frame
+        self.mtl, self.import_frame = folder / "m.mtl", None
+        if case.model == "hangar":
+            to_gltf(hangar(folder), self.path, *(GAME if case.looks else ("--no-textures",)))
+        else:
+            to_obj(sample_called(case.model), self.path, frame=case.frame)
+        self.lines = self.path.read_text("utf-8").splitlines()
+
+    def lines_of(self, name: str, word: str) -> list[int]:
+        start = self.lines.index(f"o {name}")
+        ends = [i for i, line in enumerate(self.lines) if line.startswith("o ") and i > start]
+        stop = min(ends, default=len(self.lines))
+        return [i for i in range(start, stop) if self.lines[i].split(" ")[0] == word]
+
+    def numbers(self, name: str, word: str, change: Callable[..., tuple[float, ...]]) -> None:
+        """Change the first line of a word in an object."""
+        at = self.lines_of(name, word)[0]
+        numbers = change(*map(float, self.lines[at].split()[1:]))
+        self.lines[at] = " ".join([word, *map(str, numbers)])
+
+    def material(self, name: str, before: str, after: str) -> None:
+        """Change a line of one material."""
+        head, mark, rest = self.mtl.read_text("utf-8").partition(f"newmtl {name}\n")
+        assert before in rest.partition("newmtl")[0]
+        self.mtl.write_text(head + mark + rest.replace(before, after, 1), "utf-8")
+
+    def back(self) -> ImportResult:
+        self.path.write_text("\n".join(self.lines), "utf-8")
+        return import_obj(self.path, frame=self.import_frame)
+
+
+class Case(NamedTuple):
+    """An edit of a model that is exported at a frame; the hangar has the looks of the example's libraries, or none."""
+
+    edit: Callable[[Edited], object]
+    model: str = ANIMATED
+    frame: float = 0.0
+    looks: bool = True
+
+
+def face_deleted(e: Edited) -> None:
+    del e.lines[e.lines_of("foot_m2o3", "f")[0]]
+
+
+def object_deleted(e: Edited) -> None:
+    for word in ("g", "usemtl", "f", "o"):
+        for i in e.lines_of("foot_m2o3", word):
+            e.lines[i] = "#"
+
+
+def copied(e: Edited) -> None:
+    """Blender's Shift-D: the copy is a node of its own."""
+    e.lines += ["o foot_m2o3.001", *(e.lines[i] for i in e.lines_of("foot_m2o3", "f"))]
+
+
+def numbered(e: Edited) -> None:
+    e.lines[e.lines.index("o foot_m2o3")] += ".001"
+
+
+def another_material(e: Edited) -> None:
+    at = e.lines_of("foot_m2o3", "usemtl")[0]
+    e.lines[at] = next(line for line in e.lines if line.startswith("usemtl ") and line != e.lines[at])
+
+
+def texture_and_normal(e: Edited) -> None:
+    e.numbers("foot_m2o3", "vt", lambda u, v: (u + 1 / 1024, v))
+    e.numbers("foot_m3o2", "vn", lambda x, y, z: (y, z, x))
+
+
+def scaled(e: Edited) -> None:
+    vertices = [i for i, line in enumerate(e.lines) if line.startswith("v ")]
+    for i in vertices:
+        e.lines[i] = "v " + " ".join(str(float(n) * 1.001) for n in e.lines[i].split()[1:])
+
+
+def painted(e: Edited) -> None:
+    picture = Image.open(e.path.with_name("m.wall.0.png"))
+    picture.putpixel((4, 3), (200, 10, 20))
+    picture.save(e.path.with_name("m.wall.0.png"))
+
+
+def own_picture(e: Edited) -> None:
+    Image.new("RGB", (32, 32), (9, 8, 7)).save(e.path.with_name("моя стена.png"))
+    e.material("wall", "m.wall.0.png", "-s 1 1 1 -bm 0.5 моя стена.png")
+
+
+def light_taken_and_given(e: Edited) -> None:
+    """Blender 4.2 leaves it out; a file with the light of another material is an edit."""
+    e.material("glow", "Ke 1 0.54902 0.235294\n", "")
+    e.material("wall", "illum 1\n", "illum 1\nKe 1 1 1\n")
+
+
+def no_material_of_a_game(e: Edited) -> None:
+    """The colour of a row is none of a material; another one makes a material of the name."""
+    line = next(line for line in e.mtl.read_text("utf-8").splitlines() if line.startswith("Kd"))
+    e.material("wall", line, "Kd 1 0 0")
+
+
+def other_sidecar(e: Edited) -> None:
+    other = to_obj(sample_called("spec__odd__B_PLANT_008"), e.path.with_name("o.obj"))
+    shutil.copy(other.with_suffix(".msh-sidecar"), e.path.with_suffix(".msh-sidecar"))
+
+
+def sidecar_of_a_terrain(e: Edited) -> None:
+    about = Description("x", sha256(b"x"), "", "", "", 0, 0, "0", [], kind="terrain")
+    e.path.with_suffix(".msh-sidecar").write_bytes(write_sidecar(Sidecar(about, b"x")))
+
+
+def no_header(e: Edited) -> None:
+    del e.lines[0]
+
+
+#: At both frames.
+SHAPES: dict[str, Callable[[Edited], object]] = {
+    "a vertex moved": lambda e: e.numbers("foot_m2o3", "v", lambda x, y, z: (x + 0.25, y, z)),
+    "a face deleted": face_deleted,
+    "an object deleted": object_deleted,
+    "a new object": lambda e: e.lines.extend(["v 1 2 3", "v 2 2 3", "v 2 3 3", "o antenna", "f -3 -2 -1"]),
+    "a copy": copied,
+    "a number of Blender": numbered,
+    "another material": another_material,
+    "texture coordinates and normals": texture_and_normal,
+    "everything scaled": scaled,
+}
+ARMOUR = (
+    ("Kd 1 1 1", "Kd 1 0 0"),
+    ("Kd 1 1 1", "Kd\t 1  0   0 "),
+    ("d 1\n", "d 0.5\n"),
+    ("d 1\n", "Tr 0.5\n"),
+    ("m.armour.0.png", "m.floor.0.png"),
+    ("illum 1\n", "illum 1\nKe 0 1 0\n"),
+)
+#: Of a picture; not one is opened.
+ELSEWHERE = ("../m.png", "//server/share/x.png", "\\\\server\\share\\x.png", "/etc/x.png")
+MATERIALS: dict[str, Callable[[Edited], object]] = {
+    "nothing": lambda e: None,
+    **{
+        f"armour: {after!r}": lambda e, before=before, after=after: e.material("armour", before, after)
+        for before, after in ARMOUR
+    },
+    "painted over": painted,
+    "a picture of one's own": own_picture,
+    **{
+        f"a picture at {place}": lambda e, place=place: e.material("wall", "m.wall.0.png", place) for place in ELSEWHERE
+    },
+    # Blender writes such, by its Path Mode
+    "a picture at its whole path": lambda e: e.material("wall", "m.wall.0.png", f"{e.path.parent}/m.wall.0.png"),
+    "a picture gone": lambda e: e.material("wall", "map_Kd m.wall.0.png\n", ""),
+    "own light left out": lambda e: e.material("glow", "Ke 1 0.54902 0.235294\n", ""),
+    "own light elsewhere": light_taken_and_given,
+    **{
+        f"an .mtl of {data!r}": lambda e, data=data: e.mtl.write_bytes(data)
+        for data in (b"", b"Kd 1 0 0\nd\n", b"newmtl \xff\xfe\nKd a b c\n")
+    },
+    "no .mtl": lambda e: e.mtl.unlink(),
+    **{
+        f"numbers {text}": lambda e, text=text: e.material("wall", "Kd 1 1 1", f"Kd {text}\nKe {text}\nd {text}")
+        for text in ("nan 1e999 -5", "1 2", "1e308 1e308 1e308", "x")
+    },
+}
+CASES = {
+    **{f"{name}, frame {frame}": Case(edit, frame=frame) for name, edit in SHAPES.items() for frame in (0, 4.5)},
+    # two nodes draw one slot: an edit of one leaves the other as it was
+    "a shared slot": Case(
+        lambda e: e.numbers("Base_TM", "v", lambda x, y, z: (x + 0.5, y, z)), "spec__odd__Gen_stat_011"
+    ),
+    **{name: Case(edit, "hangar") for name, edit in MATERIALS.items()},
+    "no game": Case(lambda e: None, "hangar", looks=False),
+    "no game, a colour": Case(no_material_of_a_game, "hangar", looks=False),
+    "the frame is not said": Case(no_header),
+    "another frame is not said": Case(no_header, frame=7),
+    "another frame is given": Case(lambda e: (no_header(e), setattr(e, "import_frame", 7.0)), frame=7),
+    "a frame that is no number": Case(lambda e: setattr(e, "import_frame", float("nan"))),
+    "a sidecar of another model": Case(other_sidecar),
+    "a sidecar of a terrain": Case(sidecar_of_a_terrain),
+    "no sidecar": Case(lambda e: e.path.with_suffix(".msh-sidecar").unlink()),
+}
+
+
+def found(name: str, folder: Path) -> str:
+    """What comes of an edit, and in how many triangles its own OBJ is unlike the edited one."""
+    edited = Edited(folder, CASES[name])
+    CASES[name].edit(edited)
+    results: list[ImportResult] = []
+
+    def back() -> ImportResult:
+        results.append(edited.back())
+        return results[0]
+
+    lines = [outcome(back, folder)]
+    for out in results:
+        (folder / "edited.msh").write_bytes(out.data)
+        again = export(folder / "edited.msh", folder / "again.obj", CASES[name].frame, dialect=out.dialect)
+        given, shown = (all_triangles(path) for path in (edited.path, again))
+        lines.append(f"{len(given ^ shown)} triangles unlike the file")
+        pictures = [digest(one.rgba.tobytes()) for one in out.library if one.rgba is not None]
+        lines += [f"pictures {pictures}"] * bool(pictures)
+    return "; ".join(lines)
+
+
+def all_triangles(path: Path) -> set[bytes]:
+    """The triangles of a file, to three decimals."""
+    given = read_obj(path)
+    shown = [triangles(given, item) for item in range(len(given.nodes)) if given.nodes[item].mesh is not None]
+    return {(one.round(3) + 0.0).tobytes() for one in np.concatenate(shown)}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_comes_of_it(name: str, tmp_path: Path) -> None:
+    EDITED.require(name, found(name, tmp_path))
+
+
+@pytest.mark.parametrize("first", ["glb", "obj"])
+def test_a_gltf_and_an_obj_beside_one_sidecar(tmp_path: Path, first: str) -> None:
+    """The last one that was written knows what its materials showed; the other one says so."""
+    for ending in sorted(("glb", "obj"), reverse=first == "obj"):
+        to_gltf(hangar(tmp_path), tmp_path / f"m.{ending}", *GAME, "--force")
+    glb, obj = import_gltf(tmp_path / "m.glb"), import_obj(tmp_path / "m.obj")
+    assert (glb.unchanged, obj.unchanged) == (True, True)
+    for back, knows in ((glb, first == "obj"), (obj, first == "glb")):
+        assert knows is not any("are not compared" in text for text in back.warnings)
+
+
+def test_a_new_model_brings_its_materials(tmp_path: Path) -> None:
+    Image.new("RGB", (16, 16), (9, 8, 7)).save(tmp_path / "brick.png")
+    (tmp_path / "box.mtl").write_text("newmtl mine\nKd 1 1 1\nmap_Kd brick.png\n", "utf-8")
+    text = "mtllib box.mtl\no box\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl mine\nf 1 2 3\n"
+    (tmp_path / "box.obj").write_text(text, "utf-8")
+    (one,) = import_obj(tmp_path / "box.obj").new_materials
+    assert (one.name, one.certain) == ("mine", True)
+    assert one.picture is not None
+
+
+if __name__ == "__main__":
+    EDITED.write_each(CASES, found)
