@@ -23,6 +23,7 @@ from PIL import Image
 from msh_gltf.converter.storage import VAULT
 from tests.docs.materials import EXAMPLES, example_game
 from tests.support.assembled_game import GameParts
+from tests.support.controller import walker
 from tests.support.corpus import DATA
 from tests.support.corruption.base import Nres
 from tests.support.game import archive, entry, make_game
@@ -66,6 +67,11 @@ def pack(path: str, kind: str, *files: str) -> None:
     number = int(kind) if kind.isdigit() else int.from_bytes(kind.encode(), "little")
     given = {Path(one.partition("=")[0]).name: Path(one.rpartition("=")[2]).read_bytes() for one in files}
     Path(path).write_bytes(archive([entry(number, name.encode("cp1251"), data) for name, data in given.items()]))
+
+
+def play(path: str, frames: str, node: str = "3") -> None:
+    """Make a controller that plays so many frames."""
+    Path(path).write_bytes(walker(int(frames), node=int(node)))
 
 
 def paint(path: str, size: str, mode: str, seed: str) -> None:
@@ -153,6 +159,7 @@ STEPS: dict[str, Callable[..., object]] = {
     "small-game": lambda root: make_game(Path(root)),
     "assembled-game": assembled_game,
     "pack": pack,
+    "play": play,
     "paint": paint,
     "break-table": break_table,
     "break-entry": break_entry,

@@ -1,21 +1,28 @@
-"""Controllers of models: found, shown, inspected, compared."""
+"""Controllers of models: found and shown.
+
+What comes of edits of the clips of ranges stands in ``controllers.txt``; ``python -m
+tests.converter.kinds.test_controllers`` writes it again, for you to read what became different.
+"""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from msh_gltf.converter.checks.companions import Facts
-from msh_gltf.converter.cli import gltf2msh, msh2gltf, msh_inspect
+from msh_gltf.converter.cli import gltf2msh, msh2gltf
 from msh_gltf.converter.edits.controller import numbered
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import read_sidecar
 from msh_gltf.converter.kinds.appearance import facts_of_model
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.registry import game_of
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.scene.companions import add_clips, spliced
 from msh_gltf.converter.scene.extras import FileInfo
 from msh_gltf.converter.scene.scene import Channel, Clip, ImportedScene, evaluate
@@ -24,12 +31,14 @@ from tests.support.controller import State, controller, walker
 from tests.support.game import MESH, archive, entry, model
 from tests.support.gltf_edit import Editable
 from tests.support.points import CTPT, POINTS, cpt
+from tests.support.recorded import Recorded, outcome
 from tests.support.runs import call
 
 #: A model of 8 nodes and a clip of 26 frames whose root moves.
 ROBOT = "retail__odd__s_rock_009"
 CTLD = int.from_bytes(b"CTLD", "little")
 FRAMES = 9
+CLIPS = Recorded(__file__, "controllers.txt")
 #: What the registry says of a model whose controller has another name.
 OTHER = ("EXTO", [("bases.rlb", "other.msh"), ("PARTS.rlb", "c_01.ctl")])
 
@@ -101,74 +110,76 @@ def _renamed(edited: Editable) -> None:
     edited.json["animations"].reverse()
 
 
-EDITS = {
-    "a name": (_renamed, "animation 'attack': moves node"),
-    "nothing": (lambda edited: None, ""),
-    "another rate": (_at_thirty, ""),
-    "no extras": (_without_extras, ""),
-    "numbered": (lambda edited: edited.json["animations"][1].update(name="0-8.001"), ""),
-    "a key": (lambda edited: _turned(edited, 1, 4), "and so does the clip now"),
-    "a key at another rate": (lambda edited: (_at_thirty(edited), _turned(edited, 1, 4)), "and so does the clip now"),
-    "the last key": (lambda edited: _turned(edited, 1, -1), "and so does the clip now"),
-    "slower": (_twice_as_long, "animation '0-8': moves node"),
-    "a channel": (lambda edited: edited.json["animations"][1]["channels"].pop(0), "animation '0-8': moves node"),
-    "all": (lambda edited: edited.json["animations"].pop(1), "1 animation of a range of the clip missing (0-8)"),
-    "the clip": (lambda edited: edited.json["animations"].pop(0), "animation 'm': is missing"),
+def _both(edited: Editable, *animations: int) -> None:
+    for number in animations:
+        _turned(edited, number, 4)
+
+
+def _called_otherwise(edited: Editable) -> None:
+    """As far off as six digits are in a long clip."""
+    edited.json["animations"][1]["name"] = "5.332-20.5"
+    edited.json["scenes"][0]["extras"]["msh"]["range_clips"] = "5.332-20.5"
+
+
+class Case(NamedTuple):
+    """An edit of the animations of a model: of its whole clip, and of the range that its controller plays."""
+
+    edit: Callable[[Editable], object]
+    export: tuple[str | int, ...] = ()
+    made: bytes = walker(FRAMES, node=3)
+
+
+_THIRDS = [State((5 + 1 / 3, 6), True), State((6, 20 + 1 / 3)), State((20 + 1 / 3, 20.5), True)]
+CASES = {
+    "nothing": Case(lambda edited: None),
+    "nothing, of keys": Case(lambda edited: None, ("--keys",)),
+    "a name": Case(_renamed),
+    "another rate": Case(_at_thirty),
+    "no extras": Case(_without_extras),
+    "numbered": Case(lambda edited: edited.json["animations"][1].update(name="0-8.001")),
+    "a key": Case(lambda edited: _turned(edited, 1, 4)),
+    "a key, of subframes": Case(lambda edited: _turned(edited, 1, 4), ("--subframes", 4)),
+    "the key of the whole clip": Case(lambda edited: _turned(edited, 0, 4)),
+    "the key of both": Case(lambda edited: _both(edited, 0, 1)),
+    "the key of both, otherwise": Case(lambda edited: _both(edited, 0, 1, 1)),
+    "a key at another rate": Case(lambda edited: (_at_thirty(edited), _turned(edited, 1, 4))),
+    "the last key": Case(lambda edited: _turned(edited, 1, -1)),
+    "slower": Case(_twice_as_long),
+    "a channel gone": Case(lambda edited: edited.json["animations"][1]["channels"].pop(0)),
+    "the range gone": Case(lambda edited: edited.json["animations"].pop(1)),
+    "the whole clip gone": Case(lambda edited: edited.json["animations"].pop(0)),
+    "between frames": Case(_called_otherwise, made=controller(_THIRDS, free=[(0, 1), (1, 2)])),
 }
 
 
-@pytest.mark.parametrize(
-    ("named", "more"), [*((name, ()) for name in EDITS), ("a key", ("--subframes", 4)), ("nothing", ("--keys",))]
-)
-def test_clips_of_ranges_come_back_or_are_named(
-    named: str, more: tuple[str | int, ...], tmp_path: Path, capfd: pytest.CaptureFixture
-) -> None:
-    edit, line = EDITS[named]
-    path = tmp_path / "m.msh"
+def found(name: str, folder: Path) -> str:
+    """What comes of an edit, with the sidecar and without: then nobody knows which of two clips was edited."""
+    edit, more, made = CASES[name]
+    path = folder / "m.msh"
     path.write_bytes(model(ROBOT))
-    path.with_suffix(".ctl").write_bytes(walker(FRAMES, node=3))
-    assert call(msh2gltf, path, "-o", tmp_path / "m.glb", "--clips", "states", "-q", *more) == 0
-    edited = Editable(tmp_path / "m.glb")
-    assert [one["name"] for one in edited.json["animations"]] == ["m", "0-8"]
-    ends = [edited.arrays[s["input"]][[0, -1], 0].tolist() for s in edited.json["animations"][1]["samplers"]]
-    assert {*map(tuple, ends)} == {(0.0, float(np.float32((FRAMES - 1) / 24)))}
+    path.with_suffix(".ctl").write_bytes(made)
+    assert call(msh2gltf, path, "-o", folder / "m.glb", "--clips", "states", "-q", *more) == 0
+    edited = Editable(folder / "m.glb")
+    ends = {edited.arrays[one["input"]][-1, 0].item() for one in edited.json["animations"][1]["samplers"]}
+    shown = [f"{one['name']}" for one in edited.json["animations"]]
     edit(edited)
-    edited.save(tmp_path / "m.glb")
-    assert call(gltf2msh, tmp_path / "m.glb", "-o", tmp_path / "back.msh") == 0
-    said = capfd.readouterr()
-    assert ((tmp_path / "back.msh").read_bytes() == path.read_bytes()) == ("now" not in line)
-    assert line in said.out + said.err
-    between = named == "a key at another rate"  # that key is between frames
-    assert ("not applied" in said.out + said.err) == ("animation '" in line or between)
-    assert ("make keys where it should be, on whole frames" in said.err) == between
-    alone = call(gltf2msh, tmp_path / "m.glb", "--no-sidecar", "-o", tmp_path / "alone.msh", "--dialect", "spec")
-    assert (alone, "so does the clip now" in capfd.readouterr().out) == (0, False), "nobody knows which was edited"
+    edited.save(folder / "m.glb")
+    results = [
+        outcome(lambda options=options: import_gltf(folder / "m.glb", None, options), folder)
+        for options in (ImportOptions(), ImportOptions("spec", use_sidecar=False))
+    ]
+    return f"{shown} to {sorted(round(end, 4) for end in ends)}; {'; alone: '.join(results)}"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_comes_of_it(name: str, tmp_path: Path) -> None:
+    CLIPS.require(name, found(name, tmp_path))
 
 
 def test_frames_in_the_name_of_a_range_are_no_number_of_blender() -> None:
     file = ImportedScene("m", FileInfo(range_clips="0-8.125"))
     add_clips(file, [Clip("m"), Clip("0-8.125")])
     assert ([one.span for one in file.ranges], file.report.warnings) == ([(0, 8.125)], [])
-
-
-def test_an_edit_arrives_of_the_clip_of_its_range_or_of_both(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
-    path = tmp_path / "m.msh"
-    path.write_bytes(model(ROBOT))
-    path.with_suffix(".ctl").write_bytes(walker(FRAMES, node=3))
-    assert call(msh2gltf, path, "-o", tmp_path / "m.glb", "--clips", "states", "-q") == 0
-    results = []
-    for turned in ((0,), (1,), (0, 1), (0, 1, 1)):
-        edited = Editable(tmp_path / "m.glb")
-        for animation in turned:
-            _turned(edited, animation, 4)
-        edited.save(tmp_path / "edited.glb")
-        (tmp_path / "edited.msh-sidecar").write_bytes((tmp_path / "m.msh-sidecar").read_bytes())
-        assert call(gltf2msh, tmp_path / "edited.glb", "-o", tmp_path / "back.msh", "--force") == 0
-        said = capfd.readouterr()
-        named = "the clip was edited in these frames too" in said.out + said.err
-        assert named == ("not applied" in said.out + said.err) == (turned == (0, 1, 1))
-        results.append((tmp_path / "back.msh").read_bytes())
-    assert [*{*results}] == results[:1] != [path.read_bytes()]
 
 
 def test_ranges_of_what_a_unit_and_a_mission_place(game: Path, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
@@ -205,34 +216,6 @@ def test_ranges_of_what_a_unit_and_a_mission_place(game: Path, tmp_path: Path, c
     assert "no model that it places has a controller" in capfd.readouterr().err
 
 
-def test_what_has_no_ranges_is_said(tmp_path: Path, game: Path, capfd: pytest.CaptureFixture) -> None:
-    path = tmp_path / "m.msh"
-    path.write_bytes(model(ROBOT))
-    assert call(msh2gltf, "--clips", "states", path, "-o", tmp_path / "m.glb") == 0
-    assert "--clips states: the model has no controller (.ctl)" in capfd.readouterr().err
-    assert call(msh2gltf, "--clips", path, "-o", tmp_path / "all.glb") == 0  # an input is no value
-    assert capfd.readouterr().err == ""
-    for none in (controller(), walker(27)):  # the clip has 26 frames
-        path.with_suffix(".ctl").write_bytes(none)
-        assert call(msh2gltf, path, "-o", tmp_path / "none.glb", "--clips=states", "--force") == 0
-        assert "its controller plays no range inside the clip" in capfd.readouterr().err
-    thirds = [State((5 + 1 / 3, 6), True), State((6, 20 + 1 / 3)), State((20 + 1 / 3, 20.5), True)]
-    path.with_suffix(".ctl").write_bytes(controller(thirds, free=[(0, 1), (1, 2)]))
-    assert call(msh2gltf, path, "-o", tmp_path / "m.glb", "--clips=states", "--force") == 0
-    edited = Editable(tmp_path / "m.glb")
-    assert edited.json["animations"][1]["name"] == "5.33333-20.5"
-    edited.json["animations"][1]["name"] = "5.332-20.5"  # as far off as six digits are in a long clip
-    edited.json["scenes"][0]["extras"]["msh"]["range_clips"] = "5.332-20.5"
-    edited.save(tmp_path / "m.glb")
-    assert call(gltf2msh, tmp_path / "m.glb", "-o", tmp_path / "back.msh") == 0
-    said = capfd.readouterr()
-    assert (tmp_path / "back.msh").read_bytes() == path.read_bytes()
-    assert "not applied" not in said.out + said.err
-    assert call(msh2gltf, game, "-o", tmp_path / "out", "--clips", "states", "--include", "bases*", "-q") == 0
-    names = [one["name"] for one in Editable(tmp_path / "out/bases.rlb/robot.glb").json["animations"]]
-    assert names == ["robot", "0-8"]
-
-
 def test_the_model_of_a_controller_is_found_too(game: Path) -> None:
     found = game_of(game / "parts.rlb")
     path = game / "parts.rlb"
@@ -242,49 +225,13 @@ def test_the_model_of_a_controller_is_found_too(game: Path) -> None:
     assert facts.points is None
 
 
-def test_inspection_lists_ranges_not_states_alone(game: Path, capsys: pytest.CaptureFixture) -> None:
-    assert call(msh_inspect, game / "bases.rlb", "--entry", "robot.ctl") == 0
-    said = capsys.readouterr().out
-    assert "ROBOT.CTL  controller: 4 states, 1 range, 1 channel, 2 components" in said
-    assert "range     0..8 at 5 m/s  (states 0 1 2 3)" in said
-    assert call(msh_inspect, game / "bases.rlb", "--entry", "robot.ctl", "--json") == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert [component["label"] for component in facts["components"]] == ["Turret", ""]
-    loose = game / "x.ctl"
-    loose.write_bytes(walker())
-    assert call(msh_inspect, loose) == 0
-    assert "x.ctl  controller" in capsys.readouterr().out
-    assert call(msh_inspect, game / "bases.rlb", "--entry", "robot.msh", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["controller"]["ranges"][0]["states"] == [0, 1, 2, 3]
-
-
-def test_two_controllers_are_compared_field_by_field(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    a, b, c = tmp_path / "a.ctl", tmp_path / "b.ctl", tmp_path / "c.msh"
-    a.write_bytes(walker(9))
-    b.write_bytes(walker(9, node=2))
-    c.write_bytes(model(ROBOT))
-    assert call(msh_inspect, "--diff", a, a) == 0
-    assert call(msh_inspect, "--diff", a, b) == 1
-    said = capsys.readouterr().out
-    assert "channels: differs (rows 0; node)\n    node: 1 became 2" in said
-    assert "components: 'Turret' differs (rows 0; node)" in said
-    assert "actions, group 1: differs (rows 1; arguments)" in said
-    assert call(msh_inspect, "--diff", a, c) == 2
-    assert "is not of the kind of the other file" in capsys.readouterr().err
-
-
-def test_a_broken_controller_does_not_stop_the_export(game: Path, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
-    path = tmp_path / "m.msh"
-    path.write_bytes(model(ROBOT))
-    path.with_suffix(".ctl").write_bytes(walker()[:-1])
-    assert call(msh2gltf, path, "-o", tmp_path / "m.glb") == 0
-    assert "more actions than the file has bytes for" in capfd.readouterr().err
-    assert "states" not in Editable(tmp_path / "m.glb").json["scenes"][0]["extras"]["msh"]
-
-
 def test_outside_a_range_a_curve_stays_on_whole_frames() -> None:
     whole = Channel(np.array([0.0, 10.0]), np.array([[0.0], [10.0]]))
     part = Channel(np.array([0.0, 1.0]), np.array([[50.0], [60.0]]))
     found = spliced(whole, part, 2, 4, 10)
     np.testing.assert_allclose(evaluate(found, [0, 1, 2, 3, 4, 5, 10]).ravel(), [0, 1, 50, 60, 60, 5, 10])
     assert found.frames.tolist() == [0, 1, 2, 3, 4, 5, 10]
+
+
+if __name__ == "__main__":
+    CLIPS.write_each(CASES, found)

@@ -14,7 +14,7 @@ import pytest
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions
-from tests.converter.kinds.test_export_units import exported
+from tests.converter.kinds.test_export_assembled import exported
 from tests.support.assembled_game import ROBOT, GameParts
 from tests.support.gltf_edit import Editable
 from tests.support.recorded import Recorded, outcome

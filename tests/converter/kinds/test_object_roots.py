@@ -53,19 +53,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_all(tmp_path_factory.mktemp("roots"))
 
 
-@pytest.fixture
-def file(made: Path, tmp_path: Path) -> Inside:
-    return opened(made, tmp_path)
-
-
-@pytest.fixture
-def other(made: Path, tmp_path: Path) -> Inside:
-    """The same again."""
-    folder = tmp_path / "other"
-    folder.mkdir()
-    return opened(made, folder)
-
-
 def opened(made: Path, folder: Path, name: str = "mission") -> Inside:
     for ending in (".glb", ".msh-sidecar"):
         shutil.copy(made / f"{name}{ending}", folder)
@@ -107,50 +94,10 @@ def mission_of(out: ImportResult) -> Mission:
     return read_mission(out.data, "data.tma")
 
 
-def require_same(one: ImportResult, other: ImportResult) -> None:
-    """Two imports report the same and write the same, but for float32 in their files."""
-    assert lines(one) == lines(other)
-    pairs = zip(mission_of(one).objects, mission_of(other).objects, strict=True)
-    for a, b in pairs:
-        for name in ("position", "turns", "scale"):
-            np.testing.assert_allclose(a.record[name], b.record[name], rtol=2e-7, atol=2e-6)
-        a.record["position"], a.record["turns"] = b.record["position"], b.record["turns"]
-        a.record["scale"] = b.record["scale"]
-        assert a.record.tobytes() == b.record.tobytes()
-
-
-@pytest.mark.parametrize(
-    ("edit", "own"),
-    [
-        ({"translation": MOVED}, {}),
-        ({"translation": MOVED, "scale": (2.0, 2.0, 2.0)}, {}),
-        ({"rotation": TURNED}, {"translation": (5.0, 1.0, 7.0), "rotation": (0, 0.28, 0, 0.96)}),
-    ],
-)
-@pytest.mark.parametrize("root", ROOTS)
-def test_an_edit_of_a_root_is_that_of_its_object(file: Inside, other: Inside, root: str, edit: Node, own: Node) -> None:
-    """Whether the object's own node is moved, too, or not."""
-    row, _ = ROOTS[root]
-    move, there = trs(edit), trs(object_of(file, row)) @ trs(own)
-    place(object_of(file, row), there)
-    place(root_of(file, root), move @ trs(root_of(file, root)))
-    by_root = file.back()
-    place(object_of(other, row), there @ move)
-    by_object = other.back()
-    assert by_root.changes
-    assert all("is scaled" in one.what for one in by_root.not_applied)
-    require_same(by_root, by_object)
-
-
-@pytest.mark.parametrize("root", ROOTS)
-def test_deleting_a_root_is_deleting_its_object(file: Inside, other: Inside, root: str) -> None:
-    file.remove(root_of(file, root))
-    by_root = file.back()
-    delete(other, object_of(other, ROOTS[root][0]))
-    by_object = other.back()
-    assert "is deleted" in lines(by_root)[0]
-    assert by_root.data == by_object.data
-    assert lines(by_root) == lines(by_object)
+def root_edited(f: Inside, root: str, edit: Node, own: Node) -> None:
+    """An edit of a root is one of its object, whether the object's own node is edited, too, or not."""
+    place(object_of(f, ROOTS[root][0]), trs(object_of(f, ROOTS[root][0])) @ trs(own))
+    place(root_of(f, root), trs(edit) @ trs(root_of(f, root)))
 
 
 def below_another(f: Inside) -> None:
@@ -235,8 +182,21 @@ def root_moves(f: Inside, key: str, **edit: Any) -> None:
 
 
 T, R, S = {"translation": MOVED}, {"rotation": TURNED}, {"scale": (2.0, 2.0, 2.0)}
+BOTH = {"translation": (5.0, 1.0, 7.0), "rotation": (0, 0.28, 0, 0.96)}
+#: Of a root, and of its object's own node.
+OF_ROOTS: dict[str, tuple[Node, Node]] = {
+    "moved": (T, {}),
+    "scaled": (T | S, {}),
+    "turned in a moved object": (R, BOTH),
+}
 #: An edit of the mission, of the unit, or of the mission with clips.
 CASES: dict[str, tuple[str, Edit]] = {
+    **{
+        f"{root} {how}": ("mission", lambda f, root=root, edits=edits: root_edited(f, root, *edits))
+        for root in ROOTS
+        for how, edits in OF_ROOTS.items()
+    },
+    **{f"{root} deleted": ("mission", lambda f, root=root: f.remove(root_of(f, root))) for root in ROOTS},
     "tilted": ("mission", lambda f: root_of(f, "a robot").update(rotation=(0.6, 0.0, 0.0, 0.8))),
     "mirrored": ("mission", lambda f: root_of(f, "a robot").update(scale=(1.0, -1.0, 1.0))),
     "scaled": ("mission", lambda f: root_of(f, "a robot").update(S)),

@@ -1,0 +1,307 @@
+"""Units and missions as glTF: every part and every object where the game shows it.
+
+What comes of each game that is made by hand stands in ``assembled.txt``; ``python -m
+tests.converter.kinds.test_export_assembled`` writes it again, for you to read what became different.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.mission import FLOAT, Property, read_mission
+from msh_gltf.converter.kinds.dispatch import load_file
+from msh_gltf.converter.kinds.missions import find_unit
+from msh_gltf.converter.options import ExportOptions
+from msh_gltf.converter.scene.assembly import property_labels, property_values
+from msh_gltf.converter.storage import write_outputs
+from tests.support import assembly as make
+from tests.support.assembled_game import ROBOT, SOCKET, GameParts
+from tests.support.corpus import CORPUS
+from tests.support.game import MESH
+from tests.support.gltf_view import GltfView
+from tests.support.recorded import Recorded, shown
+from tests.support.runs import require
+from tests.support.validator import issues
+
+#: What comes of each game, the mission and the robot.
+ASSEMBLED = Recorded(__file__, "assembled.txt")
+
+
+def exported(path: Path, target: Path, **options: Any) -> GltfView:
+    given = ExportOptions(**options)
+    write_outputs(load_file(path, None, given).files(target, given), force=True)
+    return GltfView(target)
+
+
+def objects(view: GltfView) -> dict[int, int]:
+    """Nodes of the placed objects by their row."""
+    roots = view["scenes"][0]["nodes"]
+    return {view.extras(node)["index"]: node for node in roots if view.extras(node).get("kind") == "object"}
+
+
+def animated_chassis(parts: GameParts) -> None:
+    """The clip of the chassis moves its gun."""
+    rock, room = parts.objects["e_gun_1"], parts.objects["u_robot"]
+    parts.objects |= {"u_robot": rock, "e_gun_1": room}
+    parts.units[ROBOT] = [("u_robot", 0, -1, 1), ("e_gun_1", 4, 3, 0)]
+
+
+def guest_of_a_building(parts: GameParts) -> None:
+    """It stands unturned at the vertex of its host."""
+    parts.placed[0] |= {"place": (150.0, 90.0, 7.0), "turn": 0.5}
+    parts.placed[1] |= {"place": (1.0, 1.0, 1.0), "turn": 1.5}
+
+
+def guest_of_nothing(parts: GameParts, host: tuple[int, int]) -> None:
+    parts.placed[1] |= {"host": host, "place": (101.0, 102.0, 9.0)}
+
+
+def all_scaled(parts: GameParts) -> None:
+    """Only scenery is."""
+    for placed in parts.placed:
+        placed["scale"] = 2.5
+
+
+def forest(parts: GameParts) -> None:
+    """It is one mesh."""
+    parts.placed += [{**parts.placed[3], "place": (100.0 + i, 90.0, 6.0)} for i in range(300)]
+
+
+def without_names(parts: GameParts) -> None:
+    """What has no name is called after its file; a route of two points has one side, not two."""
+    parts.routes = [(7, [(1, 1, 0), (9, 1, 0)])]
+    for placed in parts.placed:
+        placed.pop("name", None)
+
+
+def robot_of(parts: GameParts, *components: make.Part) -> None:
+    parts.units[ROBOT] = [("u_robot", 0, -1, len(components)), *components]
+
+
+def model_beyond_reading(parts: GameParts) -> None:
+    parts.more = [(MESH, b"bad.msh", b"XRes")]
+    parts.objects["e_gun_1"][1][:] = [("static.rlb", "bad.msh")]
+
+
+CASES: dict[str, Callable[[GameParts], object]] = {
+    "as it is": lambda parts: None,
+    "all scaled": all_scaled,
+    "x turned towards y": lambda parts: parts.placed[2].update(turn=np.pi / 2),
+    "a guest of a building": guest_of_a_building,
+    **{
+        f"a guest of {host}": lambda parts, host=host: guest_of_nothing(parts, host)
+        for host in ((100, 999), (55, 0), (101, 0))
+    },
+    "a forest": forest,
+    "without names": without_names,
+    "no level": lambda parts: setattr(parts, "map", "DATA\\MAPS\\M9\\land"),
+    "an object nowhere": lambda parts: parts.placed[2].update(place=(float("nan"), 0.0, 0.0)),
+    "an animated chassis": animated_chassis,
+    "an internal part": lambda parts: robot_of(parts, ("e_gun_1", 3, 0, 0)),
+    "a part of no key": lambda parts: robot_of(parts, ("e_gun_9", 4, SOCKET, 0)),
+    "a part on no node": lambda parts: robot_of(parts, ("e_gun_1", 4, 999, 0)),
+    "a part on a node below 0": lambda parts: robot_of(parts, ("e_gun_1", 4, -2, 0)),
+    "a model that cannot be read": model_beyond_reading,
+    "materials that the registry names": lambda parts: parts.objects["e_gun_1"][1].append(("static.rlb", "room.wea")),
+}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "": {},
+    "strict": {"mode": "strict"},
+    "tolerant": {"mode": "tolerant"},
+    "all parts": {"parts": "all"},
+}
+
+
+def found(name: str, folder: Path) -> str:
+    """What comes of the mission and of the robot with each option, where that is another thing."""
+    parts = GameParts()
+    CASES[name](parts)
+    mission = parts.write(folder / "GAME")
+    lines = []
+    for source in (mission.parent, folder / "GAME/UNITS/robot.dat"):
+        told = {title: told_of(source, folder / title, options) for title, options in OPTIONS.items()}
+        lines += [f"{title}: {text}" for title, text in told.items() if not title or text != told[""]]
+    return "; ".join(lines).replace(f"{folder}/", "")
+
+
+def told_of(source: Path, folder: Path, options: dict[str, Any]) -> str:
+    """What an export shows, what is said of it, and where each of its first objects and components is."""
+    folder.mkdir(exist_ok=True)
+    target = folder / f"{source.stem}.glb"
+    try:
+        said = sorted({str(one) for one in load_file(source, None, ExportOptions(**options)).findings})
+        view = exported(source, target, **options)
+    except ConversionError as error:
+        return f"refused: {error}"
+    placed = [i for i in range(len(view["nodes"])) if view.extras(i).get("kind") in ("object", "component")]
+    return ", ".join([shown(target), *said, *(f"{view['nodes'][i]['name']} {places(view, i)}" for i in placed[:12])])
+
+
+def places(view: GltfView, node: int) -> str:
+    """Where a node is in the game, where its x points to, and where its first child is in frame 5."""
+    matrix = view.game_world(node)
+    found = [matrix[:3, 3], matrix[:3, 0]]
+    if view["animations"] and view["nodes"][node].get("children"):
+        found.append(view.game_world(view["nodes"][node]["children"][0], 5)[:3, 3])
+    return " ".join(f"({' '.join(f'{value:g}' for value in one.round(2) + 0.0)})" for one in found)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_comes_of_it(name: str, tmp_path: Path) -> None:
+    ASSEMBLED.require(name, found(name, tmp_path))
+
+
+def test_a_unit_without_a_game_is_refused(tmp_path: Path) -> None:
+    GameParts().write(tmp_path / "GAME")
+    alone = tmp_path / "robot.dat"
+    alone.write_bytes((tmp_path / "GAME/UNITS/robot.dat").read_bytes())
+    with pytest.raises(ConversionError, match=r"no directory above it has objects.rlb"):
+        load_file(alone, None, ExportOptions())
+    assert len(load_file(alone, None, ExportOptions(game=str(tmp_path / "GAME"))).assembly.models) == 2
+
+
+def test_units_are_found_by_name(tmp_path: Path) -> None:
+    parts = GameParts()
+    parts.units["UNITS\\A\\robot.dat"] = parts.units[ROBOT]
+    parts.write(tmp_path)
+    assert find_unit(tmp_path, "BASE").name == "base.dat"
+    assert find_unit(tmp_path, "a/Robot.dat") == tmp_path / "UNITS/A/robot.dat"
+    with pytest.raises(ConversionError, match=r"several units.*UNITS/A/robot.dat"):
+        find_unit(tmp_path, "robot")
+    with pytest.raises(ConversionError, match=r"no such unit: rbot; it has one of robot"):
+        find_unit(tmp_path, "rbot")
+
+
+def test_properties_keep_names_apart_and_fit_blender() -> None:
+    names = ["a", "a", "", "x" * 70, "a"]
+    properties = [Property(1, i, 0, 9, name.encode()) for i, name in enumerate(names)]
+    assert property_labels(properties) == ["a", "a#2", "property_2", "property_3", "a#3"]
+    nan = Property(FLOAT, 0x7FC00000, 0, 0, b"n")
+    unknown = Property(7, 5, 0, 0, b"u")
+    negative = Property(1, 0xFFFFFFFF, 0, 0, b"m")
+    assert property_values([nan, unknown, negative]) == {"n": "0x7fc00000", "u": "0x5", "m": -1}
+
+
+UNITS = sorted(Path(CORPUS).glob("*/truth/units/*.json")) if CORPUS else []
+
+
+def test_every_part_of_the_corpus_is_at_its_recorded_place(tmp_path: Path) -> None:
+    require(UNITS, "needs MSH_GLTF_CORPUS")
+    files = []
+    for path in UNITS:
+        truth = json.loads(path.read_text("utf-8"))
+        files.append(tmp_path / f"{path.stem}.glb")
+        view = exported(path.parents[2] / "game" / truth["file"], files[-1])
+        (root,) = view["scenes"][0]["nodes"]
+        found = view.below(root, "component")
+        assert sorted(found) == list(range(len(truth["components"])))
+        for expected in truth["components"]:
+            check_component(view, found[expected["index"]], expected)
+    assert issues(files) == {}
+
+
+def check_component(view: GltfView, node: int, truth: dict[str, Any]) -> None:
+    extras = view.extras(node)
+    names = ("key", "class", "attach", "label")
+    assert {name: extras[name] for name in names} == {name: truth[name] for name in names}
+    meshes = view.own_meshes(node)
+    corners = [view.triangles(mesh) for mesh in meshes]
+    triangles = sum(len(shape["POSITION"]) for shape in corners)
+    if truth["matrix"] is None:
+        assert not meshes
+        return
+    matrix = np.array(truth["matrix"]).reshape(4, 4)
+    np.testing.assert_allclose(view.game_world(node), matrix, atol=1e-4)
+    assert triangles == truth["triangles"]
+    if triangles:
+        points = np.concatenate([shape["POSITION"].reshape(-1, 3) for shape in corners])
+        np.testing.assert_allclose(points.min(0), truth["bounds"]["min"], atol=1e-4)
+        np.testing.assert_allclose(points.max(0), truth["bounds"]["max"], atol=1e-4)
+    used = {
+        view["materials"][p["material"]]["name"]
+        for mesh in meshes
+        for p in view["meshes"][view["nodes"][mesh]["mesh"]]["primitives"]
+    }
+    if truth["look"]:
+        assert used <= set(truth["look"])
+    for point in truth.get("points", []):
+        if point["node"] >= 0:  # others have no place
+            at = view.game_world(point_nodes(view, node)[point["name"]])
+            np.testing.assert_allclose(at[:3, 3], point["world"], atol=1e-4)
+
+
+def point_nodes(view: GltfView, node: int) -> dict[str, int]:
+    """Control points of a placed model by name, without those of what is mounted on it."""
+    out, waiting = {}, list(view["nodes"][node].get("children", []))
+    while waiting:
+        one = waiting.pop()
+        kind = view.extras(one).get("kind")
+        if kind == "point":
+            out[view["nodes"][one]["name"].split(".point")[0]] = one
+        elif kind != "component":
+            waiting += view["nodes"][one].get("children", [])
+    return out
+
+
+MISSIONS = sorted(Path(CORPUS).glob("*/truth/missions/*.json")) if CORPUS else []
+
+
+def test_every_object_of_the_corpus_is_at_its_recorded_place(tmp_path: Path) -> None:
+    require(MISSIONS, "needs MSH_GLTF_CORPUS")
+    for path in MISSIONS:
+        truth = json.loads(path.read_text("utf-8"))
+        source = path.parents[2] / "game" / truth["file"]
+        target = tmp_path / f"{path.stem}.glb"
+        view = exported(source, target)
+        found = objects(view)
+        assert sorted(found) == list(range(len(truth["objects"])))
+        mission = read_mission(source.read_bytes(), "")
+        assert len(mission.objects) == len(found)
+        for expected in truth["objects"]:
+            check_object(view, found[expected["index"]], expected)
+        check_points(view, found, path.with_suffix(".npz"))
+        assert issues([target]) == {}
+
+
+def check_points(view: GltfView, found: dict[int, int], path: Path) -> None:
+    """Control points in the world, by object, component and row."""
+    with np.load(path) as truth:
+        assert len(truth["point_at"])
+        for (row, part, point), world in zip(truth["point_at"], truth["point_world"], strict=True):
+            node = view.below(found[row], "component").get(part, found[row])
+            rows = {view.extras(n)["index"]: n for n in point_nodes(view, node).values()}
+            if point in rows:
+                np.testing.assert_allclose(view.game_world(rows[point])[:3, 3], world, atol=1e-4)
+            else:
+                assert np.isnan(world).any() or point == 8  # it names no node
+
+
+def check_object(view: GltfView, node: int, truth: dict[str, Any]) -> None:
+    matrix = np.array(truth["matrix"]).reshape(4, 4)
+    np.testing.assert_allclose(view.game_world(node), matrix, atol=1e-4)
+    extras = view.extras(node)
+    assert extras["path"] == truth["path"]
+    assert extras["object_kind"] == truth["kind"]
+    assert extras["logical_id"] == truth["logical_id"]
+    assert bool(extras.get("hosted")) is truth["hosted"]
+    assert list(extras.get("properties", {})) == [each[4] for each in truth["properties"]]
+    components = view.below(node, "component")
+    for expected in truth["components"]:
+        if truth["kind"] > 1:
+            corners = [view.triangles(mesh)["POSITION"] for mesh in view.own_meshes(node)]
+            assert sum(map(len, corners)) == expected["triangles"]
+            if corners:
+                points = np.concatenate(corners).reshape(-1, 3)
+                np.testing.assert_allclose(points.min(0), expected["bounds"]["min"], atol=1e-4)
+                np.testing.assert_allclose(points.max(0), expected["bounds"]["max"], atol=1e-4)
+        elif expected["shown"]:
+            check_component(view, components[expected["index"]], expected)
+
+
+if __name__ == "__main__":
+    ASSEMBLED.write_each(CASES, found)
