@@ -29,7 +29,7 @@ from tests.support.corpus import DATA, SAMPLES
 from tests.support.gltf_compared import Comparison, Difference
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.gltf_shown import Shown
-from tests.support.random_edits import EDITS, Edited, NotHere
+from tests.support.random_edits import EDITS, PLACES, Edited, NotHere
 from tests.support.recorded import Recorded, judged_as_stored, summary
 
 TIMES = int(os.environ.get("MSH_GLTF_EXAMPLES", "1"))
@@ -39,6 +39,7 @@ MODELS = [s.path for s in SAMPLES if s.path.parent == DATA and s.entry is None a
 MODELS += sorted((Path(__file__).parents[3] / "examples").glob("*.msh"))
 #: With the sidecar; with it, but without custom properties, as Blender's defaults export; alone.
 MODES = ("sidecar", "no extras", "alone")
+KINDS = EDITS | PLACES
 #: What comes of each edit.
 REPORTS = Recorded(__file__, "reports.txt")
 #: Edits that change nothing that a file shows.
@@ -75,7 +76,7 @@ def edited(model: Path, kinds: list[str], seed: int, mode: str) -> tuple[Edited,
     if mode == "no extras":
         drop_extras(document)
     chance = np.random.default_rng(seed)
-    return document, [name for kind in kinds for name in EDITS[kind](document, chance)]
+    return document, [name for kind in kinds for name in KINDS[kind](document, chance)]
 
 
 class Outcomes(NamedTuple):
@@ -180,7 +181,7 @@ def test_nothing_edited_is_nothing_reported(model: Path, mode: str) -> None:
     require_no_third_outcome(model, [], 0, mode)
 
 
-@pytest.mark.parametrize("kind", EDITS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_an_edit_is_shown_or_named(kind: str) -> None:
     places = list(examples(kind))
     assert places
@@ -193,6 +194,6 @@ def test_an_edit_is_shown_or_named(kind: str) -> None:
 if __name__ == "__main__":
     REPORTS.write(
         (f"{kind} {number}: {model.stem} {mode}", outcomes(model, [kind], seed, mode).summary)
-        for kind in EDITS
+        for kind in KINDS
         for number, (model, seed, mode) in enumerate(examples(kind))
     )

@@ -2,5 +2,6 @@
 
 from tests.support.random_edits import animation, meshes, nodes, other, parts
 from tests.support.random_edits.base import EDITS, Edited, NotHere
+from tests.support.random_edits.places import PLACES
 
-__all__ = ["EDITS", "Edited", "NotHere", "animation", "meshes", "nodes", "other", "parts"]
+__all__ = ["EDITS", "PLACES", "Edited", "NotHere", "animation", "meshes", "nodes", "other", "parts"]
