@@ -63,7 +63,7 @@ class Shell:
 
     def run(self, command: str) -> list[str]:
         """Run a command; returns what it prints to both streams, as lines without their ends."""
-        words = shlex.split(command, comments=True)
+        words = shlex.split(command.replace("\\\n", " "), comments=True)
         bare = re.sub(r"'[^']*'|\"[^\"]*\"|\s#.*", "", command)
         if words and words[0] in (*COMMANDS, "python") and not _SHELL.search(bare):
             text = self._here(words)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.materials import ROOT
-from tests.docs.runner import ANY, Page, Shell, Step, fits, steps_of
+from tests.docs.runner import Page, Shell
 
 PAGES = [
     path
@@ -87,86 +87,49 @@ def test_blocks_say_what_they_are(path: Path) -> None:
 
 # ------------------------------------------------------------------ the runner itself
 
+#: Page -> what is wrong with it; ``None``: it is what is printed, and stays so when it is written again.
+SHOWN = {
+    "```console\n$ echo one; echo two\none\n2\n```": r"(?s)line 1.*-2\n\+two",
+    "```console\n$ echo one\n$ echo two\ntwo\n```": r"\+one",
+    "```console\n$ msh-inspect --explain nonsense\n```": "failed with 2",
+    "```console\n$ msh-inspect --explain nonsense\n...\n$ echo $?\n2\n```": None,
+    "```console\n$ echo a; echo b; echo c\na\n...\n```": None,
+    "```console\n$ echo a; echo b; echo c\na\n...\nb\n```": r"-\.\.\.",
+    "```console\nno command\n```": "begins with",
+    # what all blocks since the last output printed; what a page does not show is not looked at
+    "```python\nprint(1)\n```\n\n```python\nprint(2)\n```\n\n```output\n1\n3\n```": r"(?s)-3\n\+2",
+    "```python\nprint(1)\n```\n\n```python\nprint(2)\n```\n\n```output\n1\n2\n```": None,
+    '<!-- skip: next "there is none" -->\n```python\nimport no_such_module\n```': None,
+    # blocks share folder and namespace; a command runs here or in a shell, and goes on in the next line
+    "```console\n$ python examples/make_files.py \\\n> robot.msh  # comment\n```\n"
+    '```python\nimport os\nsize = os.path.getsize("robot.msh")\n```\n'
+    "```console\n$ msh2gltf robot.msh -o out/robot.glb\n$ ls out | grep -c glb\n```\n"
+    '```python\nassert size == 32576 and os.path.isfile("out/robot.glb")\n```': None,
+}
 
-def page(tmp_path: Path, text: str, **options: bool) -> Page:
+
+def run_page(tmp_path: Path, text: str, **options: bool) -> Page:
     (tmp_path / "page.md").write_text(text, "utf-8")
-    (tmp_path / "in").mkdir()
-    return Page(tmp_path / "page.md", tmp_path / "in", **options)
+    page = Page(tmp_path / "page.md", tmp_path / "in", **options)
+    page.run()
+    return page
 
 
-def test_output_is_compared(tmp_path: Path) -> None:
-    shown = page(tmp_path, "```console\n$ echo one; echo two\none\n2\n```\n")
-    with pytest.raises(AssertionError, match=r"(?s)line 1.*-2\n\+two"):
-        shown.run()
+@pytest.mark.parametrize("text", SHOWN)
+def test_what_a_page_shows_is_compared(text: str, tmp_path: Path) -> None:
+    wrong = SHOWN[text]
+    if wrong:
+        with pytest.raises((AssertionError, ValueError), match=wrong):
+            run_page(tmp_path, text)
+    else:
+        page = run_page(tmp_path, text, renew=True)
+        assert page.renewed() == text
+        assert page.skipped == ["line 2: there is none"] * ("skip" in text)
 
 
-def test_unshown_output_of_a_block_with_outputs(tmp_path: Path) -> None:
-    shown = page(tmp_path, "```console\n$ echo one\n$ echo two\ntwo\n```\n")
-    with pytest.raises(AssertionError, match=r"\+one"):
-        shown.run()
-
-
-def test_output_of_python_is_compared(tmp_path: Path) -> None:
-    """Of all blocks since the last output; what a page does not show is not looked at."""
-    blocks = "```python\nprint(1)\n```\n\n```python\nprint(2)\n```\n\n```output\n1\n{}\n```\n"
-    with pytest.raises(AssertionError, match=r"(?s)-3\n\+2"):
-        page(tmp_path, blocks.format(3)).run()
-    (tmp_path / "again").mkdir()
-    renewed = page(tmp_path / "again", blocks.format(3), renew=True)
-    renewed.run()
-    assert renewed.renewed() == blocks.format(2)
-
-
-def test_a_command_that_fails_is_shown_to_fail(tmp_path: Path) -> None:
-    failing = "$ msh-inspect --explain nonsense\n"
-    with pytest.raises(AssertionError, match="failed with 2"):
-        page(tmp_path, f"```console\n{failing}```\n").run()
-    text = f"```console\n{failing}...\n$ echo $?\n2\n```\n"
-    (tmp_path / "again").mkdir()
-    page(tmp_path / "again", text).run()
-
-
-def test_blocks_share_folder_and_namespace(tmp_path: Path) -> None:
-    text = """```console
-$ python examples/make_files.py robot.msh
-```
-```python
-from pathlib import Path
-size = Path("robot.msh").stat().st_size
-```
-```console
-$ msh2gltf robot.msh -o out/robot.glb
-```
-```python
-assert size == 32576 and Path("out/robot.glb").is_file()
-```
-<!-- skip: next "there is no such module" -->
-```python
-import no_such_module
-```
-"""
-    shown = page(tmp_path, text)
-    shown.run()
-    assert shown.skipped == ["line 15: there is no such module"]
-
-
-def test_outputs_are_renewed(tmp_path: Path) -> None:
-    text = "A\n```console\n$ echo one\n1\n$ echo a; echo b\n...\n```\nB\n"
-    shown = page(tmp_path, text, renew=True)
-    shown.run()
-    assert shown.renewed() == text.replace("\n1\n", "\none\n")
-
-
-def test_steps() -> None:
-    assert steps_of("$ a \\\n> b\nc\n\n$ d\n") == [Step("a \\\nb", ["c"]), Step("d")]
-    with pytest.raises(ValueError, match="begins with"):
-        steps_of("a\n")
-
-
-def test_any_lines() -> None:
-    assert fits(["a", ANY, "d"], ["a", "b", "c", "d"])
-    assert fits([ANY], [])
-    assert not fits(["a", ANY], ["b"])
+def test_outputs_are_written_again(tmp_path: Path) -> None:
+    text = "A\n```console\n$ echo one\n1\n$ echo a; echo b\n...\n```\n```python\nprint(2)\n```\n```output\n3\n```\n"
+    assert run_page(tmp_path, text, renew=True).renewed() == text.replace("\n1\n", "\none\n").replace("3", "2")
 
 
 def test_commands_run_here_or_in_a_shell(tmp_path: Path) -> None:
