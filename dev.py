@@ -21,6 +21,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 #: The oldest Python that runs the project; an older one gets as far as the advice below.
@@ -54,6 +55,9 @@ TYPES = HERE / "build" / "types" / "msh_gltf"
 NODE_FOLDERS = (HERE / "tests" / "validator", HERE / "tests" / "kaitai", HERE / "viewer")
 #: On all cores, a file in one piece: its tests share what they set up. The slowest are listed.
 PYTEST = ["-m", "pytest", "-n", "auto", "--dist", "loadfile", "--durations", "20"]
+#: Whole games with recorded truth, where they lie beside the project: the gate has every eighth model of theirs,
+#: and ``--all`` every one, once.
+CORPUS = HERE.parent / "shared" / "corpus"
 #: What every Blender is tested with, and every Python.
 BLENDER_TESTS = [f"tests/blender/test_{n}.py" for n in ("roundtrip", "extension", "colours")]
 LIBRARY_TESTS = ["tests/msh_gltf", "tests/converter", "tests/importers", "tests/exporters"]
@@ -117,33 +121,35 @@ def test(arguments: list[str]) -> int:
     found = environments.windows_python(install_it=windows or everything)
     if found:
         settings["MSH_GLTF_WINDOWS_PYTHON"] = str(found)
+    if CORPUS.is_dir() and "MSH_GLTF_CORPUS" not in settings:
+        settings |= {"MSH_GLTF_CORPUS": str(CORPUS), "MSH_GLTF_CORPUS_EVERY": "8"}
     install_node_packages()
     link_packages()
-    steps = [
-        ["-m", "ruff", "check", "."],
-        ["-m", "ruff", "format", "--check", "."],
-        ["-m", "mypy"],
-        # one test is found faster in one process; a choice by marker is nearly all of them
-        [*(PYTEST if not arguments or "-m" in arguments else PYTEST[:2]), *arguments],
-    ]
-    for step in steps:
+    for step in (["-m", "ruff", "check", "."], ["-m", "ruff", "format", "--check", "."], ["-m", "mypy"]):
         code = run(python, step, settings)
         if code:
             return code
-    for version, blender in blenders.items() if not arguments else ():
-        if version != "5.0":
-            print(f"\nBlender {version}", end="")
-            code = run(python, PYTEST + BLENDER_TESTS, settings | {"MSH_GLTF_BLENDER_PYTHON": str(blender)})
-            if code:
-                return code
+    # one test is found faster in one process; a choice by marker is nearly all of them
+    chosen = [*(PYTEST if not arguments or "-m" in arguments else PYTEST[:2]), *arguments]
+    runs = [("Every test", python, chosen, settings | ({"MSH_GLTF_CORPUS_EVERY": "1"} if everything else {}))]
+    runs += [
+        (f"Blender {version}", python, PYTEST + BLENDER_TESTS, settings | {"MSH_GLTF_BLENDER_PYTHON": str(blender)})
+        for version, blender in (blenders.items() if not arguments else ())
+        if version != "5.0"
+    ]
     if everything:
         environments.newest_blender_is_tested()
-        for version, other in environments.other_pythons():
-            print(f"\nPython {version}", end="")
-            code = run(other, PYTEST + LIBRARY_TESTS, settings)
-            if code:
-                return code
-    return 0
+        pythons = environments.other_pythons()
+        runs += [(f"Python {version}", other, PYTEST + LIBRARY_TESTS, settings) for version, other in pythons]
+    codes, results = [], ""
+    for title, interpreter, step, environment in runs:
+        print(f"\n{title}", end="")
+        began = time.monotonic()
+        codes.append(run(interpreter, step, environment))
+        minutes = (time.monotonic() - began) / 60
+        results += f"\n{title}: {'failed' if codes[-1] else 'passed'} in {minutes:.1f} minutes"
+    print(results)
+    return max(codes)
 
 
 def run(python: Path, arguments: list[str], settings: dict[str, str]) -> int:

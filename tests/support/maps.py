@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.corpus import CORPUS, DATA
+from tests.support.corpus import CORPUS, DATA, EVERY
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def _whole_games(root: Path) -> list[Level]:
 
 
 BUNDLED = _bundled()
-LEVELS = [*BUNDLED, *(_whole_games(Path(CORPUS)) if CORPUS else [])]
+LEVELS = [*BUNDLED, *(_whole_games(Path(CORPUS))[::EVERY] if CORPUS else [])]
 
 every_level = pytest.mark.parametrize("level", LEVELS, ids=[level.id for level in LEVELS])
 
