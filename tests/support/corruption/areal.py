@@ -1,12 +1,10 @@
 """Broken areal maps."""
 
 import struct
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from tests.support.corruption.base import ALL, INF, NAN, NotHere, Nres, change, cut, kinds, need, put
-from tests.support.corruption.terrain import Land, levels
+from tests.support.corruption.base import ALL, INF, NAN, NotHere, Nres, change, cut, kinds, need, put, written
+from tests.support.corruption.terrain import levels
 
 
 class Map:
@@ -60,18 +58,14 @@ class Map:
         raise NotHere
 
 
-def write_map(folder: Path, sample: Land, change: Callable[[Map], None]) -> Path:
-    box = Nres.read((sample.folder / "Land.map").read_bytes())
-    change(Map(box))
-    path = folder / "Land.map"
-    path.write_bytes(box.write())
-    return path
-
-
 #: The cells of a map that has one, which is empty.
 ONE_CELL = struct.pack("<2I", 1, 1) + b"\0\0"
 
-of_map = kinds("areal map", levels, write_map)
+of_map = kinds(
+    "areal map",
+    lambda: levels("Land.map"),
+    written("Land.map", lambda data: Map(Nres.read(data)), lambda land: land.box.write()),
+)
 
 
 # fmt: off

@@ -9,35 +9,8 @@ from typing import Any
 from tests.support import assembly as make
 from tests.support import rsli
 from tests.support.assembled_game import FULL, GROUND, ROBOT, ROOM, GameParts
-from tests.support.corruption.base import ALL, INF, NAN, Nres, change, cut, kinds, pack, put
+from tests.support.corruption.base import ALL, INF, NAN, Made, Nres, change, cut, kinds, pack, put, written
 from tests.support.game import MESH, archive, entry, model
-
-
-@dataclass(frozen=True)
-class Made:
-    """A valid file that is made for the purpose."""
-
-    id: str
-    data: bytes
-
-
-def _writer(name: str) -> Callable[..., Path]:
-    def write(folder: Path, sample: Made, change: Callable[[bytearray], None]) -> Path:
-        data = bytearray(sample.data)
-        change(data)
-        path = folder / name
-        path.write_bytes(data)
-        return path
-
-    return write
-
-
-def _write_registry(folder: Path, sample: Made, change: Callable[[Nres], None]) -> Path:
-    box = Nres.read(sample.data)
-    change(box)
-    path = folder / "objects.rlb"
-    path.write_bytes(box.write())
-    return path
 
 
 def _registries() -> list[Made]:
@@ -54,9 +27,9 @@ def _missions() -> list[Made]:
     return [Made(f"version {v}", make.full_mission(v)) for v in (10, 6, 2)]
 
 
-of_registry = kinds("objects.rlb", _registries, _write_registry)
-of_unit = kinds("unit", _units, _writer("unit.dat"))
-of_mission = kinds("mission", _missions, _writer("data.tma"))
+of_registry = kinds("objects.rlb", _registries, written("objects.rlb", Nres.read, Nres.write))
+of_unit = kinds("unit", _units, written("unit.dat"))
+of_mission = kinds("mission", _missions, written("data.tma"))
 
 
 # fmt: off
@@ -106,16 +79,13 @@ of_mission("mission-end", "mission-clan-with-a-long-name",
 # ------------------------------------------------------------------ .bas and .ndp
 
 
-def _beside_a_model(name: bytes) -> Callable[..., Path]:
-    def write(folder: Path, sample: Made, change: Callable[[bytearray], None]) -> Path:
-        data = bytearray(sample.data)
-        change(data)
-        rows = [(MESH, b"room.msh", model(ROOM)), (0x20534142, name, bytes(data))]
-        path = folder / "game.rlb"
-        path.write_bytes(archive([entry(*row) for row in rows]))
-        return path
+def beside_a_model(name: bytes, kind: int, *more: tuple[int, bytes, bytes]) -> Callable[..., Path]:
+    """What writes an archive of a model and a file that is about it, of a name and type; with further entries."""
+    rows = [(MESH, b"room.msh", model(ROOM)), *more]
+    return written("game.rlb", write=lambda data: archive([entry(*row) for row in (*rows, (kind, name, bytes(data)))]))
 
-    return write
+
+BAS = 0x20534142
 
 
 def _ring(count: int) -> bytes:
@@ -130,8 +100,8 @@ def _node_properties() -> list[Made]:
     return [Made("room", struct.pack("<I", 12) + bytes(76 * 12))]
 
 
-of_footing = kinds("footing", _footings, _beside_a_model(b"room.bas"))
-of_properties = kinds("node properties", _node_properties, _beside_a_model(b"ROOM.NDP"))
+of_footing = kinds("footing", _footings, beside_a_model(b"room.bas", BAS))
+of_properties = kinds("node properties", _node_properties, beside_a_model(b"ROOM.NDP", BAS))
 
 
 of_footing("footing-size", "footing-cut", lambda data: data.pop())
@@ -154,7 +124,7 @@ def _libraries() -> list[Made]:
     return [Made("three", rsli.library(entries))]
 
 
-of_rsli = kinds("RsLi", _libraries, _writer("sprites.lib"))
+of_rsli = kinds("RsLi", _libraries, written("sprites.lib"))
 
 
 def _entry(data: bytearray, row: int, form: str, offset: int, value: int) -> None:

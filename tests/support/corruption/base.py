@@ -91,6 +91,29 @@ def kinds(format: str, samples: Callable[[], list[Any]], write: Callable[..., Pa
     return note
 
 
+@dataclass(frozen=True)
+class Made:
+    """The bytes that a valid file is made of."""
+
+    id: str
+    data: bytes
+
+
+def written(
+    name: str, read: Callable[[bytes], Any] = bytearray, write: Callable[[Any], bytes] = bytes
+) -> Callable[..., Path]:
+    """What writes a file of a name: what is read of a sample's bytes, changed; or the bytes that the change gives."""
+
+    def make(folder: Path, sample: Made, change: Callable[[Any], object]) -> Path:
+        content = read(sample.data)
+        changed = change(content)
+        path = folder / name
+        path.write_bytes(changed if isinstance(changed, bytes) else write(content))
+        return path
+
+    return make
+
+
 pack = struct.pack_into
 ALL = slice(None)
 
@@ -305,6 +328,10 @@ class Model:
         return self.path.stem
 
     @property
+    def data(self) -> bytes:
+        return self.path.read_bytes()
+
+    @property
     def facts(self) -> dict[str, Any]:
         truth = json.loads(self.path.with_suffix(".json").read_text("utf-8"))
         sure = truth["auto"]["step"] == "a"
@@ -317,7 +344,7 @@ def models() -> list[Model]:
 
 def write_model(folder: Path, sample: Model, change: Callable[[Nres], None]) -> Path:
     """A changed model, with its material list beside it."""
-    box = Nres.read(sample.path.read_bytes(), sample.facts)
+    box = Nres.read(sample.data, sample.facts)
     before = box.write()
     change(box)
     data = box.write()
@@ -328,17 +355,8 @@ def write_model(folder: Path, sample: Model, change: Callable[[Nres], None]) -> 
     return path
 
 
-def write_raw(folder: Path, sample: Model, change: Callable[[bytearray], bytes | None]) -> Path:
-    """A model with changed bytes."""
-    data = bytearray(sample.path.read_bytes())
-    changed = change(data)
-    path = folder / "model.msh"
-    path.write_bytes(changed if isinstance(changed, bytes) else data)
-    return path
-
-
 of_model = kinds("model", models, write_model)
-of_bytes = kinds("file", models, write_raw)
+of_bytes = kinds("file", models, written("model.msh"))
 
 
 def sound_nodes(box: Nres) -> Table:

@@ -1,8 +1,6 @@
 """Broken NRes containers: header, directory, sort table, what lies between."""
 
 import struct
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.corruption.base import (
@@ -11,6 +9,7 @@ from tests.support.corruption.base import (
     Case,
     Corruption,
     Entry,
+    Made,
     Nres,
     change,
     kinds,
@@ -18,6 +17,7 @@ from tests.support.corruption.base import (
     of_bytes,
     of_model,
     put,
+    written,
 )
 
 
@@ -88,37 +88,18 @@ def sort_table_backwards(box: Nres) -> None:
 # ------------------------------------------------------------------ archives
 
 
-@dataclass(frozen=True)
-class Archive:
-    """A valid archive: a model and its material list, or a library."""
-
-    id: str
-
-    def read(self) -> Nres:
-        if self.id == "model":
-            box = Nres([])
-            for type_id, suffix in ((b"MESH", "msh"), (b"WEAR", "wea")):
-                data = (DATA / f"spec__static__b_bun_000.{suffix}").read_bytes()
-                name = f"b_bun_000.{suffix}".encode().ljust(36, b"\0")
-                kind = int.from_bytes(type_id, "little")
-                box.entries.append(Entry(kind, 0, 0, 0, name, bytearray(data), len(box.entries)))
-            return box
-        return Nres.read((DATA / "libs" / self.id).read_bytes())
+def archives() -> list[Made]:
+    """A model and its material list, and libraries."""
+    box = Nres([])
+    for number, (type_id, suffix) in enumerate(((b"MESH", "msh"), (b"WEAR", "wea"))):
+        data = (DATA / f"spec__static__b_bun_000.{suffix}").read_bytes()
+        name = f"b_bun_000.{suffix}".encode().ljust(36, b"\0")
+        box.entries.append(Entry(int.from_bytes(type_id, "little"), 0, 0, 0, name, bytearray(data), number))
+    libraries = [Made(name, (DATA / "libs" / name).read_bytes()) for name in ("Material.lib", "Textures.lib")]
+    return [Made("model", box.write()), *libraries]
 
 
-def archives() -> list[Archive]:
-    return [Archive("model"), Archive("Material.lib"), Archive("Textures.lib")]
-
-
-def write_archive(folder: Path, sample: Archive, change: Callable[[Nres], None]) -> Path:
-    box = sample.read()
-    change(box)
-    path = folder / "archive.rlb"
-    path.write_bytes(box.write())
-    return path
-
-
-of_archive = kinds("archive", archives, write_archive)
+of_archive = kinds("archive", archives, written("archive.rlb", Nres.read, Nres.write))
 
 
 BUNKER = DATA / "spec__static__b_bun_000.msh"

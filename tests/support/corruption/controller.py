@@ -1,14 +1,10 @@
 """Broken controllers, beside the model and the control points that they name."""
 
 import struct
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 
-from tests.support.assembled_game import ROOM
 from tests.support.controller import walker
-from tests.support.corruption.base import NAN, kinds, pack
-from tests.support.game import MESH, archive, entry, model
+from tests.support.corruption.assembly import beside_a_model
+from tests.support.corruption.base import NAN, Made, kinds, pack
 
 #: Of the walker: its states with two contacts each, transitions, channel, and component.
 STATES, SIZE, COUNT = 128, 156 + 2 * 16, 4
@@ -19,33 +15,13 @@ PART = CHANNEL + 36
 NODES = 12
 
 
-@dataclass(frozen=True)
-class Made:
-    """A valid controller of a model of 12 nodes, with two control points."""
-
-    id: str
-    data: bytes
-
-
-def _write(folder: Path, sample: Made, change: Callable[[bytearray], None]) -> Path:
-    data = bytearray(sample.data)
-    change(data)
-    points = struct.pack("<I", 2) + bytes(2 * 68)
-    rows = [
-        (MESH, b"room.msh", model(ROOM)),
-        (int.from_bytes(b"CTPT", "little"), b"room.cpt", points),
-        (int.from_bytes(b"CTLD", "little"), b"ROOM.CTL", bytes(data)),
-    ]
-    path = folder / "game.rlb"
-    path.write_bytes(archive([entry(*row) for row in rows]))
-    return path
-
-
-def _controllers() -> list[Made]:
-    return [Made("walker", walker(1, node=NODES - 1))]
-
-
-of_controller = kinds("controller", _controllers, _write)
+POINTS = struct.pack("<I", 2) + bytes(2 * 68)
+CTPT, CTLD = (int.from_bytes(kind, "little") for kind in (b"CTPT", b"CTLD"))
+of_controller = kinds(
+    "controller",
+    lambda: [Made("walker", walker(1, node=NODES - 1))],
+    beside_a_model(b"ROOM.CTL", CTLD, (CTPT, b"room.cpt", POINTS)),
+)
 
 
 # fmt: off

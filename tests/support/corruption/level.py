@@ -3,23 +3,22 @@
 import shutil
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.corruption.base import DATA, Nres, kinds
-from tests.support.corruption.terrain import Land, levels
+from tests.support.corruption.base import DATA, Made, Nres, kinds
+from tests.support.corruption.terrain import levels
 
 
-def write_level(folder: Path, sample: Land, change: Callable[[Path], None]) -> Path:
+def write_level(folder: Path, sample: Made, change: Callable[[Path], None]) -> Path:
     """A whole level's directory, in lower case."""
-    for path in sample.folder.iterdir():
+    for path in (DATA / "maps" / sample.id).iterdir():
         if path.suffix.lower() in (".msh", ".map", ".wea"):
             shutil.copyfile(path, folder / path.name.lower())
     change(folder)
     return folder
 
 
-of_level = kinds("level", levels, write_level)
+of_level = kinds("level", lambda: levels("Land.msh"), write_level)
 
 
 # fmt: off
@@ -37,14 +36,8 @@ def face_material_past_the_list(folder: Path) -> None:
     path.write_bytes(box.write())
 
 
-@dataclass(frozen=True)
-class Looks:
+def write_looks(folder: Path, sample: Made, change: Callable[[Path], None]) -> Path:
     """The bundled libraries with a list beside them."""
-
-    id: str = "libs"
-
-
-def write_looks(folder: Path, sample: Looks, change: Callable[[Path], None]) -> Path:
     for path in (DATA / "libs").glob("*.lib"):
         shutil.copyfile(path, folder / path.name)
     (folder / "good.wea").write_bytes(b"1\r\n0 DEFAULT\r\n")
@@ -52,7 +45,7 @@ def write_looks(folder: Path, sample: Looks, change: Callable[[Path], None]) -> 
     return folder
 
 
-of_looks = kinds("looks", lambda: [Looks()], write_looks)
+of_looks = kinds("looks", lambda: [Made("libs", b"")], write_looks)
 
 
 @of_looks("look-missing")

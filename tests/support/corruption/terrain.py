@@ -1,36 +1,29 @@
 """Broken terrains."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-
-from tests.support.corruption.base import DATA, INF, NAN, NONE, Nres, change, cut, kinds, pack, put, swap, twice
-
-
-@dataclass(frozen=True)
-class Land:
-    """A bundled level."""
-
-    folder: Path
-
-    @property
-    def id(self) -> str:
-        return self.folder.name
-
-
-def levels() -> list[Land]:
-    return [Land(folder) for folder in sorted((DATA / "maps").iterdir())]
+from tests.support.corruption.base import (
+    DATA,
+    INF,
+    NAN,
+    NONE,
+    Made,
+    Nres,
+    change,
+    cut,
+    kinds,
+    pack,
+    put,
+    swap,
+    twice,
+    written,
+)
 
 
-def write_terrain(folder: Path, sample: Land, change: Callable[[Nres], None]) -> Path:
-    box = Nres.read((sample.folder / "Land.msh").read_bytes())
-    change(box)
-    path = folder / "Land.msh"
-    path.write_bytes(box.write())
-    return path
+def levels(name: str) -> list[Made]:
+    """A file of each bundled level."""
+    return [Made(folder.name, (folder / name).read_bytes()) for folder in sorted((DATA / "maps").iterdir())]
 
 
-of_terrain = kinds("terrain", levels, write_terrain)
+of_terrain = kinds("terrain", lambda: levels("Land.msh"), written("Land.msh", Nres.read, Nres.write))
 
 
 def _linked(box: Nres) -> int:

@@ -2,39 +2,26 @@
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 from msh_gltf.converter.formats.model_parts import POINTS_TYPE
-from tests.support.corruption.base import DATA, Entry, Nres, change, cut, kinds, need, pack, put
+from tests.support.corruption.base import DATA, Entry, Made, Nres, change, cut, kinds, need, pack, put, written
 from tests.support.game import MESH, archive, entry
 from tests.support.points import cpt
 
 
-@dataclass(frozen=True)
-class Text:
-    """A bundled text file."""
-
-    path: Path
-
-    @property
-    def id(self) -> str:
-        return self.path.name
+def _files(*patterns: str) -> list[Made]:
+    """Bundled files."""
+    return [Made(path.name, path.read_bytes()) for pattern in patterns for path in sorted(DATA.glob(pattern))]
 
 
-def _writer(name: str) -> Callable[..., Path]:
-    def write(folder: Path, sample: Text, change: Callable[[list[bytes]], None]) -> Path:
-        lines = sample.path.read_bytes().splitlines(keepends=True)
-        change(lines)
-        path = folder / name
-        path.write_bytes(b"".join(lines))
-        return path
-
-    return write
+def _lines(name: str) -> Callable[..., Path]:
+    return written(name, lambda data: data.splitlines(keepends=True), b"".join)
 
 
-of_build = kinds("BuildDat", lambda: [Text(DATA / "BuildDat.lst")], _writer("BuildDat.lst"))
-of_wear = kinds("WEAR", lambda: [Text(path) for path in sorted(DATA.glob("*.wea"))], _writer("model.wea"))
+of_build = kinds("BuildDat", lambda: _files("BuildDat.lst"), _lines("BuildDat.lst"))
+of_wear = kinds("WEAR", lambda: _files("*.wea"), _lines("model.wea"))
 
 
 def _header(lines: list[bytes]) -> int:
@@ -80,36 +67,17 @@ of_wear("wear-blank", "wear-lightmaps-without-a-blank-line",
 # ------------------------------------------------------------------ MAT0 and Texm
 
 
-@dataclass(frozen=True)
-class Member:
-    """An entry of a bundled library."""
+def _members(library: str) -> Callable[[], list[Made]]:
+    """Each entry of a bundled library, in one of its own."""
 
-    library: str
-    row: int
-
-    @property
-    def id(self) -> str:
-        return f"{self.library}:{self.row}"
-
-
-def _members(library: str) -> Callable[[], list[Member]]:
-    def members() -> list[Member]:
+    def members() -> list[Made]:
         box = Nres.read((DATA / "libs" / library).read_bytes())
-        return [Member(library, row) for row in range(len(box.entries))]
+        return [Made(f"{library}:{row}", Nres([replace(one, sort=0)]).write()) for row, one in enumerate(box.entries)]
 
     return members
 
 
-def write_member(folder: Path, sample: Member, change: Callable[[Entry], None]) -> Path:
-    box = Nres.read((DATA / "libs" / sample.library).read_bytes())
-    box.entries = [box.entries[sample.row]]
-    box.entries[0].sort = 0
-    change(box.entries[0])
-    path = folder / "one.lib"
-    path.write_bytes(box.write())
-    return path
-
-
+write_member = written("one.lib", lambda data: Nres.read(data).entries[0], lambda entry: Nres([entry]).write())
 of_material = kinds("MAT0", _members("Material.lib"), write_member)
 of_texture = kinds("Texm", _members("Textures.lib"), write_member)
 of_lightmap = kinds("Texm of a lightmap", _members("lightmap.lib"), write_member)
@@ -156,21 +124,16 @@ def tracks_past_the_entry(entry: Entry) -> None:
     struct.pack_into("<H", entry.data, 2, 0xFFFF)
 
 
-def _points() -> list[Text]:
-    return [Text(path) for path in sorted(DATA.glob("retail__*.msh"))]
-
-
-def _write_points(folder: Path, sample: Text, change: Callable[[bytearray], None]) -> Path:
+def _write_points(folder: Path, sample: Made, change: Callable[[bytearray], None]) -> Path:
     """An archive of a model and its control points."""
     data = bytearray(cpt([("Eye", 0, (1.0, 2.0, 3.0), (0.0, 1.0, 0.0))]))
     change(data)
     path = folder / "game.rlb"
-    rows = [(MESH, b"a.msh", sample.path.read_bytes()), (POINTS_TYPE, b"a.cpt", bytes(data))]
-    path.write_bytes(archive([entry(*row) for row in rows]))
+    path.write_bytes(archive([entry(MESH, b"a.msh", sample.data), entry(POINTS_TYPE, b"a.cpt", bytes(data))]))
     return path
 
 
-of_points = kinds("control points", _points, _write_points)
+of_points = kinds("control points", lambda: _files("retail__*.msh"), _write_points)
 
 
 of_points("points-size", "points-cut", lambda data: data.pop())
