@@ -1,4 +1,7 @@
-"""Small files that claim to be huge, one or more per format: ``(name, target, bytes)``."""
+"""Small files that claim to be huge, or do much with little: ``(name, target, bytes)``.
+
+One statement in a game's file that claims much is a corruption (``tests.support.corruption``), its memory bounded too.
+"""
 
 import base64
 import json
@@ -8,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.fuzz.mutate import dump, join_glb, join_nres, split_nres
-from tests.fuzz.targets import areal_maps, manifests, models, terrains
-from tests.support.assembly import component, full_mission, registry, unit
+from tests.fuzz.targets import manifests, models
+from tests.support.assembly import registry, unit
 from tests.support.rsli import cipher, deflate, library
 
 HUGE = 0xFFFFFFFF
@@ -18,11 +21,7 @@ Hostile = tuple[str, str, bytes]
 
 def hostile() -> Iterator[Hostile]:
     """All of them."""
-    yield from _containers()
     yield from _models()
-    yield from _maps()
-    yield from _looks()
-    yield from _texts()
     yield from _sidecars()
     yield from _manifests()
     yield from _documents()
@@ -30,20 +29,6 @@ def hostile() -> Iterator[Hostile]:
     yield from _objects()
     yield from _pictures()
     yield from _assembly()
-
-
-def _containers() -> Iterator[Hostile]:
-    head = struct.pack("<4sI", b"NRes", 0x100)
-    yield "count", "nres", head + struct.pack("<iI", 0x7FFFFFFF, 16)
-    yield "negative count", "nres", head + struct.pack("<iI", -1, 16)
-    yield "size", "nres", head + struct.pack("<iI", 0, HUGE)
-    row = struct.pack("<5I36s2I", 1, 0, 0, HUGE, 0, b"a", 16, 0)
-    yield "payload", "nres", head + struct.pack("<iI", 1, 80) + row
-    # a model inside, in each of a thousand entries that are one and the same
-    inner = join_nres([[9, 0, 0, 0, bytes(36), b""]] * 2000)
-    total = 16 + len(inner) + 64 * 3000
-    row = struct.pack("<5I36s2I", 0x4853454D, 0, 0, len(inner), 0, b"a", 16, 0)
-    yield "nested", "nres", head + struct.pack("<iI", 3000, total) + inner + row * 3000
 
 
 def _entry(entries: list[list[Any]], kind: int) -> list[Any]:
@@ -95,59 +80,6 @@ def _models() -> Iterator[Hostile]:
             entry[1:4] = [HUGE] * 3
         yield f"attributes of Res{table}", "model_out", join_nres(again)
     yield "strings", "msh", _changed(data, t10=struct.pack("<I", HUGE) * 40)
-
-
-def _maps() -> Iterator[Hostile]:
-    data = terrains()[3]
-    entries = split_nres(data)
-    assert entries is not None
-    faces, slots = _entry(entries, 21), _entry(entries, 2)
-    faces[5] = faces[5][:28] * 60000
-    slots[5] = slots[5][:140] + (struct.pack("<2H", 0, 60000) + slots[5][144:208]) * 4000
-    slots[1] = 4000
-    yield "slots share faces", "terrain_out", join_nres(entries)
-    entries = split_nres(data)
-    assert entries is not None
-    _entry(entries, 1)[2] = HUGE
-    yield "squares across", "terrain_out", join_nres(entries)
-
-    areal = areal_maps()[0]
-    entries = split_nres(areal)
-    assert entries is not None
-    payload = entries[0][5]
-    entries[0][1] = HUGE
-    yield "areals", "areal_out", join_nres(entries)
-    for name, at in (("vertices", 48), ("polys", 52)):
-        broken = payload[:at] + struct.pack("<I", HUGE) + payload[at + 4 :]
-        yield name, "areal_out", _changed(areal, t12=broken)
-    grid = len(payload) - 8 - 14
-    for x, y in ((HUGE, HUGE), (HUGE, 1), (0x10000, 0x10000), (0x80000000, 2)):
-        broken = payload[:grid] + struct.pack("<2I", x, y) + payload[grid + 8 :]
-        yield f"{x} x {y} cells", "areal_out", _changed(areal, t12=broken)
-
-
-def _looks() -> Iterator[Hostile]:
-    for width, height, kind in ((HUGE, HUGE, 8888), (65536, 65536, 0), (0x80000000, 2, 565)):
-        head = struct.pack("<4s7I", b"Texm", width, height, 1, 0, 0, 0, kind)
-        yield f"{width} x {height} texture", "texm", head + bytes(2000)
-    head = struct.pack("<4s7I", b"Texm", 2, 2, HUGE, 0, 0, 0, 565)
-    yield "levels", "texm", head + bytes(2000)
-    page = b"Page" + struct.pack("<I", HUGE)
-    yield "pages", "texm", struct.pack("<4s7I", b"Texm", 1, 1, 1, 0, 0, 0, 565) + bytes(2) + page
-    material = struct.pack("<HHBBfI", 0xFFFF, 0xFFFF, 0, 0, 1.0, 0) + bytes(34 * 3)
-    name = b"DEFAULT".ljust(36, b"\0")
-    yield "phases", "material", join_nres([[0x3054414D, 0, 6, 0, name, material]])
-    material = struct.pack("<HHBBfI", 1, 0xFFFF, 0, 0, 1.0, 0) + bytes(34)
-    material += struct.pack("<IH", 0, 0xFFFF)
-    yield "keys", "material", join_nres([[0x3054414D, 0, 6, 0, name, material]])
-    yield "points", "control_points", struct.pack("<I", HUGE) + bytes(68)
-
-
-def _texts() -> Iterator[Hostile]:
-    for digits in (9, 10, 5000):
-        number = b"9" * digits
-        yield f"rows of {digits} digits", "wear", number + b"\r\n0 a\r\n\r\nLIGHTMAPS\r\n" + number
-        yield f"paths of {digits} digits", "build_dat", b"Mine " + number + b'\r\n"a.ctl"\r\n'
 
 
 def _sidecars() -> Iterator[Hostile]:
@@ -309,30 +241,14 @@ def _pictures() -> Iterator[Hostile]:
 
 
 def _assembly() -> Iterator[Hostile]:
-    yield "children", "unit", struct.pack("<2I", 0xF0F1, 0) + component("a", children=0x7FFFFFFF)
     yield "deep", "unit", unit([("a", 0, 0, 1)] * 3000 + [("a", 0, 0, 0)])
-    mission = full_mission()
-    yield "routes", "mission", mission[:4] + struct.pack("<I", HUGE) + mission[8:]
-    yield "points", "mission", mission[:12] + struct.pack("<I", HUGE) + mission[16:]
-    at = mission.index(b"Nature") - 4
-    for size in (HUGE, 0x7FFFFFFF):
-        yield (f"text of {size}", "mission", mission[:at] + struct.pack("<I", size) + mission[at + 4 :])
     parents = [("objects.rlb", f"k{i}") for i in range(200)]
     yield "parents", "registry", registry({f"k{i}": ("FORT", parents) for i in range(200)})
-    zeros = deflate(bytes(64 << 20))
+    zeros, empty = deflate(bytes(64 << 20)), library([])
     for size in (64 << 20, HUGE, 1 << 24):
         row = b"BOMB".ljust(12, b"\0") + struct.pack("<IHh3I", 0, 0x100, 0, size, 64, len(zeros))
-        yield (
-            f"{size} bytes of Deflate",
-            "rsli",
-            library([])[:4] + struct.pack("<h", 1) + library([])[6:] + cipher(row) + zeros,
-        )
-    yield "entries", "rsli", library([])[:4] + struct.pack("<h", 0x7FFF) + library([])[6:]
-    for count in (0x7FFFFFFF, 0x0AAAAAAA):
-        yield f"{count} points", "footing", struct.pack("<2i", 1, count) + bytes(400)
+        yield f"{size} bytes of Deflate", "rsli", empty[:4] + struct.pack("<h", 1) + empty[6:] + cipher(row) + zeros
     for row, count in enumerate((0x7FFFFFFF, 20_000, 0x7FFFFFF, HUGE, 5_000)):
-        claims = [0] * 5
-        claims[row] = count
+        claims = [count if row == place else 0 for place in range(5)]
         yield f"{count} in place {row}", "controller", struct.pack("<5I", *claims) + bytes(400)
     yield "states", "controller", struct.pack("<5I", 2000, 0x7FFFFFFF, 0, 0, 0) + bytes(400_000)
-    yield "nodes", "node_properties", struct.pack("<I", HUGE) + bytes(76)

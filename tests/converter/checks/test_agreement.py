@@ -1,8 +1,8 @@
-"""Checks and conversion agree, in both directions: over all corruptions and inputs of the fuzzer.
+"""Checks and conversion agree, in both directions: here over inputs of the fuzzer.
 
 What a mode of ``msh-inspect --check`` lets pass converts in that mode; what conversion refuses has
 an error, under the code of the refusal. Units and missions are converted in a game that is valid
-otherwise; of a registry, the units that are found through it.
+otherwise; of a registry, the units that are found through it. ``test_corruptions`` asks it of all corruptions.
 """
 
 import random
@@ -22,19 +22,12 @@ from msh_gltf.converter.options import ExportOptions
 from tests.fuzz.__main__ import REGRESSIONS, TARGETS
 from tests.support.assembled_game import GameParts
 from tests.support.corpus import DATA
-from tests.support.corruption import CATALOGUE
-from tests.support.corruption.base import Corruption, Nres
+from tests.support.corruption.base import Case, Corruption, Nres
 from tests.support.game import MESH, archive, model, snapshot, write
 from tests.support.game import entry as make_entry
 from tests.support.runs import call
 
 MODES: tuple[Mode, ...] = ("default", "strict", "tolerant")
-KINDS = [kind for kind in CATALOGUE if kind.format in ("model", "file", "terrain", "areal map")]
-#: Kinds of units, missions and registries, and what is converted of their cases' game.
-PLACED = [kind for kind in CATALOGUE if kind.format.startswith("game, ")]
-ALONE = [kind for kind in CATALOGUE if kind.format in ("unit", "mission", "objects.rlb")]
-#: Entries beside a model that conversion copies: broken ones do not keep it from converting.
-BESIDE = [kind for kind in CATALOGUE if kind.format in ("footing", "node properties")]
 #: Targets of the fuzzer whose inputs are models, terrains and areal maps; inputs made of each.
 FUZZED = {"model_out": 150, "terrain_out": 100, "areal_out": 100}
 #: Targets whose inputs are files of a game.
@@ -81,36 +74,21 @@ def require_agreement_in_game(path: Path, mode: Mode, converted: Path | None = N
         assert not fails, f"{mode}: converts, though the check finds {fails[0].code}: {fails[0]}"
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_corruptions(kind: Corruption, mode: Mode, tmp_path: Path) -> None:
-    for case in kind.make(tmp_path):
-        require_agreement(case.path, mode)
-        break  # one sample: all of them are checked and converted by test_corruptions
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("kind", [*PLACED, *ALONE], ids=lambda kind: kind.name)
-def test_games(kind: Corruption, mode: Mode, tmp_path: Path) -> None:
-    for number, case in enumerate(kind.make(tmp_path / "cases")):
-        path = case.path
-        if kind in ALONE:  # into a game
-            root = tmp_path / f"game{number}"
-            GameParts().write(root)
-            path = root / case.path.name
-            path.write_bytes(case.path.read_bytes())
-        robot = path.parent / "UNITS/robot.dat" if path.name == "objects.rlb" else None
-        require_agreement_in_game(path, mode, robot)
-
-
-@pytest.mark.parametrize("kind", BESIDE, ids=lambda kind: kind.name)
-def test_what_lies_beside_a_model(kind: Corruption, tmp_path: Path) -> None:
-    """It is checked, and the model converts in any mode."""
-    (case, *_) = kind.make(tmp_path)
-    codes = {f.code for c in check_file(case.path, "x.rlb", known=True) for f in c.findings}
-    assert kind.code in codes
+def require_agreement_of(kind: Corruption, case: Case, folder: Path) -> None:
+    """The same of a corruption, in every mode; a unit, a mission or a registry alone is put into a game."""
+    path = case.path
+    if kind.format in ("unit", "mission", "objects.rlb"):
+        GameParts().write(folder)
+        path = folder / case.path.name
+        path.write_bytes(case.path.read_bytes())
+    robot = path.parent / "UNITS/robot.dat" if path.name == "objects.rlb" else None
     for mode in MODES:
-        assert refused(case.path, mode) is None
+        if kind.format in ("model", "file", "terrain", "areal map"):
+            require_agreement(path, mode)
+        elif kind.format in ("footing", "node properties"):  # what lies beside a model keeps none from converting
+            assert refused(path, mode) is None
+        elif path != case.path or kind.format.startswith("game, "):
+            require_agreement_in_game(path, mode, robot)
 
 
 def inputs(name: str) -> Iterator[bytes]:
