@@ -1,7 +1,6 @@
 """Targets of the readers of registries, units and missions."""
 
 import struct
-from collections.abc import Callable
 from typing import Any
 
 from msh_gltf.converter.checks.companions import Facts, check_controller
@@ -18,29 +17,10 @@ from msh_gltf.converter.formats.rsli import check_rsli, read_rsli
 from msh_gltf.converter.scene.companions import states_text
 from tests.fuzz.engine import Target
 from tests.fuzz.mutate import mutate_bytes, mutate_nres
-from tests.fuzz.targets import read_container
+from tests.fuzz.targets import and_back, read_container
 from tests.support.assembly import full_mission, mission, registry, unit
 from tests.support.controller import channel, component, controller, walker
 from tests.support.rsli import library
-
-Use = Callable[[Any], object]
-Pair = tuple[Callable[[bytes], Any], Callable[[Any], None]]
-
-
-def _and_back(
-    read: Callable[..., Any], write: Callable[[Any], bytes], *label: str, use: Use = lambda value: None
-) -> Pair:
-    """Read a file, write what was read, and ask it more; ``label``: what messages call it."""
-
-    def first(data: bytes) -> Any:
-        return data, read(data, *label)
-
-    def rest(opened: Any) -> None:
-        data, value = opened
-        assert write(value) == data, "the bytes do not come back"
-        use(value)
-
-    return first, rest
 
 
 def _registry_seeds() -> list[bytes]:
@@ -111,12 +91,12 @@ def _use_controller(controller: Any) -> None:
     _ = ranges_of(controller), states_text(controller), with_nodes(controller, {0: 1})
 
 
-_REGISTRY = _and_back(lambda data: read_registry(read_container(data)), write_registry, use=_use_registry)
-_CONTROLLER = _and_back(read_controller, write_controller, "x.ctl", use=_use_controller)
-_PROPERTIES = _and_back(read_node_properties, write_node_properties, "x.ndp")
-_FOOTING = _and_back(read_footing, write_footing, "x.bas")
-_UNIT = _and_back(read_unit, write_unit, "x.dat", use=_use_unit)
-_MISSION = _and_back(read_mission, write_mission, "data.tma", use=_use_mission)
+_REGISTRY = and_back(lambda data: read_registry(read_container(data)), write_registry, use=_use_registry)
+_CONTROLLER = and_back(read_controller, write_controller, "x.ctl", use=_use_controller)
+_PROPERTIES = and_back(read_node_properties, write_node_properties, "x.ndp")
+_FOOTING = and_back(read_footing, write_footing, "x.bas")
+_UNIT = and_back(read_unit, write_unit, "x.dat", use=_use_unit)
+_MISSION = and_back(read_mission, write_mission, "data.tma", use=_use_mission)
 ASSEMBLY = [
     Target("registry", _registry_seeds, mutate_nres, *_REGISTRY, 500),
     Target("footing", _footing_seeds, mutate_bytes, *_FOOTING, 500),

@@ -213,20 +213,20 @@ def _import(opened: Any) -> None:
     import_gltf(path, sidecar, ImportOptions(allow_delete=True))
 
 
-def _unit_files() -> list[bytes]:
-    return [_robot(), *_unit_seeds()]
-
-
-def _registries() -> list[bytes]:
-    return [_registry(), *_registry_seeds()]
-
-
 GAME = [
-    Target("unit_out", _unit_files, mutate_bytes, _unit_first, _out, 100, PIPELINE),
+    Target("unit_out", lambda: [_robot(), *_unit_seeds()], mutate_bytes, _unit_first, _out, 100, PIPELINE),
     Target("mission_out", _missions, mutate_mission, _mission_first, _out, 100, PIPELINE),
     Target("mission_tolerant", _missions, mutate_mission, _mission_first, _out_tolerant, 60, PIPELINE),
     Target("mission_check", _missions, mutate_mission, _mission_first, _checked, 150, PIPELINE),
-    Target("registry_out", _registries, mutate_nres, _registry_first, _registry_out, 100, PIPELINE),
+    Target(
+        "registry_out",
+        lambda: [_registry(), *_registry_seeds()],
+        mutate_nres,
+        _registry_first,
+        _registry_out,
+        100,
+        PIPELINE,
+    ),
     *(
         Target(f"{kind}_back", lambda n=name: _edited(n), mutate_gltf, _back(name), _import, 60, PIPELINE)
         for kind, name in (("unit", _UNIT), ("mission", _MISSION))

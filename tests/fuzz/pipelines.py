@@ -1,6 +1,7 @@
 """Whole pipelines: a file and what lies beside it in, other files out; all in this process."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -30,9 +31,10 @@ from tests.fuzz.mutate import (
     split_nres,
 )
 from tests.fuzz.targets import (
-    _OBJ,
     DATA,
+    OBJ,
     areal_maps,
+    as_obj,
     gltf_seeds,
     is_json,
     models,
@@ -59,14 +61,6 @@ def _model_out(opened: Any, mode: Mode = "default", keep: bool = False) -> None:
             write(target, data)
 
 
-def _terrain_out(opened: Any) -> None:
-    _map_out(opened, Kind.TERRAIN)
-
-
-def _areal_out(opened: Any) -> None:
-    _map_out(opened, Kind.AREAL_MAP)
-
-
 def _model_tolerant(opened: Any) -> None:
     """``--tolerant``: what is locally broken is left out, and the import gives the bytes."""
     path, _ = opened
@@ -74,18 +68,15 @@ def _model_tolerant(opened: Any) -> None:
     assert import_gltf(path.with_suffix(".glb")).data == path.read_bytes()
 
 
-def _terrain_tolerant(opened: Any) -> None:
-    _map_out(opened, Kind.TERRAIN, "tolerant")
+def _map_out(kind: Kind, mode: Mode = "default") -> Callable[[Any], None]:
+    """``msh2gltf`` of a terrain or an areal map."""
 
+    def out(opened: Any) -> None:
+        path, archive = opened
+        options = ExportOptions(mode=mode)
+        load(kind, Source(path, archive), options).files(path.with_suffix(".glb"), options)
 
-def _areal_tolerant(opened: Any) -> None:
-    _map_out(opened, Kind.AREAL_MAP, "tolerant")
-
-
-def _map_out(opened: Any, kind: Kind, mode: Mode = "default") -> None:
-    path, archive = opened
-    options = ExportOptions(mode=mode)
-    load(kind, Source(path, archive), options).files(path.with_suffix(".glb"), options)
+    return out
 
 
 # ------------------------------------------------------------------ checks
@@ -148,38 +139,26 @@ def _library(data: bytes) -> Any:
 
 def _with_materials(folder: Path) -> None:
     """A model with the materials of the libraries, its pictures in the glTF."""
-    appearance = Libraries([folder]).appearance(_material_names(), _lightmap_names(), {(0, 1): 0.5})
+    materials, lightmaps, _ = _names()
+    appearance = Libraries([folder]).appearance(["", *materials, "missing"], lightmaps, {(0, 1): 0.5})
     replace(_bare(), appearance=appearance).files(folder / "x.glb", ExportOptions())
 
 
 @cache
-def _material_names() -> list[str]:
-    return ["", *_names(_library_seeds()[0]), "missing"]
-
-
-@cache
-def _lightmap_names() -> list[str]:
-    return _names(_library_seeds()[1])
-
-
-def _names(library: bytes) -> list[str]:
-    entries = split_nres(library) or []
-    return [entry[4].partition(b"\0")[0].decode("cp1251") for entry in entries]
+def _names() -> list[list[str]]:
+    """What the entries of each library are called."""
+    libraries = [split_nres(library) or [] for library in _library_seeds()]
+    return [[entry[4].partition(b"\0")[0].decode("cp1251") for entry in entries] for entries in libraries]
 
 
 # ------------------------------------------------------------------ back
-
-
-def _smallest() -> bytes:
-    """The smallest bundled model as it is."""
-    return (DATA / "retail__odd__l_mast_010.msh").read_bytes()
 
 
 @cache
 def pairs() -> list[tuple[bytes, bytes]]:
     """``(glb, sidecar)`` of small models, a terrain and an areal map."""
     found = []
-    for model in (*tiny_models()[:2], tiny_models()[-1], _smallest()):
+    for model in (*tiny_models()[:2], tiny_models()[-1], (DATA / "retail__odd__l_mast_010.msh").read_bytes()):
         loaded = load_file(as_file(model, ".msh"), None, ExportOptions(find_textures=False))
         files = loaded.files(scratch() / "pair.glb", ExportOptions())
         found.append((files[1][1], files[0][1]))
@@ -251,10 +230,6 @@ def _without_digest(at: int) -> bytes:
     return join_glb(dump(tree), binary)
 
 
-def _sidecar_seeds() -> list[bytes]:
-    return [sidecar for _, sidecar in pairs()]
-
-
 def _sidecar(data: bytes) -> Any:
     """A sidecar beside an edited glTF file of the same kind of source."""
     at = 4 if b'"terrain"' in data[:4096] else 5 if b'"areal map"' in data[:4096] else 0
@@ -263,25 +238,25 @@ def _sidecar(data: bytes) -> Any:
     return path, scratch() / "beside"
 
 
-def _obj(data: bytes) -> Any:
-    return as_file(data, ".obj")
-
-
-def _obj_to_model(path: Path) -> None:
-    import_obj(path, None, ImportOptions(use_sidecar=False))
-
-
 PIPELINES = [
     Target("model_out", models, mutate_nres, _out, _model_out, 150, PIPELINE),
-    Target("terrain_out", terrains, mutate_nres, _out, _terrain_out, 150, PIPELINE),
-    Target("areal_out", areal_maps, mutate_nres, _out, _areal_out, 150, PIPELINE),
+    Target("terrain_out", terrains, mutate_nres, _out, _map_out(Kind.TERRAIN), 150, PIPELINE),
+    Target("areal_out", areal_maps, mutate_nres, _out, _map_out(Kind.AREAL_MAP), 150, PIPELINE),
     Target("model_tolerant", _small_models, mutate_nres, _out, _model_tolerant, 60, PIPELINE),
-    Target("terrain_tolerant", terrains, mutate_nres, _out, _terrain_tolerant, 100, PIPELINE),
-    Target("areal_tolerant", areal_maps, mutate_nres, _out, _areal_tolerant, 100, PIPELINE),
+    Target("terrain_tolerant", terrains, mutate_nres, _out, _map_out(Kind.TERRAIN, "tolerant"), 100, PIPELINE),
+    Target("areal_tolerant", areal_maps, mutate_nres, _out, _map_out(Kind.AREAL_MAP, "tolerant"), 100, PIPELINE),
     Target("check", _check_seeds, mutate_nres, _out, _check, 150, PIPELINE),
     Target("appearance_out", _library_seeds, mutate_nres, _library, _with_materials, 60, PIPELINE),
     Target("gltf_back", _edited_seeds, mutate_gltf, _back, _to_model, 100, PIPELINE),
-    Target("sidecar_back", _sidecar_seeds, mutate_sidecar, _sidecar, _to_model, 80, PIPELINE),
+    Target("sidecar_back", lambda: [kept for _, kept in pairs()], mutate_sidecar, _sidecar, _to_model, 80, PIPELINE),
     Target("gltf_new", gltf_seeds, mutate_gltf, _alone, _to_new_model, 120, PIPELINE),
-    Target("obj_new", lambda: list(_OBJ), mutate_text, _obj, _obj_to_model, 80, PIPELINE),
+    Target(
+        "obj_new",
+        lambda: list(OBJ),
+        mutate_text,
+        as_obj,
+        lambda path: import_obj(path, None, ImportOptions(use_sidecar=False)),
+        80,
+        PIPELINE,
+    ),
 ]

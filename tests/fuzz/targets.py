@@ -5,6 +5,7 @@ import io
 import json
 import struct
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,7 @@ from tests.support.points import cpt
 from tests.support.terrain_maker import make_terrain
 
 DATA = ROOT / "tests/data"
+Use = Callable[[Any], object]
 
 
 @cache
@@ -109,13 +111,7 @@ def read_container(data: bytes) -> Any:
     return read_nres(data, "x")
 
 
-def _nres_first(data: bytes) -> Any:
-    return data, read_container(data)
-
-
-def _nres_rest(opened: Any) -> None:
-    data, archive = opened
-    assert write_nres(archive) == data, "the bytes do not come back"
+def _use_container(archive: Any) -> None:
     archive_kind(archive)
     models_in(archive)
     archive.find("a.B")
@@ -127,10 +123,6 @@ def _nres_rest(opened: Any) -> None:
     kind_at(archive, find_model(archive, None))
 
 
-def _msh_rest(archive: Any) -> None:
-    write_model(model_at(archive, None, "x.msh"))
-
-
 @cache
 def terrains() -> list[bytes]:
     sizes = [(1, 1, 1), (2, 1, 1), (2, 2, 1), (3, 2, 2)]
@@ -138,10 +130,6 @@ def terrains() -> list[bytes]:
         make_terrain(i, across=a, down=d, steps=s, blend=bool(i % 2), x_first=i < 3)
         for i, (a, d, s) in enumerate(sizes)
     ]
-
-
-def _terrain_rest(archive: Any) -> None:
-    write_terrain(read_terrain(archive, "Land.msh"))
 
 
 @cache
@@ -181,22 +169,7 @@ def _text_seeds(*paths: str) -> list[bytes]:
     return [b"", *(path.read_bytes()[:300] for name in paths for path in sorted(DATA.glob(name)))]
 
 
-def _build_dat_seeds() -> list[bytes]:
-    return _text_seeds("BuildDat.lst")
-
-
-def _wear_seeds() -> list[bytes]:
-    return _text_seeds("*.wea", "maps/*/*.wea")
-
-
-def _build_dat_rest(read: Any) -> None:
-    build, _ = read
-    write_build_dat(build)
-    _ = build.categories
-
-
-def _wear_rest(read: Any) -> None:
-    wear, _ = read
+def _wear_rest(wear: Any) -> None:
     names = read_wear_names(wear.text.encode("cp1251", "replace"))
     agrees(names, wear.materials)
     new_wear(wear.materials, wear.lightmaps)
@@ -254,14 +227,6 @@ def _scene() -> Any:
     return load_file(DATA / "retail__odd__l_mast_010.msh", None, ExportOptions()).scene
 
 
-def _points(data: bytes) -> Any:
-    return read_points(data, "x.cpt")
-
-
-def _points_rest(points: Any) -> None:
-    shown_points(points, _scene())
-
-
 # ------------------------------------------------------------------ own and foreign formats
 
 
@@ -298,7 +263,7 @@ def is_json(data: bytes) -> None:
         outside()
 
 
-_OBJ = (
+OBJ = (
     b"# made by hand\nmtllib x.mtl\no a\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\n"
     b"vt 1 0\nvt 1 1\nvn 0 0 1\nusemtl one\nf 1/1/1 2/2/1 3/3/1\ng b\nusemtl two\nf -4 -3 -2 -1\n"
     b"f 1//1 3//1 4//1\n",
@@ -306,10 +271,6 @@ _OBJ = (
     b"# msh-gltf source=a.msh dialect=retail lod=0 group=0 frame=0 up=y\no a\nv 0 0 0 1\n"
     b"v 1 0 0 1\nv 0 1 0 1\nvt 0 0\nvt 1 0\nvt 0 1\nf 1/1 2/2 3/3\n",
 )
-
-
-def _obj(data: bytes) -> Any:
-    return as_file(data, ".obj")
 
 
 @cache
@@ -367,32 +328,62 @@ def _pictures() -> list[bytes]:
     return found
 
 
-def _picture(data: bytes) -> Any:
-    return as_file(data, ".png")
+def and_back(
+    read: Callable[..., Any], write: Callable[[Any], bytes], *label: str, use: Use = lambda value: None
+) -> tuple[Callable[[bytes], Any], Use]:
+    """Read a file, write what was read, and ask it more; ``label``: what messages call it."""
+
+    def first(data: bytes) -> Any:
+        return data, read(data, *label)
+
+    def rest(opened: Any) -> None:
+        data, value = opened
+        assert write(value) == data, "the bytes do not come back"
+        use(value)
+
+    return first, rest
+
+
+def as_obj(data: bytes) -> Path:
+    return as_file(data, ".obj")
 
 
 READERS = [
-    Target("nres", _nres_seeds, mutate_nres, _nres_first, _nres_rest, 1000),
-    Target("msh", models, mutate_nres, read_container, _msh_rest, 500),
-    Target("terrain", terrains, mutate_nres, read_container, _terrain_rest, 500),
+    Target("nres", _nres_seeds, mutate_nres, *and_back(read_container, write_nres, use=_use_container), 1000),
+    Target("msh", models, mutate_nres, read_container, lambda found: write_model(model_at(found, None, "x.msh")), 500),
+    Target("terrain", terrains, mutate_nres, read_container, lambda a: write_terrain(read_terrain(a, "Land.msh")), 500),
     Target("areal_map", areal_maps, mutate_nres, read_container, _areal_rest, 500),
     Target(
         "build_dat",
-        _build_dat_seeds,
+        lambda: _text_seeds("BuildDat.lst"),
         mutate_text,
-        lambda data: read_build_dat(data, "BuildDat.lst"),
-        _build_dat_rest,
+        lambda data: read_build_dat(data, "BuildDat.lst")[0],
+        lambda build: (write_build_dat(build), build.categories),
         500,
     ),
-    Target("wear", _wear_seeds, mutate_text, lambda data: read_wear(data, "x.wea"), _wear_rest, 1000),
+    Target(
+        "wear",
+        lambda: _text_seeds("*.wea", "maps/*/*.wea"),
+        mutate_text,
+        lambda data: read_wear(data, "x.wea")[0],
+        _wear_rest,
+        1000,
+    ),
     Target("material", _materials, mutate_nres, _material, _material_rest, 1000),
     Target("texm", _textures, mutate_bytes, lambda data: read_texm(data, "x"), _texm_rest, 1000),
-    Target("control_points", _points_seeds, mutate_bytes, _points, _points_rest, 1000),
+    Target(
+        "control_points",
+        _points_seeds,
+        mutate_bytes,
+        lambda data: read_points(data, "x.cpt"),
+        lambda points: shown_points(points, _scene()),
+        1000,
+    ),
     Target(
         "sidecar", _sidecar_seeds, mutate_sidecar, lambda data: read_sidecar(data, "x.msh-sidecar"), write_sidecar, 500
     ),
     Target("gltf", gltf_seeds, mutate_gltf, _gltf, lambda path: read_gltf(path, rigid_skin=True), 800),
-    Target("obj", lambda: list(_OBJ), mutate_text, _obj, read_obj, 300),
+    Target("obj", lambda: list(OBJ), mutate_text, as_obj, read_obj, 300),
     Target("manifest", manifests, mutate_json, _manifest, _manifest_rest, 500),
-    Target("picture", _pictures, mutate_png, _picture, read_picture, 500),
+    Target("picture", _pictures, mutate_png, lambda data: as_file(data, ".png"), read_picture, 500),
 ]

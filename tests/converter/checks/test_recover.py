@@ -238,8 +238,9 @@ def errors_behind_one_another(box: Nres) -> None:
     for row, parent in ((1, 60000), (3, 4), (4, 3)):
         box.table(1).set(row, 2, "H", parent)
     box.table(13).set(0, 10, "I", 0xFFFFFFFF)
-    box.table(13).set(2, 16, "I", 0xFFFFFF)
-    box.table(3).set(40, 0, "f", NAN)
+    box.table(6).set(box.table(13).get(2, 10, "I"), 0, "H", 0xFFFF)
+    for row in (40, len(box.table(3)) - 1):
+        box.table(3).set(row, 0, "f", NAN)
 
 
 def batches_that_share_indices(box: Nres) -> None:
