@@ -13,7 +13,7 @@ from PIL import Image
 from msh_gltf.converter import cli
 from tests.converter.faults.test_links import game, places, whole
 from tests.support.corpus import DATA
-from tests.support.faults import in_namespace, is_stopped, leftovers, started, wait_for
+from tests.support.faults import is_stopped, leftovers, started, wait_for
 from tests.support.game import snapshot
 from tests.support.runs import call, run
 from tests.support.vault import VAULT, original, originals
@@ -22,32 +22,6 @@ __all__ = ["game", "places", "whole"]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="mounts, links")
 
 MODEL = DATA / "retail__system__R_H_002.msh"
-
-
-@pytest.mark.parametrize(
-    ("there", "output"), [("x.msh-sidecar", "x.glb"), ("x.bin", "x.gltf"), ("x.mtl", "x.obj"), ("f", "f/x.glb")]
-)
-def test_directories_for_files(there: str, output: str, tmp_path: Path) -> None:
-    """And a file for a directory: nothing is written at all."""
-    if there == "f":
-        (tmp_path / there).write_bytes(b"")
-    else:
-        (tmp_path / there).mkdir()
-    done = run("msh2gltf", MODEL, "-o", tmp_path / output, "--force", "-q")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "cannot be written (" in done.stderr
-    assert os.listdir(tmp_path) == [there]
-
-
-def test_a_directory_leaves_old_files_alone(tmp_path: Path) -> None:
-    """What is before it in the order of writing is not replaced either."""
-    assert call(cli.msh2gltf, MODEL, "-o", tmp_path / "x.gltf", "-q", "--dialect", "spec") == 0
-    (tmp_path / "x.bin").unlink()
-    (tmp_path / "x.bin").mkdir()
-    before = snapshot(tmp_path)
-    again = ("-o", tmp_path / "x.gltf", "-q", "--dialect", "retail", "--force")
-    assert run("msh2gltf", MODEL, *again).returncode == 2
-    assert snapshot(tmp_path) == before
 
 
 @pytest.mark.parametrize("blocked", ["manifest.json", "static.rlb", ".msh-gltf-journal"])
@@ -72,27 +46,6 @@ def test_names_that_are_too_long(tmp_path: Path) -> None:
         done = run("msh2gltf", tmp_path / f"{name}.msh")
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
-
-
-def test_file_systems_of_their_own(game: Path, whole: Path, tmp_path: Path) -> None:
-    """Outputs below mount points are renamed within them; a file that is one cannot be replaced."""
-    done = in_namespace(
-        """
-        mkdir -p "$2/out/static.rlb" "$2/full"; mount -t tmpfs tmpfs "$2/out/static.rlb" || exit 77
-        "$BIN/msh2gltf" "$1" -o "$2/out" -q; echo "exit code $?"
-        diff -r -I '^ "id": "[0-9a-f]' "$2/out" "$3" && echo same
-        cp "$2/out/static.rlb/MTCHECK.glb" "$2/x.glb"; touch "$2/y"
-        mount --bind "$2/y" "$2/x.glb"; "$BIN/msh2gltf" "$4" -o "$2/x.glb" --force
-        echo "exit code $?"; ls -A "$2"
-        """,
-        game,
-        tmp_path,
-        whole,
-        MODEL,
-    )
-    assert done.stdout.startswith("exit code 0\nsame\nexit code 2\n")
-    assert "x.glb: cannot be written (Device or resource busy)" in done.stderr
-    assert done.stdout.split()[-4:] == ["full", "out", "x.glb", "y"]
 
 
 def test_the_output_is_removed_during_a_run(game: Path, whole: Path, tmp_path: Path) -> None:

@@ -1,0 +1,142 @@
+"""What the machine does to commands, as scripts of the shell: what they say and leave stands in ``scripts.txt``.
+
+Streams that are closed, full, or have lost their reader; limits of memory, of open files and of their size; things
+in the way of an output. ``python -m tests.converter.faults.test_scripts`` writes the record again.
+"""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.corpus import DATA
+from tests.support.faults import in_namespace, leftovers, shell
+from tests.support.game import make_game
+from tests.support.recorded import Recorded
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bash, ulimit, name spaces")
+
+FOUND = Recorded(__file__, "scripts.txt")
+READ_BY_NOBODY = (
+    "msh2gltf model.msh -o -",
+    "msh-inspect model.msh",
+    "msh-inspect model.msh --json",
+    "msh-inspect --explain list",
+    "msh-inspect --check model.msh -v",
+    "msh2gltf --help",
+    "msh2gltf model.msh -o - > /dev/null; msh2gltf model.msh -o x.glb",
+)
+CLOSED = """
+    mkdir one two; msh2gltf model.msh -o one/x.glb > /dev/null
+    msh2gltf model.msh -o two/x.glb {0}; echo $?
+    msh-inspect model.msh {0}; echo $?
+    msh-inspect --check model.msh {0}; echo $?
+    msh2gltf "$GAME" -o out --log-file log -j 2 {0}; echo $?
+    msh2gltf nothing {0} 2> /dev/null; echo $?
+    diff -r one two && echo same; grep -c converted log
+"""
+FULL = """
+    msh2gltf model.msh {0} > /dev/full; echo $?
+    msh2gltf model.msh {0} --force > /dev/full 2> /dev/full; echo $?
+"""
+FEW_FILES = """
+    (ulimit -n {0}; "$PYTHON" "$BIN/msh2gltf" "$GAME" -o out -j 4) > said 2>&1; echo $?
+    grep -o "Too many open files" said | head -n 1; grep -c "Traceback\\|internal error" said; rm said
+    msh2gltf "$GAME" -o out -q; echo $?; find out -name '*.glb' | wc -l
+"""
+IN_THE_WAY = "{0} {1}; msh2gltf model.msh -o {2} --force -q; echo $?"
+SCRIPTS = {
+    **{
+        f"nobody reads: {command}": f"{{ sleep 0.1; {command}; echo $? > code; }} | true; cat code"
+        for command in READ_BY_NOBODY
+    },
+    "read a little": "set -o pipefail; for i in 1 2; do msh2gltf model.msh -o -; done | head -c 4",
+    "closed: output": CLOSED.format(">&-"),
+    "closed: all": CLOSED.format("<&- >&- 2>&-"),
+    "closed: output that was asked for": "msh2gltf model.msh -o - >&-; echo $?",
+    "closed: errors, of which a library speaks; its number would be the next file's": """
+        cat > say.py <<'END'
+import os, sys, click
+from msh_gltf.converter.cli import _run
+@click.command()
+def say():
+    with open('file', 'wb') as file:
+        os.write(2, b'a message')
+        file.write(b'data')
+_run(say, [])
+END
+        "$PYTHON" say.py <&- 2>&-; echo $?; cat file
+    """,
+    **{f"full: {output}": FULL.format(output) for output in ("-o -", "-o x.glb", "-o x.glb -v")},
+    "no memory for a library": """
+        (ulimit -v 50000; msh2gltf model.msh -o x.glb -q) 2>&1 | sed "s/library: .*/library/"
+        (ulimit -v 300000; msh2gltf model.msh -o x.glb -q); echo $?
+    """,
+    **{f"{limit} open files": FEW_FILES.format(limit) for limit in (8, 20, 63, 64)},
+    "a run with nothing to do starts no process": """
+        few() { (ulimit -n 40; "$@" -q -j 4) 2>&1 | grep -o "Too many open files"; echo ${PIPESTATUS[0]}; }
+        few msh2gltf "$GAME" -o out; msh2gltf "$GAME" -o out -q
+        few msh2gltf "$GAME" -o out; few gltf2msh out --game "$GAME" -o new1; diff -r new1 "$GAME" && echo same
+        rm out/static.rlb/MTCHECK.glb; few msh2gltf "$GAME" -o out
+        few gltf2msh out --game "$GAME" -o new2; msh2gltf "$GAME" -o out -q
+        echo edited > out/static.rlb/MTCHECK.glb; few gltf2msh out --game "$GAME" -o new3
+    """,
+    "a file that may not be large": "(ulimit -f 20; msh2gltf model.msh -o x.glb); echo $?",
+    "a long temporary directory, too long for the socket of a fork server": """
+        export TMPDIR="$PWD/$(printf 'temporary%.0s' 1 2 3 4 5 6 7 8 9 10 11 12)"; mkdir "$TMPDIR"
+        msh2gltf "$GAME" -o out -j 2 > /dev/null; echo $?
+        msh-inspect --roundtrip "$GAME" -j 2 | tail -n 1; ls "$TMPDIR"
+    """,
+    "a time that no calendar has": """
+        mkdir disk; mount -t tmpfs tmpfs disk || exit 77
+        mkdir disk/g; cp model.msh disk/g; touch -d @999999999999 disk/g/model.msh
+        msh2gltf disk/g -o disk/out -q; echo $?
+    """,
+    **{
+        f"in the way of {output}: {there}": IN_THE_WAY.format(make, there, output)
+        for make, there, output in (
+            ("mkdir", "x.msh-sidecar", "x.glb"),
+            ("mkdir", "x.bin", "x.gltf"),
+            ("mkdir", "x.mtl", "x.obj"),
+            ("touch", "f", "f/x.glb"),
+        )
+    },
+    "in the way of one of several: what is written before it stays as it was": """
+        msh2gltf model.msh -o x.gltf -q --dialect spec; rm x.bin; mkdir x.bin; md5sum x.gltf x.msh-sidecar > sums
+        msh2gltf model.msh -o x.gltf -q --dialect retail --force; echo $?; md5sum -c sums
+    """,
+    "file systems of their own: renamed within them; a file that is one cannot be replaced": """
+        mkdir -p out/static.rlb; mount -t tmpfs tmpfs out/static.rlb || exit 77
+        msh2gltf "$GAME" -o out -q; echo $?; msh2gltf "$GAME" -o whole -q
+        diff -r -I '^ "id": "[0-9a-f]' out whole && echo same
+        cp out/static.rlb/MTCHECK.glb x.glb; touch y; mount --bind y x.glb
+        msh2gltf model.msh -o x.glb --force; echo $?
+    """,
+}
+
+
+@pytest.fixture(scope="module")
+def game(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_game(tmp_path_factory.mktemp("made") / "game")
+
+
+def said_and_left(name: str, game: Path, folder: Path) -> str:
+    """What a script says, and what it leaves beside its model."""
+    (folder / "model.msh").write_bytes((DATA / "retail__system__R_H_002.msh").read_bytes())
+    script = f'cd "$1"; GAME="$2"; PYTHON="$3"; export PATH="$BIN:$PATH" LC_ALL=C\n{SCRIPTS[name]}\nset +e; ls -A >&2'
+    done = (in_namespace if "mount " in script else shell)(script, folder, game, sys.executable)
+    assert not [path for path in leftovers(folder) if path.suffix == ".tmp"]
+    return "; ".join([*done.stdout.splitlines(), "and", *done.stderr.splitlines()]).replace(f"{folder}/", "")
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_what_comes_of_a_script(name: str, game: Path, tmp_path: Path) -> None:
+    FOUND.require(name, said_and_left(name, game, tmp_path))
+
+
+if __name__ == "__main__":
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as made:
+        shared = make_game(Path(made) / "game")
+        FOUND.write_each(SCRIPTS, lambda name, folder: said_and_left(name, shared, folder))
