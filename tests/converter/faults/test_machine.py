@@ -27,12 +27,12 @@ def test_memory_of_a_worker(tmp_path: Path) -> None:
     """A model that is too large for the memory that is left fails; the others are converted."""
     own = read_nres(model("retail__odd__s_rock_009"), "x")
     ballast = replace(own.entries[0], type_id=77, raw_name=name_field(b"ballast"))
-    ballast = replace(ballast, payload=bytes(350 << 20))
+    ballast = replace(ballast, payload=bytes(200 << 20))
     large = write_nres(new_archive([*own.entries, ballast], "x"))
     game, out, whole = tmp_path / "game", tmp_path / "out", tmp_path / "whole"
     write(game / "large.msh", large)
     write(game / "small.msh", model("retail__odd__s_rock_009"))
-    limited = 'ulimit -v 600000; OPENBLAS_NUM_THREADS=1 "$BIN/msh2gltf" "$1" -o "$2" -j 2'
+    limited = 'ulimit -v 450000; OPENBLAS_NUM_THREADS=1 "$BIN/msh2gltf" "$1" -o "$2" -j 2'
     done = shell(limited, game, out)
     assert done.returncode == 1, done.stdout
     assert "large.msh: not enough memory; fewer processes (-j 1) need less" in done.stdout
