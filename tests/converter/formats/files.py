@@ -106,7 +106,7 @@ BUILDINGS = (
     b'Foo 1\n"f"\nMine x\n"a"\nb\n"c"\nPlant 2\np\n"q"\n"stray"\nMine 1\n"twice"\nHangar 5\n"h"',
 )
 #: Lists of materials, each odd in a way, or in none.
-WEARS = (
+MATERIAL_LISTS = (
     b"2\r\n0 wall\r\n1 B_ROOF\r\n\r\nLIGHTMAPS\r\n1\r\n0 LM_1\r\n",
     b"",
     b"two\n0 a\n",

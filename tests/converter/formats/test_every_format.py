@@ -139,7 +139,7 @@ FORMATS: dict[str, Format] = {
     "WEAR": Format(
         lambda data: (*read_wear(data, "x.wea"), read_wear_names(data), read_lightmap_names(data)),
         lambda read: write_wear(read[0]),
-        lambda: made.bundled("*.wea")() | made.numbered(made.WEARS),
+        lambda: made.bundled("*.wea")() | made.numbered(made.MATERIAL_LISTS),
     ),
     "material": Format(
         lambda data: material.read_material(entry_of(data), "Material.lib"), material.write_material, made.materials
