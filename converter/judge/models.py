@@ -15,7 +15,7 @@ from ..findings import Report
 from ..numeric.arrays import F64, I64
 from ..numeric.pose import parents_first, rotation_matrix
 from ..scene.companions import spliced
-from ..scene.dialect import Dialect, part_key, part_name
+from ..scene.dialect import Dialect, node_of_part, part_key, part_name
 from ..scene.scene import (
     Channel,
     Clip,
@@ -416,7 +416,10 @@ class FileOfModel:
             facts: dict[str, object] = {"flags": extras.get("flags"), "label": extras.get("label")}
             place[i] = len(out.things)
             out.nodes.append(len(out.things))
-            thing = Thing(self.items[i].name, place.get(above, -1), world[i], facts, (self.items[i].name,))
+            name, role = self.items[i].name, self.roles[i]
+            if role is not None and role.name == node_of_part(name):  # a foreign "tree.lod0" founds the node "tree"
+                name = role.name
+            thing = Thing(name, place.get(above, -1), world[i], facts, (self.items[i].name,))
             thing.above_names = (links[i].above,)
             thing.moving = i in moving
             out.things.append(thing)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +25,6 @@ from msh_gltf.converter.scene.scene import Track, evaluate
 from tests.support.foreign import TO_GAME, Builder
 from tests.support.gltf_codes import CODES, FILES, invalid, valid
 from tests.support.gltf_reader_rules import ROWS
-from tests.support.gltf_rules import UV, plain, primitive, textured
 from tests.support.runs import require
 from tests.support.second_reader import SecondReader
 from tests.support.validator import FOLDER, issues
@@ -173,35 +171,3 @@ def test_an_invalid_file_is_refused_in_words_or_read_as_the_page_says(
     lines += [fact.line for new in back.new_materials for fact in new.not_applied]
     usual = import_gltf(invalid_files["valid"], options=ImportOptions(rigid_skin=True)).warnings
     assert outcome[code] == ("reported" if set(lines) - set(usual) else "read"), lines
-
-
-def test_a_second_set_of_coordinates_is_a_lightmap_only_where_a_material_says_so(tmp_path: Path) -> None:
-    b = Builder()
-    plain(b)
-    primitive(b)["attributes"]["TEXCOORD_1"] = b.accessor(UV / 2)
-    textured(b, {"index": 0})
-    tables = {}
-    for light in (255, 0):
-        b.json["materials"][0]["extras"] = {"msh": {"row": 0, "lightmap": light}}
-        back = import_gltf(b.save(tmp_path), options=ImportOptions(dialect="retail"))
-        tables[light] = {entry.type_id for entry in read_nres(back.data, "x").entries}
-        assert ("second set" in "".join(f.line for f in back.not_applied)) == (light == 255)
-    assert tables[0] - tables[255] == {18, 20}
-
-
-def test_integers_may_be_written_with_a_fraction_of_0(tmp_path: Path) -> None:
-    b = Builder()
-    plain(b)
-    expected = import_gltf(b.save(tmp_path)).data
-
-    def with_fractions(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: with_fractions(one) for key, one in value.items() if key != "extras"}
-        if isinstance(value, list):
-            return [with_fractions(one) for one in value]
-        return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-    b.json = with_fractions(b.json)
-    path = b.save(tmp_path)
-    assert ".0," in path.read_text("utf-8")
-    assert import_gltf(path).data == expected
