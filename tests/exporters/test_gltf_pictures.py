@@ -1,7 +1,10 @@
-"""Pictures beside the glTF, lightmaps, silhouettes, and the ground of terrains."""
+"""Materials as the game shows them, pictures beside the glTF, lightmaps, silhouettes, and the ground of terrains."""
 
 import dataclasses
+import json
 import shutil
+from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -19,24 +22,21 @@ from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.scene.appearance import Appearance, Picture
 from msh_gltf.converter.storage import VAULT
 from msh_gltf.exporters.gltf import export_gltf
-from tests.exporters.test_gltf_appearance import export, picture
 from tests.support.blender import blender, needs_blender
-from tests.support.corpus import LIBS, sample_called
+from tests.support.corpus import LIBS, SAMPLES, sample_called
 from tests.support.game import MESH, archive, entry
 from tests.support.gltf_view import GltfView
 from tests.support.maps import level_called
 from tests.support.runs import call, run
-from tests.support.validator import issues
 
 LIT = sample_called("retail__system__R_H_002")
 LIBRARIES = ("Material.lib", "Textures.lib", "lightmap.lib")
 GROUNDS = [f"LND_0{i}" for i in range(9)]
 
 
-@pytest.fixture
-def game(tmp_path: Path) -> Path:
+def make_game(folder: Path) -> Path:
     """The libraries, a lit model on its own and one in a folder below."""
-    game = tmp_path / "game"
+    game = folder / "game"
     (game / "models").mkdir(parents=True)
     for name in LIBRARIES:
         shutil.copy(LIBS / name, game / name)
@@ -45,6 +45,59 @@ def game(tmp_path: Path) -> Path:
         room = sample_called("retail__static__i_room_006").path.with_suffix(suffix)
         shutil.copy(room, game / "models" / f"room{suffix}")
     return game
+
+
+@pytest.fixture
+def game(tmp_path: Path) -> Path:
+    return make_game(tmp_path)
+
+
+def export(source: Path, target: Path, *options: object) -> GltfView:
+    assert call(cli.msh2gltf, source, "-o", target, "-q", "--force", *options) == 0
+    return GltfView(target)
+
+
+def picture(view: GltfView, image: dict[str, Any]) -> np.ndarray:
+    where = view["bufferViews"][image["bufferView"]]
+    raw = view.buffer[where["byteOffset"] : where["byteOffset"] + where["byteLength"]]
+    return np.asarray(Image.open(BytesIO(raw)).convert("RGBA"))
+
+
+def linear(values: list[int]) -> list[float]:
+    """sRGB bytes as glTF has colours."""
+    srgb = np.array(values) / 255
+    return np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4).tolist()
+
+
+def require_as_recorded(view: GltfView, materials: dict[str, Any]) -> int:
+    """Compare every named material with what was recorded of it; return how many have a texture."""
+    textured, pixels = 0, truth()
+    for made in view["materials"]:
+        about, surface = made["extras"]["msh"], made["pbrMetallicRoughness"]
+        if "material" not in about:
+            continue  # a row without a name
+        known = materials.get(made["name"].casefold(), materials["default"])
+        expected = [*linear(known["diffuse"]), known["alpha"] / 100]
+        np.testing.assert_allclose(surface["baseColorFactor"], expected, atol=1e-6)
+        np.testing.assert_allclose(made.get("emissiveFactor", [0, 0, 0]), linear(known["ambient"]), atol=1e-6)
+        assert made.get("alphaMode", "OPAQUE") == ("BLEND" if known["flags"] in (4, 8) else "OPAQUE")
+        assert (about["phases"], "additive" in about) == (known["phases"], known["flags"] == 8)
+        key = f"textures.lib::{known['texture']}".casefold()
+        assert ("baseColorTexture" in surface) == (key in pixels)
+        if key in pixels:
+            texture = view["textures"][surface["baseColorTexture"]["index"]]
+            np.testing.assert_array_equal(picture(view, view["images"][texture["source"]]), pixels[key])
+            textured += 1
+    return textured
+
+
+def test_materials_are_as_recorded(tmp_path: Path) -> None:
+    """Of every model whose materials the bundled libraries have, or show as DEFAULT."""
+    recorded = json.loads((LIBS / "materials.json").read_text("utf-8"))["materials"]
+    materials = {name.casefold(): about for name, about in recorded.items()}
+    names = [sample.path for sample in SAMPLES if sample.entry is None and sample.dialect == "spec"]
+    views = [export(path, tmp_path / f"{path.stem}.glb", "--textures", LIBS) for path in names]
+    assert sum(require_as_recorded(view, materials) for view in views) > len(views)
 
 
 def truth() -> dict[str, np.ndarray]:
@@ -86,27 +139,37 @@ def test_an_archive_called_textures(game: Path, tmp_path: Path) -> None:
     assert not list((out / "textures").rglob("*.glb"))
 
 
-def test_broken_links_are_warnings(game: Path, tmp_path: Path) -> None:
-    """A texture that cannot be read, a library that is none: said, and shown without."""
+def break_textures(game: Path) -> None:
     library = read_nres(read_file(game / "Textures.lib"), "")
     for index in range(len(library.entries)):
         library = replace_entry(library, index, b"Texm, not really")
     (game / "Textures.lib").write_bytes(write_nres(library))
-    result = run("msh2gltf", game / "lit.msh", "-o", tmp_path / "lit.glb")
+
+
+def rename_a_material(game: Path) -> None:
+    wear = (game / "lit.wea").read_bytes()
+    name = wear.split()[2]
+    (game / "lit.wea").write_bytes(wear.replace(name, b"Nothing_9"))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (break_textures, "shown without it"),
+        (rename_a_material, "has no material 'Nothing_9': 'DEFAULT' is shown"),
+        (lambda game: (game / "Textures.lib").unlink(), "no Textures.lib in"),
+        (lambda game: (game / "Material.lib").unlink(), "no Material.lib in"),
+        (lambda game: (game / "lightmap.lib").unlink(), "no lightmap.lib in"),
+        (lambda game: (game / "Material.lib").write_bytes(b"junk"), "Material.lib"),
+    ],
+)
+def test_broken_links_are_warnings(change: Callable[[Path], object], said: str, game: Path, tmp_path: Path) -> None:
+    """Models are shown without what is not there, alone and in a run."""
+    change(game)
+    result = run("msh2gltf", game / "lit.msh", "--game", game, "-o", tmp_path / "lit.glb")
     assert result.returncode == 0
-    assert "shown without it" in result.stderr
-    assert "baseColorTexture" not in (tmp_path / "lit.glb").read_bytes().decode("latin-1")
-    result = run("msh2gltf", game, "-o", tmp_path / "out")
-    assert result.returncode == 0
-    assert not list((tmp_path / "out").rglob("tex*.png"))
-    assert "Textures.lib" in result.stdout
-    (game / "Material.lib").write_bytes(b"junk")
-    result = run("msh2gltf", game / "lit.msh", "-o", tmp_path / "grey.glb")
-    assert result.returncode == 0
-    assert "Material.lib" in result.stderr
-    assert "Traceback" not in result.stderr
-    result = run("msh2gltf", game, "-o", tmp_path / "grey")
-    assert result.returncode == 0
+    assert said in result.stderr
+    assert run("msh2gltf", game, "-o", tmp_path / "out").returncode == 0
 
 
 def test_a_single_gltf_has_its_pictures_beside(game: Path, tmp_path: Path) -> None:
@@ -157,9 +220,6 @@ def test_lightmaps(game: Path, tmp_path: Path) -> None:
     for made in lit_materials(off):
         assert "texCoord" not in made.get("emissiveTexture", {})
         assert "light" not in made["extras"]["msh"]
-    (game / "lightmap.lib").unlink()
-    result = run("msh2gltf", game / "lit.msh", "-o", target, "--force")
-    assert "no lightmap.lib in" in result.stderr
 
 
 def written(**changes: Any) -> dict[str, Any]:
@@ -181,24 +241,28 @@ def written(**changes: Any) -> dict[str, Any]:
     return next(m for m in made if m["extras"]["msh"]["lightmap"] != 255)
 
 
-def test_how_alpha_is_drawn() -> None:
-    assert "alphaMode" not in written(alpha_values=[0, 255, 0, 255])
-    assert written(translucent=True)["alphaMode"] == "BLEND"
-    assert written(translucent=True, alpha_values=[0, 255, 0, 255])["alphaMode"] == "MASK"
-    assert written(translucent=True, alpha_values=[0, 255, 9, 255])["alphaMode"] == "BLEND"
-    assert written(translucent=True, alpha_values=[0, 0, 0, 0])["alphaMode"] == "BLEND"
-    faded = written(translucent=True, alpha_values=[0, 255, 0, 255], colour=(1, 1, 1, 0.5))
-    assert faded["alphaMode"] == "BLEND"
-    added = written(translucent=True, additive=True, alpha_values=[0, 255, 0, 255])
-    assert added["alphaMode"] == "BLEND"
-    assert added["emissiveFactor"] == [0.2140411, 1.0, 0.0508761]
-    assert added["extras"]["msh"]["additive"] == 1
-    assert written(self_light=(0.5, 0.25, 0), additive=True, translucent=True)["emissiveFactor"] == [
-        0.2140411,
-        0.0508761,
-        0,
-    ]
-    assert "emissiveFactor" not in written()
+@pytest.mark.parametrize(
+    ("alpha", "changes", "mode"),
+    [
+        ([0, 255, 0, 255], {}, None),
+        ([255] * 4, {"translucent": True}, "BLEND"),
+        ([0, 255, 0, 255], {"translucent": True}, "MASK"),
+        ([0, 255, 9, 255], {"translucent": True}, "BLEND"),
+        ([0] * 4, {"translucent": True}, "BLEND"),
+        ([0, 255, 0, 255], {"translucent": True, "colour": (1, 1, 1, 0.5)}, "BLEND"),
+        ([0, 255, 0, 255], {"translucent": True, "additive": True}, "BLEND"),
+    ],
+)
+def test_how_alpha_is_drawn(alpha: list[int], changes: dict[str, Any], mode: str | None) -> None:
+    made = written(alpha_values=alpha, **changes)
+    assert made.get("alphaMode") == mode
+    assert made.get("emissiveFactor") == ([0.2140411, 1.0, 0.0508761] if "additive" in changes else None)
+    assert made["extras"]["msh"].get("additive") == (1 if "additive" in changes else None)
+
+
+def test_own_light_of_what_adds_is_kept() -> None:
+    made = written(self_light=(0.5, 0.25, 0), additive=True, translucent=True)
+    assert made["emissiveFactor"] == [0.2140411, 0.0508761, 0]
 
 
 def test_light_without_own_light_has_the_surface_colour() -> None:
@@ -208,8 +272,7 @@ def test_light_without_own_light_has_the_surface_colour() -> None:
     assert made["emissiveTexture"]["texCoord"] == 1
 
 
-@pytest.fixture
-def land(game: Path) -> Path:
+def make_land(game: Path) -> Path:
     """A level in the game, and a Material.lib whose grounds have textures."""
     folder = game / "DATA/MAPS/Tut_1"
     shutil.copytree(level_called("mixed__tut_1").folder, folder)
@@ -223,6 +286,11 @@ def land(game: Path) -> Path:
         library = replace_entry(library, index, bytes(data))
     (game / "Material.lib").write_bytes(write_nres(library))
     return folder / "Land.msh"
+
+
+@pytest.fixture
+def land(game: Path) -> Path:
+    return make_land(game)
 
 
 def test_the_ground_shows_its_textures(land: Path, game: Path, tmp_path: Path) -> None:
@@ -260,37 +328,19 @@ def test_the_ground_shows_its_textures(land: Path, game: Path, tmp_path: Path) -
     assert import_gltf(target).data == land.read_bytes()
 
 
-def test_validator(land: Path, game: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
-    files = [*out.rglob("*.glb")]
-    for source in (game / "lit.msh", land):
-        target = tmp_path / f"{source.stem}.gltf"
-        export(source, target, "--game", game)
-        files.append(target)
-    assert issues(files) == {}
-
-
 @needs_blender
 def test_through_blender(land: Path, game: Path, tmp_path: Path) -> None:
     """Pictures beside the glTF, lightmaps and grounds do not disturb the import."""
     out = tmp_path / "out"
     assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
     terrain = next(p for p in out.rglob("Land.glb") if GltfView(p).info["kind"] == "terrain")
-    blender("roundtrip.py", tmp_path, out / "lit.glb", terrain)
+    room = sample_called("retail__static__i_room_006").source
+    sources = {out / "lit.glb": LIT.source, out / "models/room.glb": room, terrain: land.read_bytes()}
+    blender("roundtrip.py", tmp_path, *sources)
     for kind in ("plain", "extras"):
-        for glb, source in ((out / "lit.glb", LIT.source), (terrain, land.read_bytes())):
+        for glb, source in sources.items():
             back = import_gltf(tmp_path / kind / glb.name, glb.with_suffix(".msh-sidecar"))
             assert back.data == source
-
-
-def painted_game(game: Path, out: Path, stem: str) -> Path:
-    """A run with one picture painted over; returns the picture."""
-    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
-    found = next(p for p in (out / "textures").rglob("*.png") if p.stem.casefold() == stem)
-    with Image.open(found) as old:
-        Image.new("RGB", old.size, (200, 16, 99)).save(found)
-    return found
 
 
 def test_pictures_that_were_saved_unchanged(game: Path, tmp_path: Path) -> None:
@@ -309,7 +359,10 @@ def test_pictures_that_were_saved_unchanged(game: Path, tmp_path: Path) -> None:
 
 def test_a_texture_that_changed_in_the_game(game: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    painted = painted_game(game, out, "tex_012.0")
+    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
+    painted = next(path for path in (out / "textures").rglob("*.png") if path.stem.casefold() == "tex_012.0")
+    with Image.open(painted) as old:
+        Image.new("RGB", old.size, (200, 16, 99)).save(painted)
     change_texture(game, painted.stem)
     result = run("gltf2msh", out, "--game", game, "-o", tmp_path / "new")
     assert result.returncode == 1
@@ -317,18 +370,3 @@ def test_a_texture_that_changed_in_the_game(game: Path, tmp_path: Path) -> None:
     forced = run("gltf2msh", out, "--game", game, "-o", tmp_path / "forced", "--force")
     assert forced.returncode == 0
     assert "1 texture went into" in forced.stdout
-
-
-def test_pictures_that_no_texture_can_be_made_of(game: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    painted = painted_game(game, out, "tex_012.0")
-    Image.new("RGB", (5, 4)).save(painted)
-    result = run("gltf2msh", out, "--game", game, "-o", tmp_path / "new")
-    assert result.returncode == 1
-    assert "sides of a texture must be powers of two" in result.stdout
-    painted.write_bytes(b"no PNG")
-    result = run("gltf2msh", out, "--game", game, "-o", tmp_path / "other")
-    assert result.returncode == 1
-    assert "cannot be read as PNG" in result.stdout
-    Image.new("RGBA", (8, 8), (1, 2, 3, 4)).save(painted)
-    assert run("gltf2msh", out, "--game", game, "-o", tmp_path / "size").returncode == 0

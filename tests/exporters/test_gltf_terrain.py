@@ -11,7 +11,6 @@ from tests.support.areals import sample
 from tests.support.gltf_view import TO_GAME, GltfView
 from tests.support.maps import every_level, level_called
 from tests.support.runs import call, run
-from tests.support.validator import issues
 
 
 def export(level, folder: Path, name: str = "Land.msh", *options: object) -> GltfView:
@@ -105,15 +104,3 @@ def test_needs_its_sidecar(tmp_path: Path) -> None:
     back = run("gltf2msh", tmp_path / "out.glb", "--no-sidecar", "-o", f"{tmp_path}/back/")
     assert back.returncode == 2
     assert "is a terrain, which needs its sidecar to be rebuilt" in back.stderr
-
-
-def test_validator_is_silent(tmp_path: Path) -> None:
-    files = []
-    for name in ("spec__AutoMAP_00", "mixed__MULTI02", "mixed__tut_1"):
-        for source in ("Land.msh", "Land.map"):
-            for suffix in ("glb", "gltf"):
-                target = tmp_path / name / f"{source}.{suffix}"
-                level = level_called(name)
-                assert call(cli.msh2gltf, level.folder / source, "-o", target, "-q", "--force") == 0
-                files.append(target)
-    assert issues(files) == {}

@@ -12,7 +12,7 @@ from PIL import Image
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.kinds.dispatch import load_file
-from msh_gltf.converter.kinds.obj import not_in_obj, obj_files
+from msh_gltf.converter.kinds.obj import obj_files
 from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.scene.appearance import Appearance, MaterialAppearance, Picture, missing_material
 from msh_gltf.converter.scene.decode import rest_pose
@@ -166,15 +166,6 @@ def test_textures_lie_beside(tmp_path: Path) -> None:
     gone = Appearance(dict.fromkeys(used, missing_material("a")))
     again = obj_files(dataclasses.replace(loaded, appearance=gone), tmp_path / "m.obj", options=options)
     assert again[-2][1] == plain[tmp_path / "m.mtl"]
-
-
-def _extras(dialect: str) -> set[str]:
-    out: set[str] = set()
-    for sample in SAMPLES:
-        if sample.dialect == dialect:
-            scene = load_file(sample.path, sample.entry, ExportOptions(dialect=dialect)).scene
-            out |= set(not_in_obj(scene)) & {"second UV set", "vertex colours"}
-    return out
 
 
 @given(st.text(st.characters(), min_size=1))

@@ -24,7 +24,7 @@ from msh_gltf.converter.formats.nres import Entry, read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import new_archive
 from msh_gltf.converter.kinds.library import add_or_replace_material
 from msh_gltf.converter.kinds.new_entries import NewEntries
-from tests.exporters.test_gltf_appearance import picture
+from tests.exporters.test_gltf_pictures import picture
 from tests.support.corpus import LIBS
 from tests.support.gltf_view import GltfView
 from tests.support.runs import run
