@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.fuzz.assembly import ASSEMBLY
-from tests.fuzz.engine import Report, fuzz, minimise
+from tests.fuzz.engine import fuzz, minimise
 from tests.fuzz.game import GAME
 from tests.fuzz.pipelines import PIPELINES
 from tests.fuzz.targets import READERS
@@ -31,9 +31,7 @@ def main() -> int:
     found = 0
     for name in options.target or TARGETS:
         target = TARGETS[name]
-        report = fuzz(target, options.executions, options.seed, seconds=options.seconds, said=_progress)
-        if sys.stderr.isatty():
-            print(file=sys.stderr)
+        report = fuzz(target, options.executions, options.seed, seconds=options.seconds)
         print(report, flush=True)
         found += len(report.crashes)
         for crash in report.crashes.values():
@@ -50,11 +48,6 @@ def keep(name: str, data: bytes) -> None:
     folder = REGRESSIONS / name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{hashlib.sha256(data).hexdigest()[:12]}.bin").write_bytes(data)
-
-
-def _progress(report: Report) -> None:
-    if sys.stderr.isatty():
-        print(f"\r{report}", end="", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -173,14 +173,7 @@ def place_of(error: BaseException) -> str:
     return f"{type(error).__name__} {lines[-1] if lines else '?'}"
 
 
-def fuzz(
-    target: Target,
-    executions: int,
-    seed: int,
-    *,
-    seconds: float = float("inf"),
-    said: Callable[[Report], None] = lambda report: None,
-) -> Report:
+def fuzz(target: Target, executions: int, seed: int, *, seconds: float = float("inf")) -> Report:
     """Run a target.
 
     Args:
@@ -188,7 +181,6 @@ def fuzz(
         executions: how often.
         seed: of all chance: the same run again, but for the clock.
         seconds: end sooner where it takes longer than this.
-        said: called with the state every 5 s.
     """
     chance = random.Random(f"{target.name} {seed}")
     seeds = target.seeds()
@@ -196,21 +188,14 @@ def fuzz(
     coverage = Coverage()
     report = Report(target.name)
     most = 4 * max(map(len, seeds)) + 4096
-    begin = spoke = time.perf_counter()
+    begin = time.perf_counter()
     with strict():
         for data in seeds:
             execute(target, data)
         base = peak_kib()
         for n in range(executions):
-            if n % 64 == 0:
-                now = time.perf_counter()
-                if now - begin > seconds:
-                    break
-                if now - spoke > 5:
-                    spoke = now
-                    report.seconds, report.lines = now - begin, coverage.lines
-                    report.corpus, report.peak_kib = len(corpus), peak_kib() - base
-                    said(report)
+            if n % 64 == 0 and time.perf_counter() - begin > seconds:
+                break
             # recent finds first, but no seed is forgotten
             pool = corpus if chance.random() < 0.6 else seeds
             at = chance.randrange(len(pool))

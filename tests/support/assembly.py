@@ -13,7 +13,6 @@ Part = tuple[str, int, int, int]
 
 
 def row(archive: str, member: str, leftovers: bytes = b"") -> bytes:
-    """A row of the registry."""
     return b"".join((text.encode("cp1251") + b"\0" + leftovers).ljust(32, b"\0")[:32] for text in (archive, member))
 
 
@@ -35,7 +34,6 @@ def component(key: str, part_class: int = 0, attach: int = -1, children: int = 0
 
 
 def unit(parts: Sequence[Part], type: int = 0x4D70ECC2) -> bytes:
-    """A ``.dat``."""
     records = [component(*part) for part in parts]
     return struct.pack("<2I", 0xF0F1, type) + b"".join(records)
 

@@ -31,19 +31,16 @@ def state(row: State, contacts: Sequence[int]) -> bytes:
 
 
 def channel(node: int, frames: Pair = (0, 0), point: int = -1, second: int = -1) -> bytes:
-    """A channel."""
     return struct.pack("<i3f2i2fI", node, *frames, 0.5, second, point, 1.0, 3.0, 1)
 
 
 def component(node: int, kind: int = 1, channels: Sequence[int] = (), label: bytes = b"") -> bytes:
-    """A component."""
     head = struct.pack("<2iI3ii2f2f16f", kind, node, 7, 0, -1, -1, 0, 100.0, 5.0, 1, 2, *range(16)) + bytes(64)
     lists = struct.pack(f"<i{len(channels)}ii", len(channels), *channels, len(label))
     return head + lists + (label + b"\0" if label else b"")
 
 
 def action(number: int, *arguments: int) -> bytes:
-    """An action."""
     values = [*arguments, 0, 0, 0, 0][:4]
     return struct.pack("<3Ii4iI", 1, 0, 0, number, *values, 0) + b"effects.rlb".ljust(32, b"\0") + bytes(32)
 

@@ -76,7 +76,6 @@ class Inside:
         self.nodes: list[Node] = self.file.json["nodes"]
 
     def extras(self, node: Node) -> dict[str, Any]:
-        """``extras.msh`` of a node."""
         found: dict[str, Any] = node.get("extras", {}).get("msh", {})
         return found
 

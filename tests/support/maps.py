@@ -72,5 +72,4 @@ every_level = pytest.mark.parametrize("level", LEVELS, ids=[level.id for level i
 
 
 def level_called(name: str) -> Level:
-    """A bundled level by name."""
     return next(level for level in LEVELS if level.id == name)

@@ -78,7 +78,6 @@ class Case(NamedTuple):
     options: dict[str, Any] = {}  # noqa: RUF012
 
     def found(self, folder: Path) -> str:
-        """What comes of it."""
         example = EXAMPLES / f"{self.model}.msh"
         sample = Sample(self.model, example, None, example) if example.is_file() else sample_called(self.model)
         document = Editable(to_gltf(sample, folder / "m.glb", *self.export))

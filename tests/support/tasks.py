@@ -24,7 +24,6 @@ def process(task: float) -> int:
 
 
 def echo(task: bytes) -> bytes:
-    """The task."""
     return task
 
 

@@ -31,7 +31,6 @@ def _kept(root: Path, digest: str) -> bytes:
 
 
 def original(root: Path, file: str) -> bytes:
-    """The first original of a file."""
     data = originals(root)[file]
     assert data is not None
     return data

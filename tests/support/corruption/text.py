@@ -12,7 +12,6 @@ from tests.support.points import cpt
 
 
 def _files(*patterns: str) -> list[Made]:
-    """Bundled files."""
     return [Made(path.name, path.read_bytes()) for pattern in patterns for path in sorted(DATA.glob(pattern))]
 
 
