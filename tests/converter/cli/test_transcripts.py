@@ -110,6 +110,14 @@ def move(path: str, name: str) -> None:
     document.save(Path(path))
 
 
+def rename(path: str, old: str, new: str) -> None:
+    """Call materials of a glTF otherwise."""
+    document = Editable(Path(path))
+    for material in document.json["materials"]:
+        material["name"] = material["name"].replace(old, new)
+    document.save(Path(path))
+
+
 def stray(path: str) -> None:
     """Give a glTF a part of a node that its model does not have."""
     document = Editable(Path(path))
@@ -138,10 +146,10 @@ def flip(path: str, at: str) -> None:
 
 
 def replace(path: str, old: str, new: str) -> None:
-    """Replace the first such text in a file; ``\\n`` ends a line."""
-    data, before, after = Path(path).read_bytes(), *(text.replace("\\n", "\n").encode() for text in (old, new))
+    """Replace the first such text in a file; ``\\0`` is a byte of 0."""
+    data, before = Path(path).read_bytes(), old.encode()
     assert before in data
-    Path(path).write_bytes(data.replace(before, after, 1))
+    Path(path).write_bytes(data.replace(before, new.replace("\\0", "\0").encode(), 1))
 
 
 def show(path: str) -> str:
@@ -164,6 +172,7 @@ STEPS: dict[str, Callable[..., object]] = {
     "break-table": break_table,
     "break-entry": break_entry,
     "move": move,
+    "rename": rename,
     "stray": stray,
     "write": write,
     "cut": cut,

@@ -1,7 +1,8 @@
 """Every key of the extras that exports write, replaced by values of other types: never an internal error.
 
 A file of each kind of the example game, and a model with control points and a controller; the first object
-of each list that has a key.
+of each list that has a key. What comes of each value stands in ``extras.txt``; ``python -m
+tests.converter.kinds.test_every_extra`` writes it again.
 """
 
 import json
@@ -22,6 +23,7 @@ from tests.docs.materials import example_game
 from tests.fuzz.mutate import join_glb, split_glb
 from tests.support.corpus import DATA
 from tests.support.points import POINTS, cpt
+from tests.support.recorded import Recorded, digest, summary
 
 #: Values of any type; a number that neither float32 nor an index holds.
 VALUES = [None, "robot", [1, "a", None], {"a": {}}, 10**30, -5, float("nan"), 1.5]
@@ -65,40 +67,57 @@ def keys_of(document: dict[str, Any]) -> Iterator[tuple[str, int, str]]:
                     yield objects, i, key
 
 
-CASES = [(kind, *place) for kind in SOURCES for place in keys_of(exported(kind)[0])]
+CASES = {
+    f"{kind} {objects} {index} {key}": (kind, objects, index, key)
+    for kind in SOURCES
+    for objects, index, key in keys_of(exported(kind)[0])
+}
+#: What comes of each, as digests.
+EXTRAS = Recorded(__file__, "extras.txt")
 
 
-@pytest.mark.parametrize(("kind", "objects", "index", "key"), CASES)
-def test_another_type_is_read_or_refused_in_words(
-    tmp_path: Path, kind: str, objects: str, index: int, key: str
-) -> None:
+def found(case: tuple[str, str, int, str], folder: Path) -> str:
+    """What comes of each value."""
+    kind, objects, index, key = case
     document, binary, sidecar, name = exported(kind)
-    path, extras = tmp_path / name, document[objects][index]["extras"]["msh"]
+    path, extras = folder / name, document[objects][index]["extras"]["msh"]
     path.with_suffix(".msh-sidecar").write_bytes(sidecar)
     before = extras[key]
+    told = []
     for value in VALUES:
         extras[key] = value
         try:
             path.write_bytes(join_glb(json.dumps(document).encode(), binary))
         finally:
             extras[key] = before
-        said = refusal(path)
-        assert len(said) <= LONGEST_LINE
-        assert "cannot be read as glTF" not in said, value
+        text, refused = import_of(path)
+        assert len(refused) <= LONGEST_LINE
+        assert "cannot be read as glTF" not in refused, value
+        told.append(text)
+    return " ".join(told)
 
 
-def refusal(path: Path) -> str:
-    """What an import says of a file that it refuses."""
+def import_of(path: Path) -> tuple[str, str]:
+    """What an import makes and says, as a digest; and what it says of a file that it refuses."""
     try:
-        import_gltf(path, None, ImportOptions(game=str(example_game())))
+        back = import_gltf(path, None, ImportOptions(game=str(example_game())))
     except ConversionError as error:
-        return str(error)
-    return ""
+        return f"refused:{digest(str(error).replace(str(path.parent), ''))}", str(error)
+    return digest(summary(back, [], path.parent).replace(str(path.parent), "")), ""
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_another_type_is_read_or_refused_in_words(name: str, tmp_path: Path) -> None:
+    EXTRAS.require(name, found(CASES[name], tmp_path))
 
 
 def test_the_cases_cover_the_schema() -> None:
     """Keys that these files do not have are named here, so that a new one is noticed."""
-    written = {key for _, _, _, key in CASES}
+    written = {key for _, _, _, key in CASES.values()}
     declared = {key for kind in OBJECTS.values() for key in kind.__annotations__}
     without = "additive animation cell hosted legacy light range_clips ranges rectangle states tri_flags"
     assert declared - written <= {*without.split()}
+
+
+if __name__ == "__main__":
+    EXTRAS.write_each(CASES, lambda name, folder: found(CASES[name], folder))

@@ -58,6 +58,11 @@ def test_paths_are_found_in_any_case(game: Game) -> None:
     wanted = game.root / "UNITS/Дома/Base.dat"
     for path in ("units\\ДОМА\\BASE.DAT", "Units/дома/base.dat", ".\\units\\\\дома\\base.dat"):
         assert game.file(path) == wanted
+    for name in ("one.RLB", "ONE.rlb", "One.rlb"):
+        write(game.root / name, b"1")
+    first = game.file("one.rlb")  # of several the first, where the system tells them apart
+    assert first is not None
+    assert first.name == "ONE.rlb" or len({path.name for path in game.root.glob("[oO]*.[rR]*")}) == 2
 
 
 @pytest.mark.parametrize(

@@ -208,7 +208,7 @@ EDITS |= {
     for own in (False, True)
 }
 IN_GAME: dict[str, Callable[[Edited], object]] = {
-    **{f"asset {name}": lambda e, name=name: placed(e, name) for name in ("robot", "robot.002", "e_gun_1")},
+    **{f"asset {name}": lambda e, name=name: placed(e, name) for name in ("robot", "robot.002", "e_gun_1", "i_comp")},
     "an instance around an object": around_an_object,
     "typed: words of objects": lambda e: (
         e.object(2)["extras"].update(path=ROBOT, clan=0, logical_id=7, start=1),

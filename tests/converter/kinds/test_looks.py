@@ -1,0 +1,362 @@
+"""Materials edited in models, a mission and a unit: they belong to the game's libraries, and go there.
+
+Some show one rectangle of their texture's ``Page``, as a texture transform. What comes of each edit stands in
+``looks.txt``; ``python -m tests.converter.kinds.test_looks`` writes it again, for you to read what became different.
+"""
+
+import base64
+import io
+import itertools
+import os
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+import trimesh
+from PIL import Image
+
+from msh_gltf import import_gltf, read_msh, to_trimesh
+from msh_gltf.converter import cli
+from msh_gltf.converter.edits.materials import NewMaterial
+from msh_gltf.converter.files import read_file
+from msh_gltf.converter.formats.material import first_phase
+from msh_gltf.converter.formats.model import read_model
+from msh_gltf.converter.formats.nres import read_nres, write_nres
+from msh_gltf.converter.formats.nres_edits import replace_entry
+from msh_gltf.converter.formats.texture import PAGE_DTYPE, read_texm, write_texm
+from msh_gltf.converter.kinds.new_entries import NewEntries
+from msh_gltf.converter.options import ImportOptions
+from msh_gltf.exporters.gltf_file import png_bytes
+from tests.docs.materials import game
+from tests.support.corpus import DATA, LIBS
+from tests.support.gltf_edit import Editable
+from tests.support.gltf_view import GltfView
+from tests.support.recorded import Recorded, digest, outcome
+from tests.support.runs import call
+
+LOOKS = Recorded(__file__, "looks.txt")
+TURRET, MISSION, WALKER = "turrets.rlb/e_tur_01.glb", "MISSIONS/Single.01/data.glb", "UNITS/ROBOTS/walker.glb"
+TRANSFORM = "KHR_texture_transform"
+BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
+#: Left, width, top, height as parts of the texture: a Page stores them in this order.
+CELLS = [(0, 0.5, 0, 0.5), (0.5, 0.25, 0.25, 0.75)]
+
+
+def edited_entry(path: Path, name: str, change: Callable[[bytes], bytes]) -> None:
+    archive = read_nres(read_file(path), path.name)
+    index = archive.find(name)
+    assert index is not None
+    path.write_bytes(write_nres(replace_entry(archive, index, change(bytes(archive.entries[index].payload)))))
+
+
+def with_pages(data: bytes) -> bytes:
+    texm = read_texm(data, "joint.0")
+    sides = (texm.width, texm.width, texm.height, texm.height)
+    rects = np.array([tuple(int(a * b) for a, b in zip(c, sides, strict=True)) for c in CELLS], PAGE_DTYPE)
+    return write_texm(replace(texm, rects=rects))
+
+
+@cache
+def made() -> Path:
+    """The example game, whose material ``joint`` shows the second rectangle of its texture; and all of it as glTF."""
+    folder = Path(HERE.name)
+    game(folder / "GAME")
+    edited_entry(folder / "GAME/Textures.lib", "joint.0", with_pages)
+    edited_entry(folder / "GAME/Material.lib", "joint", lambda data: data[:31] + b"\1" + data[32:])
+    shutil.copy(DATA / "retail__odd__s_rock_009.msh", folder / "GAME/rock.msh")
+    assert call(cli.msh2gltf, folder / "GAME", "-o", folder / "out", "-q", "-j", "1") == 0
+    return folder
+
+
+HERE = TemporaryDirectory()
+
+
+# ------------------------------------------------------------------ edits
+
+
+def called(file: Editable, *names: str) -> list[dict[str, Any]]:
+    """The materials that are called so, or so with a number."""
+    return [one for one in file.json["materials"] if one["name"].startswith(names)]
+
+
+def infos(material: dict[str, Any]) -> list[dict[str, Any]]:
+    """The textures of a material that show its picture."""
+    found = [material["pbrMetallicRoughness"].get("baseColorTexture"), material.get("emissiveTexture")]
+    return [info for info in found if info]
+
+
+def transformed(file: Editable, **values: Any) -> None:
+    """Give ``joint`` another transform, all of whose textures have it."""
+    for info in itertools.chain(*map(infos, called(file, "joint"))):
+        info["extensions"][TRANSFORM].update(values)
+
+
+def untransformed(file: Editable) -> None:
+    for info in itertools.chain(*map(infos, called(file, "joint"))):
+        del info["extensions"]
+
+
+def another_picture(file: Editable) -> None:
+    """A new texture has no Page: what the transform showed of it is in the coordinates."""
+    pixels = np.random.default_rng(1).integers(0, 256, (8, 8, 4), np.uint8)
+    uri = "data:image/png;base64," + base64.b64encode(png_bytes(pixels)).decode()
+    file.json["images"].append({"name": "tiles.0", "uri": uri})
+    file.json["textures"].append({"source": len(file.json["images"]) - 1})
+    for material in called(file, "joint"):
+        infos(material)[0]["index"] = len(file.json["textures"]) - 1
+
+
+def coloured(file: Editable, name: str, *colour: float) -> None:
+    for material in called(file, name):
+        material["pbrMetallicRoughness"]["baseColorFactor"] = [*colour, 1.0]
+
+
+def renamed(file: Editable, old: str, new: str, *, pictures: bool = True) -> None:
+    for material in called(file, old):
+        material["name"] = material["name"].replace(old, new)
+        if not pictures:
+            material["pbrMetallicRoughness"].pop("baseColorTexture", None)
+            material.pop("emissiveTexture", None)
+
+
+def of_one_place(file: Editable) -> None:
+    """The material of one placement is that of all."""
+    shown = Counter(node["mesh"] for node in file.json["nodes"] if "mesh" in node)
+    mesh = next(i for i, count in shown.items() if count > 1)
+    copy = {**file.json["meshes"][mesh]}
+    glow = next(i for i, one in enumerate(file.json["materials"]) if one["name"] == "glow")
+    copy["primitives"] = [{**copy["primitives"][0], "material": glow}, *copy["primitives"][1:]]
+    next(node for node in file.json["nodes"] if node.get("mesh") == mesh)["mesh"] = len(file.json["meshes"])
+    file.json["meshes"].append(copy)
+
+
+def as_jpeg(file: Editable) -> None:
+    """What is of the whole file is reported once."""
+    for number, image in enumerate(file.json["images"]):
+        data = io.BytesIO()
+        Image.new("RGB", (8, 8), (number, 9, 9)).save(data, "JPEG")
+        image |= {"uri": f"data:image/jpeg;base64,{base64.b64encode(data.getvalue()).decode()}"}
+        image["mimeType"] = "image/jpeg"
+
+
+def another_frame(file: Editable) -> None:
+    """As Blender exports it with *Use Current Frame*, and without *Animation*."""
+    for clip in file.json.pop("animations"):
+        for channel in clip["channels"]:
+            values = file.arrays[clip["samplers"][channel["sampler"]]["output"]]
+            file.json["nodes"][channel["target"]["node"]][channel["target"]["path"]] = values[3].tolist()
+
+
+Edit = Callable[[Editable], object]
+#: Of a model, whose material shows the second rectangle; moved by an eighth of the texture is by half of that.
+OF_CELLS: dict[str, Edit] = {
+    "as Blender may write it": lambda f: transformed(f, offset=[0.5 + 1e-7, 0.25 - 1e-7], rotation=0.0),
+    "another rectangle": lambda f: transformed(f, offset=[0, 0], scale=[0.5, 0.5]),
+    "no rectangle": lambda f: transformed(f, offset=[0.625, 0.25]),
+    "turned": lambda f: transformed(f, rotation=0.5),
+    "no transform": untransformed,
+    "another picture": another_picture,
+}
+#: Of a mission and of a unit.
+PLACED: dict[str, Edit] = {
+    "nothing": lambda f: None,
+    "a colour": lambda f: coloured(f, "armour", 1, 0, 0),
+    "two colours": lambda f: (coloured(f, "armour", 1, 0, 0), coloured(f, "joint", 0, 0.5, 1)),
+    "a colour, libraries not written": lambda f: coloured(f, "armour", 1, 0, 0),
+    "a new name": lambda f: renamed(f, "armour", "PLATE"),
+    "a new name, no pictures": lambda f: renamed(f, "joint", "RUST", pictures=False),
+    "another rectangle": OF_CELLS["another rectangle"],
+}
+CASES: dict[str, tuple[str, Edit]] = {
+    **{f"model: {name}": (TURRET, edit) for name, edit in OF_CELLS.items()},
+    **{f"model alone: {name}": (TURRET, edit) for name, edit in OF_CELLS.items()},
+    **{f"mission: {name}": (MISSION, edit) for name, edit in PLACED.items()},
+    **{f"unit: {name}": (WALKER, edit) for name, edit in PLACED.items()},
+    "mission: the material of one place": (MISSION, of_one_place),
+    "unit: JPEG": (WALKER, as_jpeg),
+    "unit: JPEG, a new name": (WALKER, lambda f: (renamed(f, "joint", "RUST"), as_jpeg(f))),
+    "unit: another frame, no clip": (WALKER, another_frame),
+    # what it is called in the file comes from the exporter: an entry of that name is one that no row can name
+    "no .wea: a colour": ("rock.glb", lambda f: coloured(f, "material_0", 0.2, 0.3, 0.9)),
+    "no .wea: new names": ("rock.glb", lambda f: renamed(f, "material_", "rust_")),
+}
+
+
+def found(name: str, folder: Path) -> str:
+    """What comes of an edit, and which of the libraries' entries differ then."""
+    place, edit = CASES[name]
+    out = shutil.copytree(made() / "out", folder / "out")
+    file = Editable(out / place)
+    edit(file)
+    file.save(out / place)
+    options = ImportOptions("retail", use_sidecar="alone" not in name, libraries="not written" not in name)
+    results: list[Any] = []
+
+    def back() -> Any:
+        results.append(import_gltf(out / place, options=options))
+        return results[0]
+
+    text = outcome(back, folder)
+    entries = [f"{one.entry.library}::{one.entry.name}" for out in results for one in out.library]
+    return f"{text}; {', '.join(sorted(entries)) or 'no entry'} of the libraries"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_comes_of_it(name: str, tmp_path: Path) -> None:
+    LOOKS.require(name, found(name, tmp_path))
+
+
+# ------------------------------------------------------------------ names that a library has, or has not
+
+
+#: Opaque, with a texture or without one, clear and additive; the last ones have several phases.
+KNOWN = ("m_wall_001", "Metal_008", "MTL_009", "Metal_002", "MTL_003", "Metal_011", "m_wall_013")
+#: What a file shows of a material; the rest is as the library has it.
+VALUES: dict[str, dict[str, bytes]] = {
+    "nothing": {},
+    "white": {"colour": b"\xff\xff\xff"},
+    "blue": {"colour": b"\0\0\xff"},
+    "glows": {"light": b"\x40\0\0"},
+    "half clear": {"alpha": b"\x32", "kind": b"\4"},
+    "solid": {"alpha": b"\x64", "kind": b"\0"},
+    "adds": {"kind": b"\x08"},
+    "another texture": {"texture": b"TEX_000.0"},
+    "no texture": {"texture": b""},
+}
+
+
+def made_new(values: str, name: str, like: str, lightmapped: bool) -> str:
+    """What becomes of a material of a known name, or of a new one."""
+    library = read_nres(read_file(LIBS / "Material.lib"), "lib")
+    known = library.entries[library.find(like or name) or 0]
+    own = {field: first_phase(known.payload, field) for field in ("colour", "light", "alpha", "texture")}
+    own |= {"texture": own["texture"].rstrip(b"\0"), "kind": b"\4" if known.attr1 in (4, 8) else b"\0"}
+    shown = own | VALUES[values]
+    given = VALUES[values] if like else shown
+    new = NewMaterial(name, "material", values, like, values=given, lightmapped=lightmapped)
+    out = NewEntries(library).material(new)
+    entries = [f"{one.name} {one.what} {digest([one.data, one.attributes])} {one.warnings}" for one in out.entries]
+    return " ".join([*entries, *map(str, out.not_applied), *([f"is {out.meant}"] if out.meant else [])]) or "as it is"
+
+
+def new_materials() -> Iterator[tuple[str, str]]:
+    for known, lightmapped in itertools.product(KNOWN, (False, True)):
+        for name, like in ((known, ""), ("brick", ""), ("brick", known), (known, "DEFAULT")):
+            told = {values: made_new(values, name, like, lightmapped) for values in VALUES}
+            words = f"{name}{f' like {like}' if like else f' as {known}' * (name == 'brick')}"
+            yield f"{words}{', lightmapped' * lightmapped}", "; ".join(f"{key}: {text}" for key, text in told.items())
+
+
+def test_what_becomes_of_new_materials() -> None:
+    for name, text in new_materials():
+        LOOKS.require(name, text)
+
+
+# ------------------------------------------------------------------ trimesh
+
+
+def of_scene(scene: Any, name: str, **values: Any) -> None:
+    """Change materials of a trimesh.Scene that are called so."""
+    for mesh in scene.geometry.values():
+        for one in getattr(mesh.visual.material, "materials", [mesh.visual.material]):
+            if one.name == name:
+                for field, value in values.items():
+                    setattr(one, field, value)
+
+
+#: It has 8 bits of a colour, no lightmaps, and no rectangles of light.
+SCENES: dict[str, Callable[[Any], object]] = {
+    "nothing": lambda scene: None,
+    "a colour": lambda scene: of_scene(scene, "armour", baseColorFactor=np.array([255, 0, 0, 255], np.uint8)),
+    "a colour of another step": lambda scene: of_scene(
+        scene, "armour", baseColorFactor=np.array([254, 255, 255, 255], np.uint8)
+    ),
+    "a colour two steps off": lambda scene: of_scene(
+        scene, "armour", baseColorFactor=np.array([253, 255, 255, 255], np.uint8)
+    ),
+    "a picture": lambda scene: of_scene(scene, "armour", baseColorTexture=Image.new("RGB", (16, 16), (9, 8, 7))),
+    "light": lambda scene: of_scene(scene, "joint", emissiveFactor=np.array([0.0, 1.0, 0.0])),
+}
+
+
+def found_of_scene(name: str, folder: Path) -> str:
+    """What comes of an edit of a trimesh.Scene, of a model with clear and glowing materials."""
+    scene = to_trimesh(read_msh(made() / "GAME/turrets.rlb", "e_tur_01.msh"))
+    SCENES[name](scene)
+    return outcome(lambda: import_gltf(scene), folder)
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_what_comes_of_a_scene(name: str, tmp_path: Path) -> None:
+    LOOKS.require(f"trimesh: {name}", found_of_scene(name, tmp_path))
+
+
+# ------------------------------------------------------------------ rectangles elsewhere
+
+
+def test_an_obj_and_a_trimesh_scene_have_the_coordinates_that_are_shown(tmp_path: Path) -> None:
+    """Neither has a place for a transform: judged by trimesh. They come back, with and without a sidecar."""
+    source = made() / "GAME/turrets.rlb"
+    archive = read_nres(read_file(source), "x")
+    stored = bytes(archive.entries[archive.find("e_tur_01.msh") or 0].payload)
+    path = tmp_path / "tower.obj"
+    assert call(cli.msh2gltf, source, "--entry", "e_tur_01.msh", "-o", path, "-q") == 0
+    view = Editable(made() / "out" / TURRET)
+    (joint,) = [i for i, m in enumerate(view.json["materials"]) if m["name"] == "joint"]
+    rows = [view.arrays[p["attributes"]["TEXCOORD_0"]] for p in view.primitives() if p["material"] == joint]
+    (x, wide, y, high), raw = CELLS[1], np.concatenate(rows)
+    wanted = {(round(x + wide * u, 4), round(y + high * v, 4)) for u, v in raw.tolist()}
+    model = read_msh(source, "e_tur_01.msh")
+    for scene in (trimesh.load(path, process=False), to_trimesh(model)):
+        shown = set()
+        for mesh in scene.geometry.values():
+            names = [m.name for m in getattr(mesh.visual.material, "materials", [mesh.visual.material])]
+            if "joint" in names:
+                of = mesh.face_attributes.get("material", np.zeros(len(mesh.faces), int))
+                corners = np.unique(mesh.faces[of == names.index("joint")])
+                shown |= {(round(u, 4), round(1 - v, 4)) for u, v in mesh.visual.uv[corners].tolist()}
+        assert shown == wanted
+    back = import_gltf(to_trimesh(model))
+    assert (back.data, back.unchanged) == (stored, True)
+    for sidecar in (True, False):
+        back = import_gltf(path, options=ImportOptions(use_sidecar=sidecar, dialect="retail"))
+        assert not [line for line in back.not_applied if "coordinates" in line.what]
+        words = {tuple(row) for row in read_model(read_nres(back.data, "x"), "x").uv0.tolist()}
+        shown = {tuple(row) for row in read_model(read_nres(stored, "x"), "x").uv0.tolist()}
+        assert words == shown if sidecar else words <= shown
+    bare = path.with_suffix(".mtl").read_text("utf-8").replace("# msh-gltf rectangle", "#")
+    path.with_suffix(".mtl").write_text(bare, "utf-8")
+    assert import_gltf(path).unchanged
+    path.with_suffix(".mtl").unlink()  # the sidecar knows the rectangles
+    assert import_gltf(path).unchanged
+
+
+@pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
+def test_blender_keeps_cells(tmp_path: Path) -> None:
+    target = shutil.copytree(made() / "out", tmp_path / "out") / TURRET
+    script = "import sys, bpy\nbpy.ops.wm.read_factory_settings(use_empty=True)\n"
+    script += "bpy.ops.import_scene.gltf(filepath=sys.argv[1])\n"
+    script += "bpy.ops.export_scene.gltf(filepath=sys.argv[1], export_extras=True)\n"
+    done = subprocess.run([str(BLENDER), "-c", script, str(target)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert TRANSFORM in GltfView(target)["extensionsUsed"]
+    back = import_gltf(target)
+    assert (back.unchanged, back.not_applied, back.library) == (True, [], [])
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as place:
+        folders = {name: Path(place) / str(number) for number, name in enumerate([*CASES, *SCENES])}
+        for each in folders.values():
+            each.mkdir()
+        rows = [(name, found(name, folders[name])) for name in CASES]
+        rows += [(f"trimesh: {name}", found_of_scene(name, folders[name])) for name in SCENES]
+        LOOKS.write([*rows, *new_materials()])
