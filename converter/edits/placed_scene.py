@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from ..findings import Report
-from ..formats.mission import Mission
+from ..formats.mission import OBJECT_KINDS, Mission, PlacedObject
 from ..formats.model_parts import ControlPoint
 from ..formats.names import without_number
 from ..numeric.arrays import F32, F64
@@ -388,13 +388,13 @@ class _Roots:
         same = inside.get(f"component {path} {row}") in (None, component_text(extras))
         return object_key(extras) if same and f"bare {path} {row}" not in inside else ""
 
-    def _shows_nodes(self, path: str) -> bool:
-        """Whether the export showed a model of an object of a path."""
-        inside, start = self.shown.inside, f"component {path} "
-        keys = [path]
-        for label, text in inside.items():
-            if label.startswith(start) and f"bare {path} {label[len(start) :]}" not in inside:
-                keys.append(text.partition(" ")[0].lower())
+    def _shows_nodes(self, placed: PlacedObject) -> bool:
+        """Whether the export showed a model of an object: of its components, or of its key."""
+        inside, path = self.shown.inside, placed.reference.lower()
+        keys, start = [path] if placed.kind < len(OBJECT_KINDS) else [], f"component {path} "
+        if placed.is_assembly:
+            shown = {label[len(start) :]: text for label, text in inside.items() if label.startswith(start)}
+            keys = [text.partition(" ")[0].lower() for row, text in shown.items() if f"bare {path} {row}" not in inside]
         models = [self.shown.models.get(key) for key in keys]
         return any(model is not None and model.scene.nodes for model in models)
 
@@ -467,13 +467,14 @@ class _Roots:
         row = row_of(node.extras) if self._kind(i) == "object" else None
         if row is None or row >= len(self.stored.objects):
             return False
-        path = self.stored.objects[row].reference
+        placed = self.stored.objects[row]
+        path = placed.reference
         below = [self.nodes[child] for child in self._all_below(i)]
         return (
             self.rows[row] == 1  # an empty copy of another is a new object
             and path == node.extras.get("path") == node.typed.get("path", path)
             and all(child.extras.get("kind") == "component" and child.mesh < 0 for child in below)
-            and self._shows_nodes(path.lower())
+            and self._shows_nodes(placed)
         )
 
     def _all_below(self, i: int) -> list[int]:
