@@ -2,7 +2,6 @@
 
 import json
 import random
-import struct
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,15 +14,14 @@ from msh_gltf.converter.options import ExportOptions, ImportOptions
 from tests.fuzz.assembly import _registry_seeds, _unit_seeds
 from tests.fuzz.engine import PIPELINE, Target, as_file, scratch, write
 from tests.fuzz.mutate import (
-    FLOATS,
     dump,
+    in_place,
     join_glb,
     join_nres,
     mutate_bytes,
     mutate_gltf,
     mutate_nres,
     mutate_sidecar,
-    number,
     split_glb,
 )
 from tests.fuzz.targets import areal_maps, is_json, read_container, terrains, tiny_models
@@ -93,20 +91,7 @@ def _export(path: Path, **options: Any) -> list[tuple[Path, bytes]]:
 
 def mutate_mission(chance: random.Random, data: bytes, others: list[bytes]) -> bytes:
     """Change numbers in place, mostly: a mission is read from front to back, nothing may move."""
-    if chance.random() < 0.2 or len(data) < 8:
-        return mutate_bytes(chance, data, others)
-    out = bytearray(data)
-    for _ in range(chance.choice((1, 1, 2, 3))):
-        at = chance.randrange(len(out) - 3)
-        kind = chance.randrange(4)
-        if kind == 0:
-            value = chance.choice(FLOATS)
-            struct.pack_into("<f", out, at, value if abs(value) < 1e300 else value * 1e10)
-        elif kind == 1:
-            struct.pack_into("<I", out, at, number(chance) & 0xFFFFFFFF)
-        else:
-            out[at] = chance.choice((out[at] ^ 1 << chance.randrange(8), chance.randrange(256)))
-    return bytes(out)
+    return mutate_bytes(chance, data, others) if chance.random() < 0.2 else in_place(chance, data)
 
 
 # ------------------------------------------------------------------ out

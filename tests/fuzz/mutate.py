@@ -319,7 +319,7 @@ def mutate_nres(chance: random.Random, data: bytes, others: list[bytes]) -> byte
         entry = entries[row]
         kind = chance.randrange(16)
         if kind <= 6:
-            entry[5] = _same_size(chance, entry[0], entry[5])
+            entry[5] = in_place(chance, entry[5], _STRIDES.get(entry[0], 4))
         elif kind == 7:
             inner = split_nres(entry[5])
             if inner:
@@ -352,31 +352,24 @@ def mutate_nres(chance: random.Random, data: bytes, others: list[bytes]) -> byte
     return mutate_bytes(chance, out, []) if chance.random() < 0.03 else out
 
 
-def _same_size(chance: random.Random, kind: int, payload: bytes) -> bytes:
-    """Words or floats of a payload changed; whole records copied over others."""
-    size = len(payload)
-    if not size:
-        return payload
-    stride = _STRIDES.get(kind, 4)
-    out = bytearray(payload)
-    for _ in range(chance.choice((1, 1, 2, 5))):
-        how = chance.randrange(5)
-        at = chance.randrange(size)
-        if how == 0 and size >= 2 * stride:
-            source = chance.randrange(size // stride) * stride
-            at -= at % stride
-            out[at : at + stride] = out[source : source + stride]
+def in_place(chance: random.Random, data: bytes, stride: int = 0) -> bytes:
+    """Change words and floats; ``stride``: of records, which are copied over others, and whose words are aligned."""
+    size, out = len(data), bytearray(data)
+    for _ in range(chance.choice((1, 1, 2, 5)) if size >= 4 else 0):
+        how, at = chance.randrange(5), chance.randrange(size - 3)
+        at -= at % 2 if stride else 0
+        if how == 0 and size >= 2 * stride > 0:
+            source, target = (chance.randrange(size // stride) * stride for _ in range(2))
+            out[target : target + stride] = out[source : source + stride]
         elif how == 1:
-            at -= at % 4
             value = chance.choice(FLOATS)
-            out[at : at + 4] = struct.pack("<f", value if abs(value) < 1e300 else value * 1e10)
+            struct.pack_into("<f", out, at, value if abs(value) < 1e300 else value * 1e10)
         elif how == 2:
-            out[at] = chance.randrange(256)
+            out[at] = chance.choice((out[at] ^ 1 << chance.randrange(8), chance.randrange(256)))
         else:
             width = chance.choice((2, 2, 4))
-            at -= at % 2
             out[at : at + width] = (number(chance) & ((1 << 8 * width) - 1)).to_bytes(width, "little")
-    return bytes(out[:size])
+    return bytes(out)
 
 
 # ------------------------------------------------------------------ sidecars and pictures
