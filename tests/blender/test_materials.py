@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.texture import read_texm
 from msh_gltf.converter.formats.wear import read_wear_names
-from tests.converter.game.library_edits import read_png
 from tests.docs.materials import EXAMPLES, example_game
 from tests.support.blender import blender
 from tests.support.gltf_edit import Editable
@@ -31,6 +31,10 @@ EDITS: dict[str, dict[str, list[str]]] = {
     "delete": {"turrets.rlb": ["e_tur_01.msh"]},
     "another_image": {"Material.lib": ["glass"], "Textures.lib": ["PANE.0"]},
 }
+
+
+def read_png(path: Path) -> np.ndarray:
+    return np.asarray(Image.open(path).convert("RGBA"))
 
 
 @pytest.fixture(scope="module")

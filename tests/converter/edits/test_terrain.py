@@ -16,9 +16,7 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
-from tests.converter.game.test_undo_runs import Place
 from tests.converter.rebuild.test_terrain import LEVEL, Edit, inner_vertex
-from tests.support.game import make_game
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.maps import level_called
 from tests.support.recorded import Recorded, outcome
@@ -243,27 +241,6 @@ def test_a_single_file_gets_them_beside_it(tmp_path: Path) -> None:
     assert names[:3] == ["Land.msh", "Land1.wea", "Land2.wea"]
     assert call(cli.msh2gltf, tmp_path / "new" / "Land.msh", "-o", tmp_path / "again.glb", "-q") == 0
     assert "lava" in {m["name"] for m in Editable(tmp_path / "again.glb").json["materials"]}
-
-
-def test_in_a_game_and_undone(tmp_path: Path) -> None:
-    """With a new material in its Material.lib; the glTF as it was restores every byte."""
-    game, out = make_game(tmp_path / "game"), tmp_path / "out"
-    assert call(cli.msh2gltf, game, "-o", out, "-q", "-j", "1") == 0
-    place, land = Place(game, out), Path("DATA/MAPS/M1/Land.glb")
-    document = Editable(out / land)
-    for material in document.json["materials"]:
-        material["name"] = {SHARED: "lava", ALONE: "ash"}.get(material["name"], material["name"])
-    document.save(out / land)
-    place.back()
-    level = land.parent
-    changed = {(level / name).as_posix() for name in ("Land.msh", "Land1.wea", "Land2.wea")}
-    assert place.differing() >= changed
-    text = (game / level / "Land1.wea").read_bytes()
-    assert (b"9 ash\r\n" in text, text.endswith(b"11 lava\r\n")) == (True, True)
-    place.back()
-    place.restore(land.as_posix())
-    place.back()
-    assert place.differing() == set()
 
 
 if __name__ == "__main__":

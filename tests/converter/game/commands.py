@@ -17,6 +17,7 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import replace_entry
 from msh_gltf.converter.game.undo import status
+from tests.converter.game.contents import files_of
 from tests.converter.game.stopping import Killed, stopped_at
 from tests.docs.materials import example_game
 from tests.support.gltf_edit import Editable
@@ -83,7 +84,7 @@ class Commands(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
         shutil.copytree(prepared(), self.folder, dirs_exist_ok=True)
         self.game = self.folder / "game"
-        self.original = self.files(self.game)
+        self.original = files_of(self.game)
         shutil.copytree(self.game, self.folder / "second")
         self.foreign: dict[tuple[str, int], bytes] = {}
         self.patched: set[str] = set()
@@ -98,16 +99,9 @@ class Commands(RuleBasedStateMachine):
 
     # ------------------------------------------------------------------ helpers
 
-    def files(self, root: Path) -> dict[str, bytes]:
-        return {
-            path.relative_to(root).as_posix(): path.read_bytes()
-            for path in sorted(root.rglob("*"))
-            if path.is_file() and ".msh-gltf" not in path.parts
-        }
-
     def run(self, command, *arguments: object, kill: int | None = None) -> int | None:  # type: ignore[no-untyped-def]
         """A command's exit code; ``None``: it was killed."""
-        before = self.files(self.game)
+        before = files_of(self.game)
         try:
             with stopped_at(kill):
                 code = call(command, *arguments)
@@ -115,7 +109,7 @@ class Commands(RuleBasedStateMachine):
             self.before = None
             return None
         assert code in (0, 1, 2)
-        after = self.files(self.game)
+        after = files_of(self.game)
         self.before = before if after != before else None
         return code
 
@@ -193,10 +187,10 @@ class Commands(RuleBasedStateMachine):
         place = ("--game", self.game, "--in-place", "-q", "-j", "1")
         if out not in self.touched:
             self.end_what_was_killed()
-        before = self.files(self.game)
+        before = files_of(self.game)
         self.run(cli.gltf2msh, self.folder / out, *place, *options, kill=kill)
         if out not in self.touched:
-            assert self.files(self.game) == before
+            assert files_of(self.game) == before
 
     @rule(out=st.sampled_from(OUTS), model=st.sampled_from(MODELS), x=st.integers(1, 9), kill=kills)
     def edit_and_put(self, out: str, model: str, x: int, kill: int | None) -> None:
@@ -217,9 +211,9 @@ class Commands(RuleBasedStateMachine):
     def again_changes_nothing(self, out: str) -> None:
         place = ("--game", self.game, "--in-place", "-q", "-j", "1")
         if self.run(cli.gltf2msh, self.folder / out, *place) == 0:
-            done = self.files(self.game)
+            done = files_of(self.game)
             assert self.run(cli.gltf2msh, self.folder / out, *place) == 0
-            assert self.files(self.game) == done
+            assert files_of(self.game) == done
 
     @rule(out=st.sampled_from(OUTS), model=st.sampled_from(MODELS), number=st.integers(1, 9), is_red=st.booleans())
     def gone_changes_nothing(self, out: str, model: str, number: int, is_red: bool) -> None:
@@ -228,9 +222,9 @@ class Commands(RuleBasedStateMachine):
         (self.recolour if is_red else self.edit_model)(out, model, number)
         if not path.is_file() or self.run(cli.gltf2msh, self.folder / out, *place, "--require-all") != 0:
             return  # where two glTF files disagree, none is applied: without one of them the other is
-        aside, done = path.rename(self.folder / "mod.zip"), self.files(self.game)
+        aside, done = path.rename(self.folder / "mod.zip"), files_of(self.game)
         self.run(cli.gltf2msh, self.folder / out, *place)
-        assert self.files(self.game) == done
+        assert files_of(self.game) == done
         aside.rename(path)
 
     @rule(out=st.sampled_from(OUTS))
@@ -238,9 +232,9 @@ class Commands(RuleBasedStateMachine):
         new = self.folder / "new"
         options = ("--game", self.game, "-o", new, "-q", "-j", "1")
         if call(cli.gltf2msh, self.folder / out, *options) == 0 and not self.patched:
-            assert not (new / ".msh-gltf/originals").is_dir() or self.files(new) != self.original
+            assert not (new / ".msh-gltf/originals").is_dir() or files_of(new) != self.original
             assert call(cli.msh_mod, "restore", new) in (0, 2)
-            assert self.files(new) == self.original
+            assert files_of(new) == self.original
             assert all(path.parent.name in (".msh-gltf", "originals", "changes") for path in new.rglob(".msh-gltf/*/*"))
         shutil.rmtree(new, ignore_errors=True)
 
@@ -256,7 +250,7 @@ class Commands(RuleBasedStateMachine):
         before = self.before
         done = self.run(cli.msh_mod, "undo", self.game, kill=kill)
         if done == 0 and before is not None and not self.patched:
-            assert self.files(self.game) == before
+            assert files_of(self.game) == before
         self.before = None  # another undo takes an earlier edit back, not this
 
     @rule(number=st.integers(1, 6))
@@ -272,7 +266,7 @@ class Commands(RuleBasedStateMachine):
     @rule()
     def share(self) -> None:
         """A mod gives another copy of the game what this one has."""
-        if self.files(self.game) == self.original:
+        if files_of(self.game) == self.original:
             return
         mod, second = self.folder / "mod.zip", self.folder / "second"
         names = ["M"]
@@ -285,10 +279,10 @@ class Commands(RuleBasedStateMachine):
             names.remove("M")
         else:
             assert call(cli.msh_mod, "install", mod, second) == 0
-            assert self.files(self.game) == self.files(second)
+            assert files_of(self.game) == files_of(second)
         for name in names:
             assert call(cli.msh_mod, "remove", name, second) == 0
-        assert self.files(second) == self.original
+        assert files_of(second) == self.original
         mod.unlink(missing_ok=True)
 
     @rule(out=st.sampled_from(OUTS))
@@ -298,12 +292,12 @@ class Commands(RuleBasedStateMachine):
         mod.write_bytes(prepared_mod())
         self.end_what_was_killed()
         if self.run(cli.msh_mod, "install", mod, self.game) == 0:
-            with_it = self.files(self.game)
+            with_it = files_of(self.game)
             without = self.before
             self.in_place(out, None, [])
-            if self.files(self.game) == with_it and without is not None and not self.patched:
+            if files_of(self.game) == with_it and without is not None and not self.patched:
                 assert self.run(cli.msh_mod, "remove", "Tree", self.game) == 0
-                assert self.files(self.game) == without
+                assert files_of(self.game) == without
         mod.unlink()
 
     @rule(out=st.sampled_from(OUTS), model=st.sampled_from(MODELS), x=st.integers(1, 9))
@@ -355,7 +349,7 @@ class Commands(RuleBasedStateMachine):
             as_it_was(self.folder / out / f"{model}.glb", prepared() / out / f"{model}.glb")
             assert call(cli.gltf2msh, *place) == 0
             self.before = None
-            assert self.files(self.game) == self.original
+            assert files_of(self.game) == self.original
             assert status(self.game).changes == []
             edit(out, model, (red + 1) % 10)
             assert call(cli.gltf2msh, *place) == 0
@@ -384,7 +378,7 @@ class Commands(RuleBasedStateMachine):
                 assert not list((self.folder / out).rglob("originals"))
 
     def assert_original(self) -> None:
-        for name, data in self.files(self.game).items():
+        for name, data in files_of(self.game).items():
             if name not in self.patched:
                 assert data == self.original[name], name
                 continue

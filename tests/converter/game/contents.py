@@ -1,9 +1,21 @@
 """What files of a game hold, whatever the layout of an archive."""
 
 import hashlib
+from pathlib import Path
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import read_nres
+
+Files = dict[str, bytes]
+
+
+def files_of(root: Path) -> Files:
+    """Every file of a game, the vault aside."""
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and ".msh-gltf" not in path.parts
+    }
 
 
 def content(data: bytes | None) -> dict[tuple[bytes, int], tuple]:
@@ -26,7 +38,7 @@ def digest_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def assert_wanted(after: dict[str, bytes], wanted: dict[str, bytes | None]) -> None:
+def assert_wanted(after: Files, wanted: dict[str, bytes | None]) -> None:
     """The game is as an edit wants it."""
     for file, data in wanted.items():
         assert content(after.get(file)) == content(data), file

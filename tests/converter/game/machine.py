@@ -22,7 +22,7 @@ from msh_gltf.converter.formats.wear import WEAR_TYPE
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.undo import restore, status, undo
 from msh_gltf.converter.game.vault import Vault
-from tests.converter.game.contents import assert_wanted, content, digest_of
+from tests.converter.game.contents import Files, assert_wanted, content, digest_of, files_of
 from tests.converter.game.others import (
     ARCHIVES,
     MADE,
@@ -32,7 +32,6 @@ from tests.converter.game.others import (
     PLAIN,
     ROWS,
     TEST,
-    Files,
     Others,
     kills,
     payloads,
@@ -77,13 +76,7 @@ class Game(Others):
     # ------------------------------------------------------------------ what the machine knows
 
     def files(self) -> Files:
-        found = {}
-        for here, folders, names in os.walk(self.root):
-            folders[:] = [name for name in folders if name != ".msh-gltf"]
-            for name in names:
-                path = Path(here, name)
-                found[path.relative_to(self.root).as_posix()] = path.read_bytes()
-        return found
+        return files_of(self.root)
 
     def version(self, file: str, digest: str) -> bytes:
         """A version of a file that was in the game."""

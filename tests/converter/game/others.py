@@ -32,7 +32,6 @@ OWNERS = ("out:1", "out:2", "blend:3")
 
 payloads = st.sampled_from([b"", b"a", b"1"]) | st.binary(min_size=0, max_size=40)
 kills = st.none() | st.integers(0, 60)
-Files = dict[str, bytes]
 
 
 def with_row(rows: bytes | memoryview, value: bytes) -> bytes:

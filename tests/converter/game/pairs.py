@@ -19,6 +19,7 @@ import numpy as np
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.game.mods import read_mod
+from tests.converter.game.contents import files_of
 from tests.converter.game.mod_rows import Parts, bare, game_parts, repeats
 from tests.docs.materials import example_game
 from tests.support import inside_game
@@ -51,15 +52,6 @@ def games() -> list[str]:
     """The games that there are: the made one weighs as much as all others."""
     names = sorted(path.parent.name for path in Path(CORPUS).glob("*/game")) if CORPUS else []
     return ["made"] * max(1, len(names)) + names
-
-
-def tree(root: Path) -> dict[str, bytes]:
-    """Every file of a game, the vault aside."""
-    return {
-        path.relative_to(root).as_posix(): path.read_bytes()
-        for path in sorted(root.rglob("*"))
-        if path.is_file() and ".msh-gltf" not in path.parts
-    }
 
 
 def vault(root: Path) -> dict[str, bytes]:
@@ -102,7 +94,7 @@ class Author:
         """Edit and make a mod; whether anything differs."""
         shutil.copytree(source, self.folder)
         self.done = edited(self.folder, kinds, np.random.default_rng(target), np.random.default_rng(seed))
-        if tree(self.game) == tree(source / "game"):
+        if files_of(self.game) == files_of(source / "game"):
             return False
         code, out, errors = quiet(cli.msh_mod, "make", self.game, self.mod, "--name", self.name)
         assert code == 0, errors
@@ -137,8 +129,8 @@ class Pair:
 
 def relation(base: Path, one: Path, other: Path) -> tuple[str, dict[str, str]]:
     """What two games have changed both, told by the formats' second implementation."""
-    was = game_parts(tree(base))
-    mine, theirs = (changed(was, game_parts(tree(root))) for root in (one, other))
+    was = game_parts(files_of(base))
+    mine, theirs = (changed(was, game_parts(files_of(root))) for root in (one, other))
     kinds: dict[str, str] = {}
     for entry in mine.keys() & theirs.keys():
         a, b = mine[entry], theirs[entry]
@@ -191,7 +183,7 @@ def run_pair(seed: int, folder: Path) -> Pair | None:
         known = findings(base) | findings(authors[0].game) | findings(authors[1].game)
         assert not (more := findings(folder / "order0") - known), more
         assert kind != "overlap", entries
-        undone(tree(base), folder)
+        undone(files_of(base), folder)
     elif kind in ("disjoint", "equal"):
         assert all(_INVALID in message for _, message in results), (entries, results)
     sizes = [author.mod.stat().st_size for author in authors]
@@ -204,19 +196,19 @@ def installed(base: Path, game: Path, authors: list[Author]) -> tuple[str, objec
     first, second = authors
     code, _, errors = quiet(cli.msh_mod, "install", first.mod, game)
     assert code == 0, errors
-    alone = tree(game)
-    assert alone == tree(first.game), "a mod does not make what its author has"
+    alone = files_of(game)
+    assert alone == files_of(first.game), "a mod does not make what its author has"
     kept = vault(game)
     code, _, errors = quiet(cli.msh_mod, "install", second.mod, game)
     if code == 0:
-        return "merged", tree(game)
+        return "merged", files_of(game)
     assert code == 2, errors
     (line,) = errors.splitlines()
     for author in authors:
         assert author.name in line, line
     where = [one for one in read_mod(second.mod).changes if one.file in line and one.slot.text in line]
     assert where, line
-    assert tree(game) == alone, "a refused mod has written"
+    assert files_of(game) == alone, "a refused mod has written"
     assert vault(game) == kept, "a refused mod has written into the vault"
     return "refused", line
 
@@ -227,12 +219,12 @@ def undone(original: dict[str, bytes], folder: Path) -> None:
         for name in names:
             code, _, errors = quiet(cli.msh_mod, "remove", name, folder / f"order{i}")
             assert code == 0, errors
-        assert tree(folder / f"order{i}") == original
+        assert files_of(folder / f"order{i}") == original
 
 
 def holds_nothing(path: Path, game: Path) -> None:
     """By the contract's measure: applied to zeros, no stretch of an entry's base is there."""
-    was = {name: rows[("whole", 0)] for name, rows in game_parts(tree(game), whole=True).items()}
+    was = {name: rows[("whole", 0)] for name, rows in game_parts(files_of(game), whole=True).items()}
     for change in read_mod(path).changes:
         base = was.get(f"{change.file}::{change.slot.text}#{change.slot.nth}" if change.slot.name else change.file)
         if base is not None and change.before:

@@ -12,25 +12,7 @@ from msh_gltf.converter.game.walk import walk
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from tests.support.corpus import DATA
-from tests.support.game import make_game, snapshot
 from tests.support.runs import run
-
-
-def test_a_whole_game(tmp_path: Path) -> None:
-    game = make_game(tmp_path / "game")
-    before = snapshot(tmp_path)
-    result = run("msh-inspect", "--roundtrip", game)
-    assert snapshot(tmp_path) == before
-    found = walk([game])
-    lines = result.stdout.splitlines()
-    for item in found.items:
-        assert f"identical {item.id}" in lines
-    assert lines[-1] == f"{len(found.items)} of {len(found.items)} models: byte-identical"
-    # files that cannot be read are no models, and no success
-    assert result.returncode == (1 if found.unreadable else 0)
-    quiet = run("msh-inspect", "--roundtrip", game, "-q", "-j", "1")
-    assert not quiet.stdout
-    assert quiet.returncode == result.returncode
 
 
 def test_models_that_do_not_convert(tmp_path: Path) -> None:
@@ -74,14 +56,3 @@ def test_a_difference_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, a
     outcome = roundtrip_item(task)
     assert outcome.status == DIFFERENT
     assert said in outcome.detail
-
-
-def test_entries_and_options(tmp_path: Path) -> None:
-    game = make_game(tmp_path / "game")
-    one = run("msh-inspect", "--roundtrip", game / "static.rlb", "--entry", "r_h_002.msh")
-    assert one.stdout.splitlines()[-1] == "1 of 1 model: byte-identical"
-    none = run("msh-inspect", "--roundtrip", game / "static.rlb", "--entry", "nothing")
-    assert none.returncode == 2
-    assert "has no such model: nothing (expected one of i_room_006.msh, " in none.stderr
-    for extra in ("--check", "--diff", "--strict", "-v"):
-        assert run("msh-inspect", "--roundtrip", game, extra).returncode == 2

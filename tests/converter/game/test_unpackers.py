@@ -13,7 +13,6 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.kinds.open_files import layout_of, rows_of
 from tests.docs.materials import example_game
 from tests.support.game import archive, entry, snapshot
-from tests.support.gltf_edit import Editable
 from tests.support.runs import call
 from tests.support.unpackers import LAYOUTS, members, unpack_game
 
@@ -55,39 +54,6 @@ def test_the_same_models_and_textures(packed: Path, expected: Path, tmp_path: Pa
     assert pictures(out) == pictures(expected) != {}
     assert call(cli.gltf2msh, out, "--game", game, "-o", tmp_path / "new", "-q", "-j", 1) == 0
     assert snapshot(tmp_path / "new") == snapshot(game)
-
-
-@every_layout
-def test_edits_go_into_the_files_that_were_there(packed: Path, tmp_path: Path, layout: str) -> None:
-    """A texture, a material, a material list and a model; no second file appears."""
-    game = unpack_game(Path(shutil.copytree(packed, tmp_path / "GAME")), layout)
-    before, out = snapshot(game), export(game, tmp_path / "out")
-    picture = out / "textures" / "armour.0.png"
-    painted = Image.open(picture).convert("RGBA")
-    painted.paste((255, 0, 0, 255), (0, 0, 8, 8))
-    painted.save(picture)
-    gltf = next(out.rglob("e_tur_01.glb"))
-    document = Editable(gltf)
-    document.json["nodes"][0]["translation"] = [1.0, 2.0, 3.0]
-    for material in document.json["materials"]:
-        if material["name"] == "glass":
-            material["pbrMetallicRoughness"]["baseColorFactor"] = [1.0, 0.0, 0.0, 1.0]
-        if material["name"] == "joint":
-            material["name"] = "wall"
-            material.pop("extras", None)
-    document.save(gltf)
-    assert call(cli.gltf2msh, out, "--game", game, "-o", tmp_path / "new", "-q", "-j", 1) == 0
-    after = snapshot(tmp_path / "new")
-    assert after.keys() == before.keys()
-    changed = sorted(name for name in before if after[name] != before[name])
-    assert len(changed) == 4, changed
-    for words in (
-        ("turrets", "e_tur_01", "msh"),
-        ("turrets", "e_tur_01", "wea"),
-        ("Textures", "armour"),
-        ("Material",),
-    ):
-        assert any(all(word in name for word in words) for name in changed), (words, changed)
 
 
 @pytest.mark.parametrize("layout", ["fparkan-numbered", "playground", "playground-packer"])

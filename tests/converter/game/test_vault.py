@@ -12,7 +12,7 @@ import pytest
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import read_nres, write_nres
-from msh_gltf.converter.formats.nres_edits import add_entry, new_archive, remove_entries, replace_entry
+from msh_gltf.converter.formats.nres_edits import add_entry, replace_entry
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.history import Layer
 from msh_gltf.converter.game.undo import restore, status, undo
@@ -85,80 +85,6 @@ def digest(data: bytes) -> str:
 
 
 # ------------------------------------------------------------------ what is, and what was
-
-
-def test_a_foreign_patch_of_our_entry_is_theirs_now(game: Path) -> None:
-    change(game, "out:1", {0: b"mine", 3: b"mine too"})
-    patch(game, 0, b"patched")
-    with GameEdits(game, "edit", "out:1") as door:
-        door.open(FILE)
-        assert door.messages == ["a.rlb was changed by another program, which stays; it replaced ours of one"]
-    change(game, "out:1")
-    assert entries(game) == [b"patched", b"two" * 9, b"two" * 9, b"four" * 9]
-
-
-def test_another_program_removes_or_reorders_entries(game: Path) -> None:
-    change(game, "out:1", {3: b"mine"}, new={b"new": b"new"})
-    made = read_nres((game / FILE).read_bytes(), FILE)
-    (game / FILE).write_bytes(write_nres(remove_entries(made, [0])))
-    change(game, "out:1")
-    assert entries(game) == [b"two" * 9, b"two" * 9, b"four" * 9]
-
-
-@pytest.mark.parametrize("is_kept", [False, True])
-def test_a_name_that_another_program_took_is_theirs(game: Path, is_kept: bool) -> None:
-    """In any case, beside ours or in its place: the game would find one of two."""
-    change(game, "out:1", {0: b"mine"}, new={b"new": b"new"})
-    made = read_nres((game / FILE).read_bytes() if is_kept else BEFORE, FILE)
-    theirs = new_archive([*replace_entry(made, 0, b"mine").entries, entry(TEST, b"NEW", b"theirs")], FILE)
-    (game / FILE).write_bytes(write_nres(theirs))
-    with GameEdits(game, "look", "nobody") as door:
-        door.open(FILE)
-        assert door.messages == ["a.rlb was changed by another program, which stays; it replaced ours of new"]
-    change(game, "out:2", {1: b"more"})
-    assert entries(game) == [b"mine", b"more", b"two" * 9, b"four" * 9, b"theirs"]
-    undo_all(game)
-    assert entries(game) == [b"one" * 9, b"two" * 9, b"two" * 9, b"four" * 9, b"theirs"]
-
-
-def undo_all(game: Path) -> None:
-    with GameEdits(game, "restore", "msh-mod") as door:
-        restore(door)
-        door.commit("restore")
-
-
-def test_a_file_that_an_edit_made_and_somebody_changed_stays(game: Path) -> None:
-    def mine(layer: Layer) -> bool:
-        return layer.owner == "out:1"
-
-    for theirs in (None, b"theirs"):
-        with GameEdits(game, "edit", "out:1") as door:
-            door.put("new.bin", b"made here", mine)
-            door.commit()
-        if theirs is not None:
-            (game / "new.bin").write_bytes(theirs)
-        with GameEdits(game, "edit", "out:1") as door:
-            door.put("new.bin", None, mine)
-            door.commit()
-        assert (game / "new.bin").exists() == (theirs is not None)
-    assert (game / "new.bin").read_bytes() == b"theirs"
-    assert (game / VAULT / "originals" / digest(b"made here")).read_bytes() == b"made here"
-
-
-def test_an_old_backup_is_a_candidate(game: Path) -> None:
-    """Kept, and used only where it is named."""
-    older = archive([entry(TEST, b"one", b"older")])
-    write(game / f"{FILE}.bak", older)
-    change(game, "out:1", {0: b"mine"})
-    change(game, "out:1")
-    assert (game / FILE).read_bytes() == BEFORE
-    assert (game / f"{FILE}.bak").read_bytes() == older
-    (candidate,) = (one for one in status(game).kept if one.what == "candidate")
-    (game / f"{FILE}.bak").unlink()
-    with GameEdits(game, "restore", "msh-mod") as door:
-        restore(door, [FILE], to=candidate.digest)
-        door.commit("restore")
-    assert (game / FILE).read_bytes() == older
 
 
 def test_where_the_vault_lies(tmp_path: Path) -> None:

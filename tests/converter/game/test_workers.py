@@ -1,6 +1,7 @@
 """Processes: every task is answered, a death costs one task, nothing outlives the run."""
 
 import os
+import pickle
 import subprocess
 import sys
 import time
@@ -9,9 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.game.import_item import ImportTask
 from msh_gltf.converter.game.workers import cores, run_here
-from tests.support.game import model, write
+from tests.converter.game.commands import move
+from tests.support.game import MESH, archive, entry, model, write
+from tests.support.runs import call
 from tests.support.tasks import echo, process, square, touch
 
 
@@ -55,6 +60,30 @@ def test_a_worker_goes_on_while_nobody_takes_its_results(tmp_path: Path) -> None
                 break
             time.sleep(0.1)
         assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "1", "2"]
+
+
+def test_a_worker_gets_what_its_entry_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After more edits of an archive no task of the next run is larger."""
+    sent, real = list[int](), ImportTask.__getstate__
+    largest, rock = list[int](), model("mixed__odd__s_rock_057")
+
+    def noted(task: ImportTask) -> object:
+        sent.append(len(pickle.dumps(real(task))))
+        return real(task)
+
+    for count in (2, 8):
+        game, out = tmp_path / f"{count}/game", tmp_path / f"{count}/out"
+        write(game / "a.rlb", archive([entry(MESH, b"rock%d.msh" % i, rock) for i in range(8)]))
+        assert call(cli.msh2gltf, game, "-o", out, "-q", "-j", "1") == 0
+        for run in range(2):
+            monkeypatch.setattr(ImportTask, "__getstate__", noted if run else real)
+            for i in range(count):
+                move(out / f"a.rlb/rock{i}.glb", run + 1.0)
+            assert call(cli.gltf2msh, out, "--game", game, "--in-place", "-j", "1", "-q") == 0
+        assert len(sent) >= count
+        largest.append(max(sent))
+        sent.clear()
+    assert largest[1] - largest[0] < 16
 
 
 def test_large_tasks_and_results_do_not_wait_for_each_other() -> None:
