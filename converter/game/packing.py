@@ -208,7 +208,7 @@ def decode_delta(delta: memoryview | bytes, before: bytes, size: int) -> bytes:
     view = memoryview(delta)
     count = int.from_bytes(view[:4], "little")
     end = 4 + 12 * count
-    if len(view) < 4 or end > len(view):
+    if end > len(view):
         raise damaged("is cut short")
     copies = np.frombuffer(view[4:end], "<u4").reshape(3, count).astype(np.int64)
     literal, start, length = copies

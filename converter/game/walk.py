@@ -333,7 +333,5 @@ def select(items: Sequence[Item], include: Sequence[str], exclude: Sequence[str]
 
 
 def _matches(item: Item, glob: str) -> bool:
-    """Whether a glob fits ``path::entry``, or, without ``::``, the path alone. Case is nothing."""
-    glob = glob.casefold()
-    ids = [item.id] if "::" in glob else [item.id, item.source]
-    return any(fnmatchcase(id.casefold(), glob) for id in ids)
+    """Whether a glob fits ``path::entry``, or the path alone. Case is nothing."""
+    return any(fnmatchcase(id.casefold(), glob.casefold()) for id in (item.id, item.source))
