@@ -55,7 +55,7 @@ def step(typed: str, number: int, folder: Path) -> str:
 def acted(verb: str, words: list[str], number: int, folder: Path) -> str:
     """Do what an editor or another program does with a file that may be there."""
     path = next(folder.glob(words[0]), folder / words[0]) if {*words[0]} & {*"*?"} else folder / words[0]
-    if verb not in ("give", "save", "draw", "brick", "link", "sound", "write") and not path.exists():
+    if verb not in ("give", "save", "draw", "brick", "link", "points", "sound", "write") and not path.exists():
         return "nothing"
     try:
         with chdir(folder):

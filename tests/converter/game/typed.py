@@ -33,6 +33,7 @@ from tests.support import inside_game
 from tests.support.assembled_game import GameParts
 from tests.support.game import WEAR, archive, entry, make_game, unpack_archives
 from tests.support.gltf_edit import Editable, drop_extras
+from tests.support.points import cpt
 from tests.support.recorded import shown
 from tests.support.rsli import library
 from tests.support.runs import run
@@ -275,6 +276,13 @@ def save(path: Path, number: int, text: str = "") -> None:
     path.write_bytes(text.encode())
 
 
+def points(path: Path, number: int) -> None:
+    """Control points, one of them on a node that no model has, one with leftovers of a longer name."""
+    some = [("Width_1", 1, (1.5, -2.25, 3.1), (0.1, 0.2, 1.0)), ("Nowhere", 99, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0))]
+    made = cpt([*some, ("Dir_2", 2, (0.3, 0.7, 0.0), (0.0, 2.9, 0.0))])
+    path.write_bytes(made.replace(b"Width_1\0\0\0", b"Width_1\0x."))
+
+
 def sound(path: Path, number: int, rate: str) -> None:
     path.parent.mkdir(exist_ok=True)
     with wave.open(str(path), "wb") as file:
@@ -428,7 +436,8 @@ def put_new(path: Path, number: int, owner: str, archive: str, tag: str = "") ->
 
 
 GLTF = (colour, rename, plain, assign, inside, put, reformat, bare)
-FILES = (give, paint, opaque, brick, draw, copy, delete, carry, save, sound, replace, link, compare, clutter, another)
+FILES = (give, copy, delete, carry, save, replace, link, compare, clutter, another)
+MADE = (paint, opaque, brick, draw, points, sound)
 ARCHIVES = (write_libraries, put_new, patch, add, enter, key, lay, unpack, change, write, put_back)
-VERBS: dict[str, Callable[..., str | None]] = {one.__name__: one for one in (*GLTF, *FILES, *ARCHIVES)}
+VERBS: dict[str, Callable[..., str | None]] = {one.__name__: one for one in (*GLTF, *FILES, *MADE, *ARCHIVES)}
 VERBS |= {"move": lambda path, number, _="": move(path, float(number)), "raise": raise_, "set": set_}
