@@ -84,6 +84,8 @@ def facts(folder: Path) -> Iterator[tuple[str, str]]:
         elif path.suffix == ".json" and path.stat().st_size > 9:
             facts = stated(json.loads(path.read_text("utf-8")))
             yield name, digest(OTHER.sub("", json.dumps(facts).replace(str(folder), "")))
+        elif path.name == "log.txt":
+            yield name, digest(re.sub(r"[\d:.,-]+", "", path.read_text("utf-8").replace(str(folder), "")))
         elif path.suffix not in (".msh-sidecar", ".gltf"):
             yield name, known(path)
 
