@@ -26,7 +26,7 @@ from tests.support.points import POINTS, cpt
 from tests.support.recorded import Recorded, digest, summary
 
 #: Values of any type; a number that neither float32 nor an index holds.
-VALUES = [None, "robot", [1, "a", None], {"a": {}}, 10**30, -5, float("nan"), 1.5]
+VALUES = [None, "robot", "7", [1, {"a": None}], 10**30, -5, float("nan"), 1.5]
 SOURCES = {
     "model": "turrets.rlb",
     "points": str(DATA / "retail__system__R_H_002.msh"),

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.kinds.dispatch import load_file
+from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.storage import write_outputs
 from tests.support.assembled_game import ROBOT, SOCKET, GameParts
 from tests.support.gltf_edit import HARMLESS
 from tests.support.inside_edits import EDITS, ROOM, animated, rock, shift
 from tests.support.inside_game import Inside, Node, convert, make, robot_of
-from tests.support.recorded import Recorded, judged_as_stored, outcome
+from tests.support.recorded import Recorded, outcome
 
 
 def make_all(folder: Path) -> Path:
@@ -48,61 +48,22 @@ def opened(made: Path, folder: Path, name: str = "mission") -> Inside:
     return Inside(folder / f"{name}.glb")
 
 
-#: Edits that a model, or its level, cannot hold: they are named.
-NAMED = {
+#: Edits that show something else in a file of the model alone: materials of other models, numbers of repeated names,
+#: parts that a mission does not show; or that a model cannot hold.
+NOT_ALONE = {
+    "material",
     "no material",
     "renamed material",
+    "in one place",
     "all deleted",
+    "added",
+    "copied",
+    "scaled",
     "point deleted",
     "a second clip",
     "an object animated",
     "scale animated",
-    "ground without material",
-    "ground moved",
-    "ground painted",
-    "ground deleted",
-    "ground heights",
-    "ground blend",
-    "ground renamed",
 }
-#: Edits that show the same in a file of the model alone: no materials of other models, no numbers of
-#: repeated names, no parts that a mission does not show.
-ALONE = [
-    name
-    for name in EDITS
-    if name not in NAMED
-    and "ground" not in name
-    and name not in ("material", "in one place", "added", "copied", "scaled")
-]
-
-
-@pytest.mark.parametrize("name", EDITS)
-def test_an_edit_of_what_is_placed_is_carried_or_named(made: Path, tmp_path: Path, name: str) -> None:
-    edit, where, what = EDITS[name]
-    file = opened(made, tmp_path)
-    edit(file)
-    out = file.back()
-    assert out.kept_all
-    assert not out.unchanged
-    told = [*(one.line for one in out.not_applied)] if name in NAMED else [*map(str, out.changes)]
-    text, where = "\n".join(told).replace(": ", " "), where.split(" in ")[0]
-    assert where in text, text
-    assert all(words in text for words in what.split(", ")), text
-    assert "no line of this report" not in "\n".join(one.line for one in out.not_applied)
-    own = {"terrain": "Land.msh"}.get(where, where.strip("model '"))
-    assert [placed.result.name for placed in out.placed] == ([] if name in NAMED else [own])
-
-
-@pytest.mark.parametrize("name", ["ground micro", "ground normals", "ground repainted"])
-def test_an_edit_of_the_level_that_is_ignored_is_named(
-    made: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("msh_gltf.converter.kinds.import_missions._Import.import_ground", lambda *_: None)
-    file = opened(made, tmp_path)
-    EDITS[name][0](file)
-    lines = [one.line for one in file.back().not_applied]
-    assert lines
-    assert all("part 'terrain'" in line and "no line of this report" in line for line in lines)
 
 
 class Alone(Inside):
@@ -112,18 +73,17 @@ class Alone(Inside):
         return next(node for node in self.nodes if self.extras(node).get(name) == number)
 
 
-@pytest.mark.parametrize("name", ALONE)
+@pytest.mark.parametrize("name", [name for name in EDITS if name not in NOT_ALONE and not name.startswith("ground")])
 def test_what_is_carried_is_what_the_same_edit_of_the_model_alone_gives(made: Path, tmp_path: Path, name: str) -> None:
-    edit, where, _ = EDITS[name]
     file = opened(made, tmp_path)
-    edit(file)
+    EDITS[name](file)
     (placed,) = file.back().placed
     target = tmp_path / "alone.glb"
     given = ExportOptions()
-    loaded = load_file(made / "GAME/static.rlb", where, given)
+    loaded = load_file(made / "GAME/static.rlb", placed.result.name, given)
     write_outputs(loaded.files(target, given), force=True)
     alone = Alone(target)
-    edit(alone)
+    EDITS[name](alone)
     out = alone.back()
     assert placed.result.data == out.data
     assert placed.result.companions == out.companions
@@ -249,6 +209,18 @@ def unit_edited(f: Inside) -> None:
     f.remove(f.node(ROOM, 11))
 
 
+def turned(f: Inside) -> None:
+    """As Blender exports it without +Y Up: every vertex and every place is another."""
+    for node in f.nodes:
+        if "translation" in node:
+            x, y, z = node["translation"]
+            node["translation"] = [x, -z, y]
+    for primitive in f.file.primitives():
+        for part in {"POSITION", "NORMAL"} & primitive["attributes"].keys():
+            x, y, z = f.file.arrays[primitive["attributes"][part]].T
+            f.file.arrays[primitive["attributes"][part]] = np.stack([x, -z, y], axis=1)
+
+
 BOTH: dict[str, Callable[[Inside], object]] = {
     "no animation": lambda f: no_animation(f, 0),
     "no animation, another frame": lambda f: no_animation(f, 3),
@@ -274,6 +246,8 @@ CASES: dict[str, tuple[str, Callable[[Inside], object]]] = {
     "a foreign model": ("still", foreign),
     "a clip where none is": ("still", lambda f: animated(f, rock(f, 2))),
     "a unit": ("robot", unit_edited),
+    **{name: ("mission", edit) for name, edit in EDITS.items()},
+    **{f"turned, {file}": (file, turned) for file in ("still", "robot")},
     **{f"{name}, {file}": (file, edit) for name, edit in BOTH.items() for file in ("mission", "robot")},
 }
 
@@ -284,36 +258,19 @@ def found(name: str, made: Path, folder: Path) -> str:
     shutil.copytree(made / "GAME", folder / "GAME")
     file = opened(made, folder / "GAME", stem)
     edit(file)
-    with judged_as_stored() as unlike:
-        out = file.back()
-    return "; ".join([outcome(lambda: out, folder, unlike), *(f"into {one.path}" for one in out.placed)]).replace(
-        f"{folder}/", ""
-    )
+    results: list[ImportResult] = []
+
+    def back() -> ImportResult:
+        results.append(file.back())
+        return results[0]
+
+    text = outcome(back, folder)
+    return "; ".join([text, *(f"into {one.path}" for out in results for one in out.placed)]).replace(f"{folder}/", "")
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_comes_of_it(name: str, made: Path, tmp_path: Path) -> None:
     FOUND.require(name, found(name, made, tmp_path))
-
-
-@pytest.mark.parametrize("name", ["still", "robot"])
-def test_a_file_that_is_turned_is_refused(made: Path, tmp_path: Path, name: str) -> None:
-    """As Blender exports it without +Y Up: every vertex and every place is another."""
-    file = opened(made, tmp_path, name)
-    for node in file.nodes:
-        if "translation" in node:
-            x, y, z = node["translation"]
-            node["translation"] = [x, -z, y]
-    for primitive in file.file.primitives():
-        for part in ("POSITION", "NORMAL"):
-            if part in primitive["attributes"]:
-                number = primitive["attributes"][part]
-                x, y, z = file.file.arrays[number].T
-                file.file.arrays[number] = np.stack([x, -z, y], axis=1)
-        primitive["attributes"] = {**primitive["attributes"]}
-    with pytest.raises(ConversionError, match="turned by 90 degrees") as caught:
-        file.back()
-    assert "+Y Up" in str(caught.value.hint)
 
 
 if __name__ == "__main__":

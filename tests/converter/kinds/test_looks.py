@@ -33,7 +33,7 @@ from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import replace_entry
 from msh_gltf.converter.formats.texture import PAGE_DTYPE, read_texm, write_texm
 from msh_gltf.converter.kinds.new_entries import NewEntries
-from msh_gltf.converter.options import ImportOptions
+from msh_gltf.converter.options import ExportOptions, ImportOptions
 from msh_gltf.exporters.gltf_file import png_bytes
 from tests.docs.materials import game
 from tests.support.corpus import DATA, LIBS
@@ -263,40 +263,47 @@ def test_what_becomes_of_new_materials() -> None:
 # ------------------------------------------------------------------ trimesh
 
 
-def of_scene(scene: Any, name: str, **values: Any) -> None:
-    """Change materials of a trimesh.Scene that are called so."""
-    for mesh in scene.geometry.values():
-        for one in getattr(mesh.visual.material, "materials", [mesh.visual.material]):
-            if one.name == name:
-                for field, value in values.items():
-                    setattr(one, field, value)
+def of_scene(scene: Any, field: str, change: Callable[[Any], Any]) -> None:
+    """Change a field of the first material of a trimesh.Scene, wherever it is shown."""
+    materials = [mesh.visual.material for mesh in scene.geometry.values()]
+    each = {id(one): one for material in materials for one in getattr(material, "materials", [material])}
+    for one in each.values():
+        if one.name.startswith(next(iter(each.values())).name):
+            setattr(one, field, change(getattr(one, field)))
+
+
+def coloured_scene(scene: Any, steps: int) -> None:
+    of_scene(scene, "baseColorFactor", lambda old: np.array([old[0] - steps, *old[1:]], np.uint8))
 
 
 #: It has 8 bits of a colour, no lightmaps, and no rectangles of light.
 SCENES: dict[str, Callable[[Any], object]] = {
     "nothing": lambda scene: None,
-    "a colour": lambda scene: of_scene(scene, "armour", baseColorFactor=np.array([255, 0, 0, 255], np.uint8)),
-    "a colour of another step": lambda scene: of_scene(
-        scene, "armour", baseColorFactor=np.array([254, 255, 255, 255], np.uint8)
-    ),
-    "a colour two steps off": lambda scene: of_scene(
-        scene, "armour", baseColorFactor=np.array([253, 255, 255, 255], np.uint8)
-    ),
-    "a picture": lambda scene: of_scene(scene, "armour", baseColorTexture=Image.new("RGB", (16, 16), (9, 8, 7))),
-    "light": lambda scene: of_scene(scene, "joint", emissiveFactor=np.array([0.0, 1.0, 0.0])),
+    "a colour of the next step": lambda scene: coloured_scene(scene, 1),
+    "a colour two steps off": lambda scene: coloured_scene(scene, 2),
+    "another colour": lambda scene: coloured_scene(scene, 60),
+    "a picture": lambda scene: of_scene(scene, "baseColorTexture", lambda _: Image.new("RGB", (16, 16), (9, 8, 7))),
+    "light": lambda scene: of_scene(scene, "emissiveFactor", lambda _: np.array([0.0, 1.0, 0.0])),
 }
+#: A model of white materials, and one of many colours, with lightmaps.
+SHOWN = {
+    "turret": lambda: to_trimesh(read_msh(made() / "GAME/turrets.rlb", "e_tur_01.msh")),
+    "lit": lambda: to_trimesh(read_msh(DATA / f"{LIT}.msh"), options=ExportOptions(textures=(str(LIBS),))),
+}
+LIT = "retail__system__R_H_002"
 
 
-def found_of_scene(name: str, folder: Path) -> str:
-    """What comes of an edit of a trimesh.Scene, of a model with clear and glowing materials."""
-    scene = to_trimesh(read_msh(made() / "GAME/turrets.rlb", "e_tur_01.msh"))
-    SCENES[name](scene)
-    return outcome(lambda: import_gltf(scene), folder)
+def scenes() -> Iterator[tuple[str, str]]:
+    """What comes of edits of a trimesh.Scene."""
+    for model, change in itertools.product(SHOWN, SCENES):
+        scene = SHOWN[model]()
+        SCENES[change](scene)
+        yield f"trimesh, {model}: {change}", outcome(lambda scene=scene: import_gltf(scene), Path())
 
 
-@pytest.mark.parametrize("name", SCENES)
-def test_what_comes_of_a_scene(name: str, tmp_path: Path) -> None:
-    LOOKS.require(f"trimesh: {name}", found_of_scene(name, tmp_path))
+def test_what_comes_of_a_scene() -> None:
+    for name, text in scenes():
+        LOOKS.require(name, text)
 
 
 # ------------------------------------------------------------------ rectangles elsewhere
@@ -353,10 +360,5 @@ def test_blender_keeps_cells(tmp_path: Path) -> None:
 
 
 if __name__ == "__main__":
-    with TemporaryDirectory() as place:
-        folders = {name: Path(place) / str(number) for number, name in enumerate([*CASES, *SCENES])}
-        for each in folders.values():
-            each.mkdir()
-        rows = [(name, found(name, folders[name])) for name in CASES]
-        rows += [(f"trimesh: {name}", found_of_scene(name, folders[name])) for name in SCENES]
-        LOOKS.write([*rows, *new_materials()])
+    LOOKS.write_each(CASES, found)
+    LOOKS.write([*Recorded(__file__, "looks.txt").known.items(), *scenes(), *new_materials()])
