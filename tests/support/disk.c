@@ -1,14 +1,16 @@
 /* A disk that is gone: from the n-th call on, every call about a directory fails.
 
    LD_PRELOAD. Environment: DISK_PATH (the directory), DISK_COUNT (a file of 8 bytes that all
-   processes share: calls so far), DISK_AT (the first call that fails; 0: none does), DISK_ERRNO,
-   DISK_ONCE (only that call fails). tests/converter/faults/test_disk_gone.py builds it. */
+   processes share: calls so far), DISK_AT (the first call that fails; 0: none does), DISK_ERRNO (0: the
+   process is killed before the call), DISK_ONCE (only that call fails).
+   tests/converter/faults/test_any_call.py builds it. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +69,7 @@ static int fails(int directory, const char *path) {
     if (!below(whole)) return 0;
     long now = __atomic_add_fetch(count, 1, __ATOMIC_SEQ_CST);
     if (!at || now < at || (once && now != at)) return 0;
+    if (!code) raise(SIGKILL);
     errno = code;
     return 1;
 }
