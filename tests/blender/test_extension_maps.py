@@ -13,7 +13,7 @@ from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.terrain import read_terrain
 from tests.blender.test_extension import LEVEL, Seen, by_command, see, zip_file
 from tests.docs.materials import example_game
-from tests.support.areal_edits import own, record_bytes
+from tests.support.areals import own, record_bytes
 from tests.support.game import snapshot
 
 __all__ = ["zip_file"]

@@ -32,6 +32,29 @@ def polygons(areals: ArealMap) -> list[list[tuple[float, float]]]:
     return [[(x, y) for x, y in corners[a:b]] for a, b in pairwise(start)]
 
 
+def own(areals: ArealMap, index: int) -> np.ndarray:
+    """The vertices of an areal, (n, 3)."""
+    return areals.vertices[areals.vertex_start[index] : areals.vertex_start[index + 1]]
+
+
+def record_bytes(areals: ArealMap, payload: bytes) -> list[bytes]:
+    return [payload[a:b] for a, b in pairwise(areals.record_offsets.tolist())]
+
+
+def lists(areals: ArealMap) -> list[list[int]]:
+    """The areals that each cell lists."""
+    start, ids = areals.cell_start.tolist(), areals.cell_ids.tolist()
+    return [ids[a:b] for a, b in pairwise(start)]
+
+
+def inner(areals: ArealMap, count: int, seed: int) -> list[int]:
+    """Some areals that lie inside the map."""
+    (low, high), rows = areals.extent, range(len(areals.records))
+    corners = [own(areals, row)[:, :2] for row in rows]
+    fits = [row for row in rows if (corners[row] > low).all() and (corners[row] < high).all()]
+    return np.random.default_rng(seed).choice(fits, count, replace=False).tolist()
+
+
 def brute_inside(polygon: list[tuple[float, float]], x: float, y: float) -> bool:
     """Even-odd in exact fractions: edges that pass strictly left of, or through, the point."""
     inside = False

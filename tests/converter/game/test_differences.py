@@ -32,8 +32,7 @@ from msh_gltf.converter.game.split import split
 from msh_gltf.converter.kinds.new_entries import blank_material
 from tests.converter.game.mod_rows import bare
 from tests.support import assembly as make
-from tests.support.areal_edits import inner, own
-from tests.support.areals import sample
+from tests.support.areals import inner, own, sample
 from tests.support.assembled_game import GameParts
 from tests.support.corpus import DATA, SAMPLES
 from tests.support.game_edits import edited_model, edited_terrain

@@ -14,8 +14,8 @@ from msh_gltf.converter.formats.objects import read_unit, write_unit
 from msh_gltf.converter.game.differences import apply, difference, overlap, touched
 from tests.converter.game.mod_rows import bare, repeats
 from tests.converter.game.test_merging import merged
-from tests.support import areal_edits, assembly
-from tests.support.areals import sample
+from tests.support import assembly
+from tests.support.areals import inner, own, sample
 from tests.support.assembled_game import ROBOT, GameParts
 
 PARTS = GameParts()
@@ -115,11 +115,11 @@ def test_polygons_of_an_areal_map_merge() -> None:
     base, results = write_areal_map(areals), []
 
     def shrunk(index: int) -> bytes:
-        polygon = areal_edits.own(areals, index)
+        polygon = own(areals, index)
         centre = polygon.mean(0)
         return write_areal_map(replace_polygons(areals, {index: centre + (polygon - centre) * np.float32(0.8)}))
 
-    some = areal_edits.inner(areals, 6, 3)
+    some = inner(areals, 6, 3)
     versions = [shrunk(index) for index in some]
     for i, one in enumerate(versions):
         assert {t.kind for t in touched(difference(base, one))} == {"rows"}

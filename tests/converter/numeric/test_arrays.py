@@ -16,6 +16,7 @@ from msh_gltf.converter.numeric.arrays import (
     concatenate_records,
     cross_products,
     largest_known,
+    near_pairs,
     surface_distance,
 )
 from msh_gltf.converter.numeric.surfaces import _stable_order
@@ -83,3 +84,13 @@ def _one_way(one: np.ndarray, other: np.ndarray) -> float:
             nearest = trimesh.triangles.closest_point(other, np.tile(place, (len(other), 1)))
             found = max(found, np.linalg.norm(nearest - place, axis=1).min())
     return found
+
+
+def test_near_pairs_are_those_of_all_pairs() -> None:
+    points = np.random.default_rng(4).uniform(-1, 1, (200, 3))
+    points[50:100] = points[:50] + np.random.default_rng(5).uniform(-0.12, 0.12, (50, 3))
+    i, j = near_pairs(points, 0.1)
+    apart = np.abs(points[:, None] - points[None]).max(axis=2)
+    a, b = np.nonzero(np.triu(apart <= 0.1, 1))
+    assert sorted(zip(i.tolist(), j.tolist(), strict=True)) == sorted(zip(a.tolist(), b.tolist(), strict=True))
+    assert near_pairs(np.empty((0, 3)), 0.1)[0].size == 0
