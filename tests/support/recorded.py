@@ -19,6 +19,7 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.findings import Report
 from msh_gltf.converter.formats.areal_map import read_areal_map
 from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
 from msh_gltf.converter.judge import judge as judge_of_models
 from msh_gltf.converter.judge.difference import Difference
 from msh_gltf.converter.kinds import import_missions, import_model, landscape
@@ -68,6 +69,7 @@ class Case(NamedTuple):
         alone: import it without the sidecar.
         extras: whether custom properties are left.
         options: of the import.
+        sidecar: what its description says instead.
     """
 
     edit: Callable[[Editable], object]
@@ -76,6 +78,7 @@ class Case(NamedTuple):
     alone: bool = False
     extras: bool = True
     options: dict[str, Any] = {}  # noqa: RUF012
+    sidecar: dict[str, Any] = {}  # noqa: RUF012
 
     def found(self, folder: Path) -> str:
         example = EXAMPLES / f"{self.model}.msh"
@@ -84,9 +87,12 @@ class Case(NamedTuple):
         self.edit(document)
         if not self.extras:
             drop_extras(document)
-        path, beside = document.save(folder / "e.glb"), None if self.alone else folder / "m.msh-sidecar"
+        path, beside = document.save(folder / "e.glb"), folder / "m.msh-sidecar"
+        if self.sidecar:
+            kept = read_sidecar(beside.read_bytes(), "")
+            beside.write_bytes(write_sidecar(replace(kept, description=replace(kept.description, **self.sidecar))))
         options = ImportOptions(use_sidecar=not self.alone, **self.options)
-        return outcome(lambda: import_gltf(path, beside, options), folder)
+        return outcome(lambda: import_gltf(path, None if self.alone else beside, options), folder)
 
 
 def outcome(act: Callable[[], ImportResult], folder: Path, unlike: Sequence[Difference] = ()) -> str:

@@ -182,6 +182,11 @@ def merge_vertices(f: Faces) -> None:
     move_corner(f)
 
 
+def z_up(f: Faces) -> None:
+    x, y, z = np.moveaxis(f.points, -1, 0)
+    f.points = np.stack([x, -z, y], axis=-1)
+
+
 def many_corners(f: Faces) -> None:
     """Whether its edges cross would take minutes."""
     outer = np.float32([[np.cos(a), np.sin(a), 0] for a in np.linspace(0, 6.28, 4200)]) * 50
@@ -207,6 +212,7 @@ EDITS: dict[str, Callable[[Faces], object]] = {
     "no class": forget_the_class,
     "merged vertices": merge_vertices,
     "very many corners": many_corners,
+    "z up": z_up,
     # what Blender's exporter makes by default, and version 0.1 did
     "without numbers": lambda f: None,
     "without numbers, a corner moved": move_corner,

@@ -12,16 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from msh_gltf.converter.kinds.dispatch import import_gltf
-from msh_gltf.converter.options import ImportOptions
-from tests.converter.edits.test_frame_rate import ALONE, FRAMES, samplers, turn_last
-from tests.converter.edits.test_scaled_animation import SHAPE
-from tests.importers.test_foreign import Builder
-from tests.support.corpus import sample_called
+from tests.converter.edits.test_frame_rate import FRAMES, samplers, turn_last
 from tests.support.gltf_edit import Editable
 from tests.support.gltf_view import trs
 from tests.support.recorded import Case, Recorded
-from tests.support.runs import run, to_gltf
 
 #: What comes of each edit.
 CLIPS = Recorded(__file__, "clips.txt")
@@ -155,7 +149,19 @@ def one_pose(d: Editable, *, moved: bool) -> None:
         d.json["nodes"][node]["translation"] = [3.0, 30.0, 300.0]
 
 
+def clip_of_a_static_model(d: Editable) -> None:
+    """Its frame map is where it would be in the game's files."""
+    times = d.add(np.arange(4, dtype=np.float32)[:, None] / 24)
+    moves = d.add(np.float32([[0, 0, 0], [1, 0, 0], [2, 1, 0], [2, 2, 0]]))
+    target = {"sampler": 0, "target": {"node": 1, "path": "translation"}}
+    d.json["animations"] = [{"samplers": [{"input": times, "output": moves}], "channels": [target]}]
+
+
 CASES = {
+    **{
+        f"a clip of {name}": Case(clip_of_a_static_model, name)
+        for name in ("retail__static__i_room_006", "spec__system__R_H_002")
+    },
     "a second clip": Case(second_clip),
     "a second clip, chosen": Case(second_clip, options={"clip": "run"}),
     "an equal second clip": Case(lambda d: copied_clip(d, "copy")),
@@ -203,54 +209,6 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_what_comes_of_an_edit(name: str, tmp_path: Path) -> None:
     CLIPS.require(name, CASES[name].found(tmp_path))
-
-
-def foreign(folder: Path) -> tuple[Builder, int]:
-    builder = Builder()
-    node = builder.node(name="n", mesh=builder.mesh(SHAPE, (0, 1, 2)))
-    builder.clip(node, "translation", [0, 1], [[0, 0, 0], [1, 0, 0]])
-    builder.json["animations"][0]["name"] = "go"
-    return builder, node
-
-
-def test_channels_that_a_model_cannot_have_are_reported(tmp_path: Path) -> None:
-    builder, node = foreign(tmp_path)
-    builder.json["nodes"] += [{"name": "gone"}, {"name": "camera", "camera": 0}]
-    builder.json["scenes"][0]["nodes"].append(len(builder.json["nodes"]) - 1)
-    builder.json["cameras"] = [{"type": "perspective", "perspective": {"yfov": 1, "znear": 0.1}}]
-    (clip,) = builder.json["animations"]
-    pointer = "/materials/0/pbrMetallicRoughness/baseColorFactor"
-    last = len(builder.json["nodes"]) - 1
-    clip["channels"] += [
-        {"sampler": 0, "target": {"node": last, "path": "translation"}},
-        {"sampler": 0, "target": {"node": last - 1, "path": "translation"}},
-        {"sampler": 0, "target": {"node": node, "path": "weights"}},
-        {"sampler": 0, "target": {"path": "pointer", "extensions": {"KHR_animation_pointer": {"pointer": pointer}}}},
-    ]
-    back = import_gltf(builder.save(tmp_path), None, ALONE)
-    assert [(one.where, one.what) for one in back.not_applied] == [
-        ("animation 'go'", "moves 'camera', not in the model"),
-        ("animation 'go'", "changes shape keys of 'n'"),
-        ("animation 'go'", f"animates '{pointer}'"),
-    ]
-
-
-def test_ignored_scale_is_reported(tmp_path: Path) -> None:
-    builder, node = foreign(tmp_path)
-    builder.clip(node, "scale", [0, 1], [[1, 1, 1], [2, 2, 2]])
-    path = builder.save(tmp_path)
-    back = import_gltf(path, None, ImportOptions(use_sidecar=False, ignore_scale=True))
-    assert [(one.where, one.what) for one in back.not_applied] == [("node 'n'", "has animated scale")]
-
-
-def test_require_all_refuses_a_file_without_its_clip(tmp_path: Path) -> None:
-    document = Editable(to_gltf(sample_called("spec__odd__B_PLANT_008"), tmp_path / "m.glb"))
-    del document.json["animations"]
-    path = document.save(tmp_path / "m.glb")
-    back = run("gltf2msh", path, "-o", tmp_path / "b.msh", "--require-all")
-    assert back.returncode == 1
-    assert back.stderr.startswith("not applied: animation ")
-    assert not (tmp_path / "b.msh").exists()
 
 
 if __name__ == "__main__":

@@ -13,23 +13,13 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
-from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import MshModel, read_model
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions
-from tests.converter.edits.test_scaled_animation import (
-    EVEN,
-    SHAPE,
-    WALKER,
-    curve,
-    file_points,
-    model_points,
-    random_file,
-)
+from tests.converter.edits.test_scaled_animation import EVEN, WALKER, curve, file_points, model_points, random_file
 from tests.converter.edits.test_scaled_animation import FRAMES as LAST
-from tests.importers.test_foreign import Builder
 from tests.support.corpus import Sample, sample_called
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.recorded import Recorded, judged_as_stored, outcome
@@ -286,21 +276,6 @@ def test_what_comes_of_it(name: str, tmp_path: Path) -> None:
 # ------------------------------------------------------------------ edited
 
 
-@pytest.mark.parametrize(("rate", "fps", "frames"), [(30, 30, 31), (25, 25, 31), (7, 24, 103)])
-def test_keys_of_foreign_files_are_frames(tmp_path: Path, rate: int, fps: int, frames: int) -> None:
-    """Sampled at a usual rate, a key is a frame; other spacings are keys at 24."""
-    builder = Builder()
-    node = builder.node(name="n", mesh=builder.mesh(SHAPE, (0, 1, 2)))
-    places = np.random.default_rng(1).normal(size=(31, 3))
-    builder.clip(node, "translation", np.arange(31) / rate, places)
-    back = import_gltf(builder.save(tmp_path), None, ALONE)
-    assert fps_of(back) == fps
-    assert parse(back.data).frame_count == frames
-    if frames == 31:
-        shown = parse(back.data).keys["position"]
-        assert np.allclose(shown[:, 0], places[:, 0], atol=1e-4)
-
-
 @pytest.mark.parametrize("rate", [24, 25, 30, 50, 60])
 @pytest.mark.parametrize("seed", range(4))
 def test_foreign_clips_stand_where_they_stood_at_five_times(tmp_path: Path, rate: int, seed: int) -> None:
@@ -325,14 +300,6 @@ def test_the_command_reports_the_rate(tmp_path: Path) -> None:
     assert f"  30 frames per second: {reason}\n" in back.stdout
     report = json.loads((tmp_path / "r.json").read_text())
     assert (report["fps"], report["fps_reason"]) == (30, reason)
-
-
-def test_a_clip_beyond_every_limit_is_refused(tmp_path: Path) -> None:
-    builder = Builder()
-    node = builder.node(name="n", mesh=builder.mesh(SHAPE, (0, 1, 2)))
-    builder.clip(node, "translation", [0, 1e9], np.eye(3)[:2])
-    with pytest.raises(ConversionError, match=r"the clip is too long.*at most 65,535 frames"):
-        import_gltf(builder.save(tmp_path), None, ALONE)
 
 
 @pytest.mark.parametrize("use_sidecar", [True, False])

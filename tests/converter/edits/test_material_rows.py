@@ -14,7 +14,6 @@ import pytest
 
 from msh_gltf import ImportResult, import_gltf, write_msh
 from msh_gltf.converter.formats.wear import read_wear_names
-from tests.converter.edits.test_compare_materials import without_wear
 from tests.converter.rebuild.test_materials import painted
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable, drop_extras
@@ -184,21 +183,6 @@ def found(name: str, folder: Path) -> str:
 @pytest.mark.parametrize("name", EDITS)
 def test_what_comes_of_an_edit(name: str, tmp_path: Path) -> None:
     MATERIALS.require(name, found(name, tmp_path))
-
-
-def test_a_sidecar_without_the_wea_is_reported(tmp_path: Path) -> None:
-    path = exported(Row(swap), tmp_path)
-    without_wear(path)
-    document = Editable(path)
-    rename(document, "armour", "rust")
-    assign(document, "gold")
-    back = import_gltf(document.save(path))
-    assert [(one.where, one.what) for one in back.not_applied] == [
-        ("material 'rust'", "is 'armour' under another name"),
-        ("material 'gold'", "is not one of the model's"),
-    ]
-    assert all("version 0.1" in one.why for one in back.not_applied)
-    assert (back.data, back.companions) == (WALKER.read_bytes(), [])
 
 
 if __name__ == "__main__":

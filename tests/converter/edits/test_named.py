@@ -11,14 +11,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from msh_gltf import ConversionError, import_gltf
 from msh_gltf.converter.edits.unit import new_title
-from tests.support.corpus import LIBS
-from tests.support.gltf_edit import Editable
+from msh_gltf.converter.formats.wear import read_wear_names
+from msh_gltf.converter.options import ImportOptions
+from tests.support.corpus import LIBS, SAMPLES, Sample, sample_called
+from tests.support.gltf_edit import Editable, drop_extras, reverse_nodes
 from tests.support.recorded import Case, Recorded
+from tests.support.runs import to_gltf
 
 NAMED = Recorded(__file__, "named.txt")
 #: Models with lightmaps, with a path graph, and of 24-byte nodes.
 ROBOT, ROOM, LEGACY = "retail__system__R_H_002", "retail__static__i_room_006", "retail__system__MTCHECK"
+ROCK = "retail__odd__s_rock_009"
+MODELS = [sample for sample in SAMPLES if "MTCHECK" not in sample.id]
 Json = dict[str, Any]
 
 
@@ -46,6 +52,58 @@ def nodes_alone_z_up(d: Editable) -> None:
             d.arrays[accessor] = turned(d.arrays[accessor])
 
 
+def z_up(d: Editable) -> None:
+    """What Blender writes with +Y Up off: its own coordinates."""
+    nodes_alone_z_up(d)
+    for accessor in {p["attributes"][name] for p in d.primitives() for name in ("POSITION", "NORMAL")}:
+        d.arrays[accessor] = turned(d.arrays[accessor])
+
+
+def without_normals(d: Editable, edited: str) -> None:
+    """Faces whose corners were moved are flat; those of which only texture coordinates changed keep their normals."""
+    without(d, "NORMAL")
+    d.arrays[d.primitives()[0]["attributes"][edited]][0] += 0.25
+
+
+def far_texture(d: Editable) -> None:
+    """One face of a part is far away in its texture; the others keep their words."""
+    primitive = d.primitives()[0]
+    index, attributes = d.arrays[primitive["indices"]].copy(), primitive["attributes"]
+    corners = index[3:6, 0].copy()
+    index[3:6, 0] = len(d.arrays[attributes["POSITION"]]) + np.arange(3)
+    for name, accessor in attributes.items():
+        array = d.arrays[accessor]
+        more = array[corners] + (np.float32([500, 0]) if name == "TEXCOORD_0" else array.dtype.type(0))
+        attributes[name] = d.add(np.concatenate([array, more]))
+    primitive["indices"] = d.add(index)
+
+
+def normals_turned(d: Editable, degrees: float) -> None:
+    """Blender turns normals by up to 0.36 degrees; a step of a stored one is 0.45."""
+    for primitive in d.primitives():
+        normals = d.arrays[primitive["attributes"]["NORMAL"]].astype(np.float64)
+        side = np.cross(normals, [0.3, 0.5, 0.8])
+        normals += np.tan(np.radians(degrees)) * side / np.linalg.norm(side, axis=1, keepdims=True)
+        normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+        primitive["attributes"]["NORMAL"] = d.add(normals.astype(np.float32))
+
+
+def foot(d: Editable, **values: Any) -> None:
+    """Values of a node; without a value it goes."""
+    node = d.node("foot_m3o2")
+    for key, value in values.items():
+        node[key] = value
+        if value is None:
+            del node[key]
+
+
+def portals(d: Editable, *, numbered: bool) -> None:
+    """Where they lead is said by number; without extras of the nodes nobody knows whether it is the same node."""
+    reverse_nodes(d)
+    for node in () if numbered else d.json["nodes"]:
+        node.pop("extras", None)
+
+
 def flattened(d: Editable) -> None:
     for node in d.json["nodes"]:
         node.pop("children", None)
@@ -68,6 +126,26 @@ def bare_box(d: Editable) -> None:
     d.json["meshes"].append({"name": "box", "primitives": [primitive]})
     d.json["nodes"].append({"name": "box", "mesh": len(d.json["meshes"]) - 1})
     d.json["scenes"][0]["nodes"].append(len(d.json["nodes"]) - 1)
+
+
+def assigned(d: Editable, name: str, primitive: int = 0) -> None:
+    """A new material on some faces."""
+    d.json["materials"].append({"name": name})
+    d.primitives()[primitive]["material"] = len(d.json["materials"]) - 1
+
+
+def renamed(d: Editable) -> None:
+    d.json["materials"][d.primitives()[0]["material"]]["name"] = "rust"
+
+
+def new_faces(d: Editable) -> None:
+    """They have the usual material of their part where theirs is not known."""
+    mesh = d.json["meshes"][d.json["nodes"][0]["mesh"]]
+    primitive = mesh["primitives"][0]
+    moved = d.add(d.arrays[primitive["attributes"]["POSITION"]] + np.float32(0.25))
+    attributes = primitive["attributes"] | {"POSITION": moved}
+    mesh["primitives"].append(primitive | {"attributes": attributes})
+    assigned(d, "red", len(mesh["primitives"]) - 1)
 
 
 def looks(edit: Callable[[Json], object]) -> Callable[[Editable], None]:
@@ -105,8 +183,30 @@ LOOKS: dict[str, Callable[[Json], object]] = {
     "metal": lambda m: m["pbrMetallicRoughness"].update(metallicFactor=1, roughnessFactor=0.25),
     "unlit": lambda m: m.update(extensions={"KHR_materials_unlit": {}}),
 }
+#: What the sidecars of version 0.1 kept of a .wea: nothing.
+OLD: dict[str, Any] = {"companions": {}}
+SPARE = [*read_wear_names(sample_called(ROBOT).path.with_suffix(".wea").read_bytes()), "SPARE"]
 PLAIN, PICTURES, UNWRITTEN = ("--no-textures",), ("--textures", LIBS), {"libraries": False}
+#: Names that the game cannot have.
+NAMES = {"日本": "not CP1251", "Ж" * 60: "too long", "a\0b": "with a NUL", "": "empty", None: "none"}
 CASES = {
+    **{f"normals turned by {by}": Case(lambda d, by=by: normals_turned(d, by), ROCK) for by in (0.05, 0.4, 0.6)},
+    "a rotation of the other sign": Case(
+        lambda d: foot(d, rotation=[-c for c in d.node("foot_m3o2")["rotation"]]), ROCK
+    ),
+    **{f"a name, {what}": Case(lambda d, name=name: foot(d, name=name), ROCK) for name, what in NAMES.items()},
+    "a label, not CP1251": Case(lambda d: d.json["nodes"][1]["extras"]["msh"].update(label="日本"), ROBOT),
+    "legacy, a vertex moved": Case(lambda d: without_normals(d, "POSITION"), LEGACY),
+    **{
+        f"portals{', no numbers' * (not numbered)}, alone": Case(
+            lambda d, n=numbered: portals(d, numbered=n), ROOM, alone=True, options={"dialect": "retail"}
+        )
+        for numbered in (True, False)
+    },
+    "new levels beside stored ones": Case(lambda d: None, "mixed__odd__s_rock_057", options={"lod_ratios": (0.5,)}),
+    "new levels beside stored ones, alone": Case(
+        lambda d: None, "mixed__odd__s_rock_057", alone=True, options={"lod_ratios": (0.5,)}
+    ),
     "z up, nodes alone": Case(nodes_alone_z_up, ROBOT),
     "flattened": Case(flattened, ROBOT),
     "a part turned on purpose": Case(part_on_purpose, ROBOT),
@@ -119,6 +219,21 @@ CASES = {
         for count in (1, 5, 6)
         for alone in (False, True)
     },
+    **{
+        f"no normals, {name} edited": Case(lambda d, name=name: without_normals(d, name), ROBOT)
+        for name in ("POSITION", "TEXCOORD_0")
+    },
+    "a face far away in its texture": Case(far_texture, ROOM),
+    "a new material, version 0.1": Case(lambda d: assigned(d, "red"), ROBOT, PLAIN, sidecar=OLD),
+    "a material renamed, version 0.1": Case(lambda d: (renamed(d), assigned(d, "gold", 1)), ROBOT, PLAIN, sidecar=OLD),
+    "a material renamed, version 0.1, no extras": Case(renamed, ROBOT, PLAIN, extras=False, sidecar=OLD),
+    "new faces of a new material, version 0.1": Case(new_faces, ROBOT, PLAIN, sidecar=OLD),
+    "a row that no face had": Case(
+        lambda d: (d.json["scenes"][0].pop("extras"), assigned(d, "SPARE.001")),
+        ROBOT,
+        PLAIN,
+        sidecar={"materials": SPARE},
+    ),
     "faces without a material": Case(lambda d: d.primitives()[0].pop("material"), ROBOT, PLAIN),
     "no materials": Case(no_materials, ROBOT, PLAIN),
     "a new object without a material": Case(bare_box, ROBOT, PLAIN),
@@ -141,6 +256,34 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_what_comes_of_it(name: str, tmp_path: Path) -> None:
     NAMED.require(name, CASES[name].found(tmp_path))
+
+
+@pytest.mark.parametrize("extras", [True, False])
+@pytest.mark.parametrize("sample", MODELS, ids=[s.id for s in MODELS])
+def test_z_up_is_refused(sample: Sample, extras: bool, tmp_path: Path) -> None:
+    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
+    z_up(document)
+    if not extras:
+        drop_extras(document)
+    with pytest.raises(ConversionError, match=r"turned by 90 degrees about X.*set \+Y Up"):
+        import_gltf(document.save(tmp_path / "m.glb"))
+
+
+def test_draco_is_refused_beside_a_sidecar(tmp_path: Path) -> None:
+    dracopy = pytest.importorskip("DracoPy", reason="DracoPy is not installed")
+    document = Editable(to_gltf(sample_called("retail__odd__s_rock_009"), tmp_path / "m.gltf"))
+    primitive = document.primitives()[0]
+    points = primitive["attributes"]["POSITION"]
+    faces = document.arrays[primitive["indices"]].reshape(-1, 3).astype(np.uint32)
+    packed = dracopy.encode(document.arrays[points], faces=faces, quantization_bits=14)
+    view = document.add(np.frombuffer(packed, np.uint8)[:, None])  # one view for each accessor
+    extension = {"bufferView": view, "attributes": {"POSITION": 0}}
+    primitive["attributes"] = {"POSITION": points}
+    primitive["extensions"] = {"KHR_draco_mesh_compression": extension}
+    path = document.save(tmp_path / "m.gltf")
+    with pytest.raises(ConversionError, match=r"with Draco.*clear Compression.*--no-sidecar makes a new model"):
+        import_gltf(path)
+    assert import_gltf(path, options=ImportOptions(use_sidecar=False)).rebuilt
 
 
 @pytest.mark.parametrize(

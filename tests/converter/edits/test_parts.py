@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.kinds.dispatch import import_gltf
-from msh_gltf.converter.kinds.obj import import_obj
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.options import ImportOptions
-from tests.support.corpus import sample_called
+from tests.support.corpus import DATA, SAMPLES, sample_called
 from tests.support.gltf_edit import Editable
 from tests.support.part_edits import COCKPIT, PLANT, cells_of, delete, name_of, parse, part_names
 from tests.support.recorded import Case, Recorded
@@ -23,6 +22,7 @@ from tests.support.runs import run, to_gltf
 
 #: What comes of each edit.
 PARTS = Recorded(__file__, "parts.txt")
+BUNDLED = [sample.id for sample in SAMPLES if sample.path.parent == DATA and not sample.truth["legacy"]]
 MODEL = parse(sample_called(PLANT).source)
 #: Nodes with a part in LOD 2; of one of them the node is a root.
 FAR = cells_of(MODEL, 2, 0)
@@ -173,7 +173,37 @@ def keep_two(d: Editable) -> None:
     d.json["scenes"] = [{**d.json["scenes"][0], "nodes": [0, 1]}]
 
 
+def to_the_origin(d: Editable) -> None:
+    """What Blender makes of collections that are switched off in a reopened .blend."""
+    for name in ("gun.level1", "turret.level1"):
+        d.node(name)["translation"] = [0, 0, 0]
+    d.node("shin_l.level1")["translation"][0] += 1
+
+
+def edit_one_user(d: Editable) -> None:
+    """Two cells share a slot; one of them gets a mesh of its own."""
+    by_mesh: dict[int, list[dict[str, Any]]] = {}
+    for node in d.json["nodes"]:
+        by_mesh.setdefault(node.get("mesh", -1), []).append(node)
+    number, nodes = next((mesh, nodes) for mesh, nodes in by_mesh.items() if mesh >= 0 and len(nodes) > 1)
+    mesh = copy.deepcopy(d.json["meshes"][number])
+    attributes = mesh["primitives"][0]["attributes"]
+    attributes["POSITION"] = d.add(d.arrays[attributes["POSITION"]].copy())
+    d.arrays[attributes["POSITION"]][0] += 1
+    d.json["meshes"].append(mesh)
+    nodes[0]["mesh"] = len(d.json["meshes"]) - 1
+
+
+def last_part_gone(d: Editable) -> None:
+    """What is left is a prefix of the old tables: they shrink all the same."""
+    last = max(range(len(d.json["meshes"])), key=lambda i: d.json["meshes"][i]["extras"]["msh"].get("slot", -1))
+    next(node for node in d.json["nodes"] if node.get("mesh") == last).pop("mesh")
+
+
 CASES = {
+    "parts came to the origin": Case(to_the_origin),
+    "one of two users of a slot edited": Case(edit_one_user, "spec__odd__Gen_stat_011"),
+    **{f"{name}, the last part gone": Case(last_part_gone, name) for name in BUNDLED},
     "swapped by names": Case(lambda d: swap(d, "name"), PLANT),
     "swapped by extras": Case(lambda d: swap(d, "extras"), PLANT),
     "swapped, no extras": Case(lambda d: swap(d, "name"), PLANT, extras=False),
@@ -217,11 +247,6 @@ def test_what_comes_of_an_edit(name: str, tmp_path: Path) -> None:
     PARTS.require(name, CASES[name].found(tmp_path))
 
 
-def test_an_obj_never_had_the_other_parts(tmp_path: Path) -> None:
-    to_gltf(sample_called(PLANT), tmp_path / "m.obj")
-    assert import_obj(tmp_path / "m.obj").not_applied == []
-
-
 def test_parts_of_a_model_with_nothing_else_are_deleted(tmp_path: Path) -> None:
     """A model of the default cell alone: nothing can be hidden."""
     first = to_gltf(sample_called(PLANT), tmp_path / "v.glb", "--parts", "visible")
@@ -232,18 +257,6 @@ def test_parts_of_a_model_with_nothing_else_are_deleted(tmp_path: Path) -> None:
     back = import_gltf(document.save(tmp_path / "one.glb"))
     assert [c.what for c in back.changes] == ["is missing"]
     assert back.not_applied == []
-
-
-def test_the_command_deletes_when_it_is_allowed(tmp_path: Path) -> None:
-    document = Editable(to_gltf(sample_called(PLANT), tmp_path / "m.glb"))
-    hide(document)
-    document.save(tmp_path / "e.glb")
-    given = ("e.glb", "--sidecar", "m.msh-sidecar", "-o", "b.msh")
-    first = run("gltf2msh", *given, cwd=tmp_path)
-    assert first.stderr.count("not applied: part '") > 5
-    done = run("gltf2msh", *given, "--allow-delete", "--force", cwd=tmp_path)
-    assert done.stderr == ""
-    assert cells_of(parse((tmp_path / "b.msh").read_bytes()), 2, 0) == []
 
 
 if __name__ == "__main__":

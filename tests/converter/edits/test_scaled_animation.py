@@ -181,20 +181,6 @@ def test_uneven_scales_convert_exactly_or_are_refused(seed: int) -> None:
         assert not refused or "uneven scale" in refused
 
 
-def test_a_spin_round_the_axis_of_an_uneven_scale_converts(tmp_path: Path) -> None:
-    """A wheel below an axle that is stretched along its axis."""
-    builder = Builder()
-    builder.node(name="axle", mesh=builder.mesh(SHAPE, FACES), scale=[1, 3, 1], children=[1])
-    builder.node(name="wheel", mesh=builder.mesh(SHAPE, FACES), translation=[0, 1, 0])
-    angles = np.linspace(0, 2, FRAMES)
-    turns = np.stack([0 * angles, np.sin(angles / 2), 0 * angles, np.cos(angles / 2)], axis=1)
-    builder.clip(1, "rotation", np.arange(FRAMES) / 24, turns)
-    # the wheel is stretched along its own axis: even across it
-    path = builder.save(tmp_path)
-    back = import_gltf(path, None, ALONE)
-    assert_same_places(Editable(path), back.data, back.dialect, FRAMES)
-
-
 # ------------------------------------------------------------------ models with a sidecar
 
 

@@ -7,14 +7,10 @@ import pytest
 import trimesh
 
 from msh_gltf import import_gltf
-from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import load_file
 from msh_gltf.converter.options import ExportOptions, ImportOptions
 from msh_gltf.converter.rebuild.nodes import make_run
-from tests.support.corpus import sample_called
 from tests.support.foreign import Builder, quaternion
-from tests.support.gltf_edit import Editable
-from tests.support.runs import to_gltf
 
 ALONE = ImportOptions(use_sidecar=False)
 
@@ -69,13 +65,6 @@ def test_foreign_models_settle_at_once(seed: int, slow: bool, tmp_path: Path) ->
     stays(foreign(seed, slow=slow).save(tmp_path), tmp_path)
 
 
-def test_one_slow_turn_settles_at_once(tmp_path: Path) -> None:
-    b = Builder()
-    b.node(name="n", mesh=b.mesh())
-    b.clip(0, "rotation", np.arange(161) / 24, [quaternion((1, 2, 3), 0.004 * k + 1e-5 * k * k) for k in range(161)])
-    stays(b.save(tmp_path), tmp_path)
-
-
 def test_words_of_small_turns_are_those_that_they_lead_back_to() -> None:
     """Of words that show nearly the same pose the same ones are written again."""
     turns = np.random.default_rng(1).uniform(-0.01, 0.01, (20_000, 4))
@@ -86,20 +75,3 @@ def test_words_of_small_turns_are_those_that_they_lead_back_to() -> None:
     shown = stored / np.linalg.norm(stored, axis=1)[:, None]
     again = make_run(shown.astype(np.float32).astype(float), places, 0, reduce=False).words
     assert np.array_equal(again, words)
-
-
-@pytest.mark.parametrize("name", ["retail__static__i_room_006", "spec__system__R_H_002"])
-def test_a_static_model_given_a_clip_has_its_frame_map_in_the_old_place(name: str, tmp_path: Path) -> None:
-    sample = sample_called(name)
-    path = to_gltf(sample, tmp_path / "m.glb")
-    document = Editable(path)
-    times = document.add(np.arange(4, dtype=np.float32)[:, None] / 24)
-    moves = document.add(np.float32([[0, 0, 0], [1, 0, 0], [2, 1, 0], [2, 2, 0]]))
-    target = {"sampler": 0, "target": {"node": 1, "path": "translation"}}
-    document.json["animations"] = [{"samplers": [{"input": times, "output": moves}], "channels": [target]}]
-    before = read_nres(sample.source, "before").entries
-    after = read_nres(import_gltf(document.save(path)).data, "after").entries
-    assert [e.type_id for e in after] == [e.type_id for e in before]
-    assert next(e for e in after if e.type_id == 19).size
-    order = sorted((e for e in after if e.size), key=lambda e: e.data_offset)
-    assert [e.type_id for e in order] == [e.type_id for e in after if e.size]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from msh_gltf.converter.errors import called
 from tests.support.blender import blender, needs_blender
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable, drop_extras
@@ -69,40 +67,6 @@ def test_every_triangle_keeps_its_material(tmp_path: Path, names: list[str], dia
     assert painted(again) == painted(source)
 
 
-@pytest.mark.parametrize("name", ["壁", None, "a\0b", "x" * 36, " edge", "a\nb"])
-def test_names_that_cannot_be(tmp_path: Path, name: str | None) -> None:
-    """They are DEFAULT, and said."""
-    source = foreign(tmp_path, [name, "y" * 35])
-    out = run("gltf2msh", source, "-o", tmp_path / "tower.msh", "--report", tmp_path / "r.json")
-    assert out.returncode == 0
-    found = rows_of(tmp_path / "tower.wea")
-    assert sorted(set(found)) == ["DEFAULT", "y" * 35]
-    if name is not None:
-        assert f"not applied: material {called(name)}: is DEFAULT in row 0 of the .wea; a name in" in out.stderr
-        assert run("gltf2msh", source, "-o", tmp_path / "all.msh", "--require-all").returncode == 1
-    report = json.loads((tmp_path / "r.json").read_text("utf-8"))
-    assert report["wear"] == found
-
-
-def test_gaps_between_rows(tmp_path: Path) -> None:
-    source = foreign(tmp_path, ["wall"])
-    document = Editable(source)
-    for material in document.json["materials"]:
-        material |= {"name": "late", "extras": {"msh": {"row": 4}}}
-    document.save(source)
-    assert run("gltf2msh", source, "-o", tmp_path / "tower.msh").returncode == 0
-    assert rows_of(tmp_path / "tower.wea") == [*["DEFAULT"] * 4, "late"]
-
-
-def test_lightmaps_are_missed(tmp_path: Path) -> None:
-    """Their rows come from the extras, their names from nowhere."""
-    sample = sample_called("retail__system__R_H_002")
-    to_gltf(sample, tmp_path / "r.glb", "--no-sidecar")
-    out = run("gltf2msh", tmp_path / "r.glb", "-o", tmp_path / "r.msh")
-    assert "the .wea has no LIGHTMAPS" in out.stderr
-    assert b"LIGHTMAPS" not in (tmp_path / "r.wea").read_bytes()
-
-
 def test_a_wea_that_is_there(tmp_path: Path) -> None:
     """It stays where it says the same, and where nobody forces; in any case of its name."""
     source = foreign(tmp_path / "from", ["wall", "roof"])
@@ -151,14 +115,6 @@ def test_no_wea(tmp_path: Path) -> None:
     to_gltf(ROOM, tmp_path / "from/kept.glb")
     assert run("gltf2msh", "from/kept.glb", "-o", "kept.msh", "-q", cwd=tmp_path).returncode == 0
     assert sorted(p.name for p in tmp_path.iterdir()) == ["from", "kept.msh"]
-
-
-def test_obj(tmp_path: Path) -> None:
-    (tmp_path / "box.obj").write_text(
-        "o box\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl BRICK\nf 1 2 3\nusemtl GLASS\nf 1 3 2\n"
-    )
-    assert run("gltf2msh", "box.obj", cwd=tmp_path).returncode == 0
-    assert rows_of(tmp_path / "box.wea") == ["BRICK", "GLASS"]
 
 
 @needs_blender

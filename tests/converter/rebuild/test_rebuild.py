@@ -12,15 +12,12 @@ from hypothesis import strategies as st
 from msh_gltf.converter.checks.model import check_model
 from msh_gltf.converter.edits.nodes import Identified
 from msh_gltf.converter.errors import ConversionError, plural
-from msh_gltf.converter.formats.model import MshModel, largest_indices, read_model, write_model
-from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.kinds.dispatch import import_gltf
+from msh_gltf.converter.formats.model import MshModel, largest_indices, write_model
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.rebuild.model import new_model
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import ImportedScene, Material, Mesh, Node, Part, Primitive, Scene, Streams
 from tests.support.corpus import Sample, every_sample, sample_called
-from tests.support.foreign import QUAD, Builder
 from tests.support.rebuilt import parse
 from tests.support.runs import to_gltf
 
@@ -187,16 +184,3 @@ def test_longest_timelines() -> None:
     assert len(build(animated(1, 65535)).frame_map) == 65535
     with pytest.raises(ConversionError, match=r"too many animated frames.*65540.*65535 map words"):
         build(animated(5, 13108))
-
-
-def test_long_names_are_cut_and_stay_apart(tmp_path: Path) -> None:
-    b = Builder()
-    for k, name in enumerate(["я" * 31, "я" * 32, "я" * 33, "ok"]):
-        b.node(name=name, mesh=b.mesh(QUAD + k))
-    b.json["scenes"][0]["nodes"] = [0, 1, 2, 3]
-    back = import_gltf(b.save(tmp_path))
-    names = read_model(read_nres(back.data, "x"), "x").node_names
-    assert [name.decode("cp1251") for name in names] == ["я" * 31, "я" * 29 + "~2", "я" * 29 + "~3", "ok"]
-    (line,) = back.not_applied
-    assert line.where == f"node {'я' * 32!r}, node {'я' * 33!r}"
-    assert line.what == f"are called {'я' * 29 + '~2'!r}, {'я' * 29 + '~3'!r} in the game"

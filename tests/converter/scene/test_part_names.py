@@ -3,15 +3,12 @@
 from pathlib import Path
 
 import pytest
-import trimesh
 
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.scene.decode import decode
-from msh_gltf.converter.scene.dialect import Dialect, PartName, node_of_part, read_part_name
+from msh_gltf.converter.scene.dialect import PartName, node_of_part, read_part_name
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable, drop_extras
-from tests.support.rebuilt import parse
 from tests.support.runs import run, to_gltf
 
 ROOT = Path(__file__).parents[3]
@@ -39,24 +36,6 @@ def test_both_forms_are_read(name: str, stated: tuple[str, int, int, bool]) -> N
 def test_other_names_state_no_cell(name: str) -> None:
     assert read_part_name(name) is None
     assert node_of_part(name) == name
-
-
-@pytest.mark.parametrize("dialect", list(Dialect))
-def test_new_parts_are_named_as_the_game_means_them_in_either_dialect(dialect: Dialect, tmp_path: Path) -> None:
-    """A row that is called a level of detail is taken as it is stated; in retail a line says what it is."""
-    scene = trimesh.Scene()
-    for i, name in enumerate(["hut", "hut.level1", "hut.stage1", "hut.stage1.level2", "hut.lod2", "hut.view"]):
-        scene.add_geometry(trimesh.creation.box((1 + i, 1, 1)), node_name=name, geom_name=f"g{i}")
-    path = tmp_path / "hut.glb"
-    path.write_bytes(scene.export(file_type="glb"))
-    result = import_gltf(path, None, ImportOptions(dialect=dialect))
-    made = decode(parse(result.data), dialect, "hut")
-    hut = next(i for i, node in enumerate(made.nodes) if node.name == "hut")
-    cells = sorted((part.lod, part.group) for part in made.parts if part.node == hut)
-    assert cells == [(0, 0), (0, 1), (0, 4), (1, 0), (1, 2), (2, 0)]
-    said = [line for line in result.warnings if "damage stage" in line]
-    line = "part 'hut.lod2': row 2 is damage stage 2 in the game; a level of detail is called hut.level2"
-    assert said == ([line] if dialect is Dialect.RETAIL else [])
 
 
 @pytest.mark.parametrize("extras", [True, False])
