@@ -15,7 +15,7 @@ from msh_gltf import ConversionError, import_gltf
 from msh_gltf.converter.edits.unit import new_title
 from msh_gltf.converter.formats.wear import read_wear_names
 from msh_gltf.converter.options import ImportOptions
-from tests.support.corpus import LIBS, SAMPLES, Sample, sample_called
+from tests.support.corpus import DATA, LIBS, SAMPLES, Sample, sample_called
 from tests.support.gltf_edit import Editable, drop_extras, reverse_nodes
 from tests.support.recorded import Case, Recorded
 from tests.support.runs import to_gltf
@@ -24,6 +24,7 @@ NAMED = Recorded(__file__, "named.txt")
 #: Models with lightmaps, with a path graph, and of 24-byte nodes.
 ROBOT, ROOM, LEGACY = "retail__system__R_H_002", "retail__static__i_room_006", "retail__system__MTCHECK"
 ROCK = "retail__odd__s_rock_009"
+BUNDLED = [sample.id for sample in SAMPLES if sample.path.parent == DATA and not sample.truth["legacy"]]
 MODELS = [sample for sample in SAMPLES if "MTCHECK" not in sample.id]
 Json = dict[str, Any]
 
@@ -102,6 +103,34 @@ def portals(d: Editable, *, numbered: bool) -> None:
     reverse_nodes(d)
     for node in () if numbered else d.json["nodes"]:
         node.pop("extras", None)
+
+
+def by_row_and_column(d: Editable, *, extras: bool) -> None:
+    """Older versions called cells so in both dialects; without extras the names alone say which part is which."""
+    nodes, by_row = d.json["nodes"], {}
+    for node in nodes:
+        about = node["extras"]["msh"]
+        if "lod" in about:
+            by_row[node["name"]] = f"{nodes[about['node']]['name']}.lod{about['lod']}.group{about['group']}"
+    for node in nodes:
+        node["name"] = by_row.get(node["name"], node["name"])
+    for mesh in d.json["meshes"]:
+        mesh["name"] = by_row.get(mesh["name"], f"{mesh['name']}.lod0.group0")
+    for thing in () if extras else [*nodes, *d.json["meshes"]]:
+        del thing["extras"]
+
+
+def renamed_in_an_older_export(d: Editable) -> None:
+    """The mesh says which node it was."""
+    gun = d.node("gun")
+    mesh = d.json["meshes"][gun["mesh"]]
+    mesh["name"], gun["name"] = "gun.lod0.group0", "cannon"
+    del mesh["extras"], gun["extras"]
+
+
+def like_a_point(d: Editable) -> None:
+    """A node of the model that is called like a control point: it stays one."""
+    next(n for n in d.json["nodes"] if "mesh" not in n)["name"] = "socket.point"
 
 
 def flattened(d: Editable) -> None:
@@ -196,6 +225,19 @@ CASES = {
     ),
     **{f"a name, {what}": Case(lambda d, name=name: foot(d, name=name), ROCK) for name, what in NAMES.items()},
     "a label, not CP1251": Case(lambda d: d.json["nodes"][1]["extras"]["msh"].update(label="日本"), ROBOT),
+    **{
+        f"cells by row and column{', no extras' * (not kept)}": Case(
+            lambda d, kept=kept: by_row_and_column(d, extras=kept)
+        )
+        for kept in (True, False)
+    },
+    "renamed in an older export": Case(renamed_in_an_older_export),
+    # parts are called by row and column, which nobody does who means a level of detail
+    "spec taken for retail, alone, no extras": Case(
+        lambda d: None, "spec__odd__B_PLANT_008", alone=True, extras=False, options={"dialect": "retail"}
+    ),
+    "called like a point": Case(like_a_point, ROBOT),
+    "called like a point, alone": Case(like_a_point, ROBOT, alone=True),
     "legacy, a vertex moved": Case(lambda d: without_normals(d, "POSITION"), LEGACY),
     **{
         f"portals{', no numbers' * (not numbered)}, alone": Case(
@@ -203,7 +245,7 @@ CASES = {
         )
         for numbered in (True, False)
     },
-    "new levels beside stored ones": Case(lambda d: None, "mixed__odd__s_rock_057", options={"lod_ratios": (0.5,)}),
+    **{f"{name}, new levels": Case(lambda d: None, name, options={"lod_ratios": (0.5, 0.25)}) for name in BUNDLED},
     "new levels beside stored ones, alone": Case(
         lambda d: None, "mixed__odd__s_rock_057", alone=True, options={"lod_ratios": (0.5,)}
     ),

@@ -187,24 +187,6 @@ def test_exported_as_the_contract_says(glb: Path) -> None:
     assert by_row[0]["extras"]["msh"]["flags"] == "0x80000000"
 
 
-def test_the_command_writes_the_file_beside(glb: Path, tmp_path: Path) -> None:
-    document = Editable(glb)
-    document.node("down.point")["translation"] = [0.0, 0.0, -2.0]
-    document.save(glb)
-    back = run("gltf2msh", glb, "-o", tmp_path / "back/robot.msh")
-    assert back.returncode == 0, back.stderr
-    assert (tmp_path / "back/robot.msh").read_bytes() == ROBOT.path.read_bytes()
-    points = read_points((tmp_path / "back/robot.cpt").read_bytes(), "x")
-    assert points.records[4]["position"].tolist() == [0.0, 2.0, 0.0]
-    assert "1 change" in back.stdout
-    again = run("gltf2msh", glb, "-o", tmp_path / "back/robot.msh")
-    assert "robot.cpt is there already, with the same bytes" in again.stdout
-    document.node("down.point")["translation"] = [0.0, 0.0, -3.0]
-    document.save(glb)
-    other = run("gltf2msh", glb, "-o", tmp_path / "back/robot.msh")
-    assert (other.returncode, "exists" in other.stderr) == (2, True)
-
-
 def test_a_changed_game_is_not_overwritten(tmp_path: Path) -> None:
     game, out = tmp_path / "game", tmp_path / "out"
     game.mkdir()

@@ -111,10 +111,3 @@ def test_edge_with_many_triangles() -> None:
     assert one_way[:, 0].tolist() == [1, 0, NONE16]
     flat, _ = neighbour_links(np.array([(a, b, a), (a, b, tips[0])], np.float32))
     assert flat[:, :2].tolist() == [[NONE16, 1], [0, NONE16]]  # not to itself; opposite directions first here, too
-
-
-def test_minus_zero_is_zero() -> None:
-    corners = np.zeros((2, 3, 3), np.float32)
-    corners[0] = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]
-    corners[1] = [(1, -0.0, 0), (-0.0, 0, -0.0), (0, -1, 0)]
-    assert neighbour_links(corners)[0][:, 0].tolist() == [1, 0]

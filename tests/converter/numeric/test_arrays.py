@@ -68,13 +68,13 @@ def test_distance_of_surfaces(seed: int, counts: list[int]) -> None:
     chance = np.random.default_rng(seed)
     one, other = (chance.normal(0, chance.choice([1, 30]), (count, 3, 3)) for count in counts)
     one[: len(other) // 2] = np.roll(other[: min(len(other) // 2, len(one))], 1, axis=1)
-    there, back = _one_way(one, other), _one_way(other, one)
+    there, back = one_way(one, other), one_way(other, one)
     assert surface_distance(one, other) == pytest.approx(max(there, back))
     if len(one) and len(other):
         assert arrays._one_way(one, other) == pytest.approx(there)
 
 
-def _one_way(one: np.ndarray, other: np.ndarray) -> float:
+def one_way(one: np.ndarray, other: np.ndarray) -> float:
     if not len(one) or not len(other):
         return 0.0 if len(one) == len(other) else np.inf
     known = {frozenset(map(tuple, triangle.tolist())) for triangle in other}

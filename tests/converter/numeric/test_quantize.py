@@ -1,5 +1,7 @@
 """Stored words and values: every representable word, and C's rounding."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -16,25 +18,23 @@ def test_every_normal_byte() -> None:
     assert values[128 + 64, 0] == np.float32(64) / np.float32(127)  # not / 128
 
 
-def test_every_uv_word() -> None:
-    words = np.arange(-32768, 32768, dtype=np.int16)
-    back, clamped = q.encode_uv(q.decode_uv(words))
-    np.testing.assert_array_equal(back, words)
-    assert clamped == 0
+@pytest.mark.parametrize(
+    ("words", "decode", "encode"),
+    [
+        (np.arange(-32768, 32768, dtype=np.int16), q.decode_uv, lambda values: q.encode_uv(values)[0]),
+        (np.arange(65536, dtype=np.uint16), q.decode_lightmap_uv, lambda values: q.encode_lightmap_uv(values)[0]),
+        (np.arange(-32767, 32768, dtype=np.int16), q.decode_unit, q.encode_unit),
+    ],
+    ids=["uv", "lightmap", "unit"],
+)
+def test_every_word_comes_back(words: np.ndarray, decode: Callable, encode: Callable) -> None:
+    np.testing.assert_array_equal(encode(decode(words)), words)
+
+
+def test_scales() -> None:
     assert q.decode_uv(np.array([1024], np.int16))[0] == 1.0
-
-
-def test_every_lightmap_word() -> None:
-    words = np.arange(65536, dtype=np.uint16)
-    back, clamped = q.encode_lightmap_uv(q.decode_lightmap_uv(words))
-    np.testing.assert_array_equal(back, words)
-    assert clamped == 0
-
-
-def test_every_quaternion_word() -> None:
-    words = np.arange(-32767, 32768, dtype=np.int16)
-    np.testing.assert_array_equal(q.encode_unit(q.decode_unit(words)), words)
     # the source's formula: a product with the binary32 reciprocal, not a division
+    words = np.arange(-32767, 32768, dtype=np.int16)
     assert q.decode_unit(words).tobytes() == (words.astype(np.float32) * np.float32(1 / 32767)).tobytes()
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.areal_map import anchor_inside, areal_payload, link_targets, points_inside, signed_areas
+from msh_gltf.converter.formats.areal_map import anchor_inside, link_targets, points_inside, signed_areas
 from msh_gltf.converter.queries.landscape import areal_at, link_graph, shortest_path
 from tests.support.areals import (
     LEVEL,
@@ -111,16 +111,6 @@ def test_areals_without_vertices() -> None:
 def test_small_areals_far_away() -> None:
     far = tiny(square(1 << 20, 1 << 20, 0.125), square(-(1 << 20), 1 << 20, 0.125))
     assert signed_areas(far).tolist() == [0.125**2] * 2
-
-
-def test_record_offsets() -> None:
-    areals = sample("mixed__MULTI02")
-    payload = areal_payload(areals)
-    for row in (0, 1, 2, 300, 586):
-        at = int(areals.record_offsets[row])
-        assert payload[at : at + 56] == areals.records[row].tobytes()
-    grid = int(areals.record_offsets[-1])
-    assert np.frombuffer(payload[grid : grid + 8], "<u4").tolist() == [128, 128]
 
 
 @every_level

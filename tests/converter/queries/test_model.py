@@ -4,6 +4,7 @@
 
 import math
 import random
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -193,56 +194,48 @@ def test_pick(sample) -> None:
     assert met
 
 
-def test_an_incomplete_triple_advances_the_descriptor() -> None:
-    model, dialect, raw = rock()
-    slot = next(s for s in range(raw.count(2, 68)) if raw.read(2, "<4H", 68 * s)[3] >= 2)
-    node, place = next((n, p) for n in range(raw.count(1, 38)) for p in range(15) if raw.cell(n, *divmod(p, 5)) == slot)
-    start, _, batch, _ = raw.read(2, "<4H", 68 * slot)
-    for cut in (1, 2):
-        count = raw.read(13, "<H", 20 * batch + 8)[0] - cut
-        edit(model, StreamType.BATCHES, batch, index_count=count)
-        lod, group = divmod(place, 5)
-        walk = walk_triangles(model, dialect, lod=lod, group=group, nodes=[node])
-        fresh = Raw(model, True)
-        assert rows_of(walk) == list(fresh.walk(lod, group, [node]))
-        second = walk.triangle[walk.batch == batch + 1]
-        assert second[0] == start + -(-count // 3)
-        assert (walk.batch == batch).sum() == count // 3
-        raw = fresh
-        edit(model, StreamType.BATCHES, batch, index_count=count + cut)
+def incomplete_triples(model: MshModel) -> None:
+    """Batches of one and of two indices too few: an incomplete triple advances the descriptor."""
+    counts = model.batches["index_count"].astype(int)
+    edit(model, StreamType.BATCHES, slice(0, None, 2), index_count=counts[::2] - 1)
+    edit(model, StreamType.BATCHES, slice(1, None, 2), index_count=counts[1::2] - 2)
 
 
-def test_masks_see_32_bits_and_the_dialect() -> None:
-    model, _, _ = rock()
+def flags_of_32_bits(model: MshModel) -> None:
     edit(model, StreamType.BATCHES, slice(None), word0=0x4, word2=0x8001)
-    for dialect, flags in ((Dialect.SPEC, 0x4), (Dialect.RETAIL, 0x80010004)):
-        everything = len(walk_triangles(model, dialect).node)
-        for mask in (0x4, 0x10000, 0x80000000, 0x80010004):
-            required = walk_triangles(model, dialect, batch_required=mask)
-            forbidden = walk_triangles(model, dialect, batch_forbidden=mask)
-            assert len(required.node) == (everything if flags & mask == mask else 0)
-            assert len(forbidden.node) == (0 if flags & mask else everything)
 
 
-def test_no_res7() -> None:
-    model, dialect, _ = rock()
-    whole = rows_of(walk_triangles(model, dialect))
-    del model.streams[StreamType.TRIANGLES]
-    assert rows_of(walk_triangles(model, dialect)) == whole
-    assert list(Raw(model, True).walk()) == whole
-    assert len(walk_triangles(model, dialect, tri_required=1).node) == 0
-    assert len(walk_triangles(model, dialect, tri_forbidden=0xFFFF).node) == len(whole)
-    assert neighbours(model, 0) == []
-
-
-def test_rows_past_res7_have_no_flags() -> None:
-    model, dialect, _ = rock()
+def few_descriptors(model: MshModel) -> None:
+    """Rows past Res7 have no flags."""
     model.streams[StreamType.TRIANGLES] = model.streams[StreamType.TRIANGLES][:20].copy()
     model.streams[StreamType.TRIANGLES]["tri_flags"] = 1
-    walk = walk_triangles(model, dialect, tri_forbidden=1)
-    assert rows_of(walk) == list(Raw(model, True).walk(masks=(0, 1, 0, 0)))
-    assert len(walk.node) > 0
-    assert walk.triangle.min() >= 20
+
+
+def no_descriptors(model: MshModel) -> None:
+    del model.streams[StreamType.TRIANGLES]
+
+
+@pytest.mark.parametrize("dialect", list(Dialect))
+@pytest.mark.parametrize("change", [incomplete_triples, flags_of_32_bits, few_descriptors, no_descriptors])
+def test_walk_of_changed_tables(change: Callable[[MshModel], object], dialect: Dialect) -> None:
+    model, _, _ = rock()
+    change(model)
+    raw, found = Raw(model, dialect is Dialect.RETAIL), set()
+    batches = (0x4, 0x10000, 0x80000000, 0x80010004)
+    for masks in (
+        *MASKS,
+        (1, 0, 0, 0),
+        (0, 1, 0, 0),
+        *((0, 0, m, 0) for m in batches),
+        *((0, 0, 0, m) for m in batches),
+    ):
+        names = ("tri_required", "tri_forbidden", "batch_required", "batch_forbidden")
+        walk = rows_of(walk_triangles(model, dialect, **dict(zip(names, masks, strict=True))))
+        assert walk == list(raw.walk(masks=masks))
+        found.add(len(walk))
+    assert len(found) > 1
+    if change is no_descriptors:
+        assert neighbours(model, 0) == []
 
 
 def test_several_owners_and_a_selector_of_3() -> None:
@@ -274,24 +267,31 @@ def two_sheets(z: tuple[float, ...] = (0.0, 1.0)) -> tuple[MshModel, Dialect]:
     return model, dialect
 
 
-def test_pick_by_hand() -> None:
+@pytest.mark.parametrize(
+    ("start", "ray", "masks", "expected"),
+    [
+        ((0, 0, 5), (0, 0, -2), {}, (2.0, 1)),
+        ((0, 0, -5), (0, 0, 1), {}, (5.0, 0)),  # the back of triangle 0
+        ((0, 0, 5), (0, 0, 1), {}, None),  # behind the origin
+        ((9, 9, 5), (0, 0, -1), {}, None),
+        ((-9, 0, 1), (1, 0, 0), {}, None),  # edge-on
+        ((0, 0, 0.5), (0, 0, 1), {}, (0.5, 1)),
+        ((0, 0, 1), (0, 0, 1), {}, (0.0, 1)),
+        ((0, 0, 5), (0, 0, -1), {"tri_forbidden": 4}, (5.0, 0)),
+        ((0, 0, 5), (0, 0, -1), {"tri_forbidden": 4, "batch_forbidden": 0x100}, None),
+    ],
+)
+def test_pick_by_hand(start: V3, ray: V3, masks: dict[str, int], expected: tuple[float, int] | None) -> None:
+    """Of two sheets, of which the upper one has a flag, and the lower one's batch; of a cockpit, too."""
     model, dialect = two_sheets()
-    hit = pick(model, dialect, (0, 0, 5), (0, 0, -2))
-    assert hit is not None
-    assert hit[:5] == (2.0, 0, 0, 1, 1)
-    assert hit.point.tolist() == [0, 0, 1]
-    below = pick(model, dialect, (0, 0, -5), (0, 0, 1))  # the back of triangle 0
-    assert below is not None
-    assert (below.distance, below.triangle) == (5.0, 0)
-    assert pick(model, dialect, (0, 0, 5), (0, 0, 1)) is None  # behind the origin
-    assert pick(model, dialect, (9, 9, 5), (0, 0, -1)) is None
-    assert pick(model, dialect, (-9, 0, 1), (1, 0, 0)) is None  # edge-on
-    inside = pick(model, dialect, (0, 0, 0.5), (0, 0, 1))
-    assert inside is not None
-    assert (inside.distance, inside.triangle) == (0.5, 1)
-    on_it = pick(model, dialect, (0, 0, 1), (0, 0, 1))
-    assert on_it is not None
-    assert on_it.distance == 0
+    edit(model, StreamType.NODES, 0, flags=0x20)
+    edit(model, StreamType.TRIANGLES, 1, tri_flags=4)
+    edit(model, StreamType.BATCHES, 0, word0=0x100)
+    hit = pick(model, dialect, start, ray, **masks)
+    assert (hit and (hit.distance, hit.triangle)) == expected
+    if hit:
+        assert hit[1:4] == (0, 0, hit.triangle)
+        assert hit.point.tolist() == [0, 0, hit.triangle]
 
 
 def test_ties_go_to_the_lowest_triangle() -> None:
@@ -308,25 +308,6 @@ def test_ties_go_to_the_lowest_triangle() -> None:
     hit = pick(model, dialect, (0, 0, 5), (0, 0, -1))
     assert hit is not None
     assert (hit.node, hit.triangle) == (1, 0)
-
-
-def test_masks_let_the_ray_through() -> None:
-    model, dialect = two_sheets()
-    edit(model, StreamType.TRIANGLES, 1, tri_flags=4)
-    edit(model, StreamType.BATCHES, 0, word0=0x100)
-    down = ((0, 0, 5), (0, 0, -1))
-    first = pick(model, dialect, *down)
-    second = pick(model, dialect, *down, tri_forbidden=4)
-    assert first is not None
-    assert second is not None
-    assert (first.triangle, second.triangle) == (1, 0)
-    assert pick(model, dialect, *down, tri_forbidden=4, batch_forbidden=0x100) is None
-
-
-def test_cockpits_take_part() -> None:
-    model, dialect = two_sheets()
-    edit(model, StreamType.NODES, 0, flags=0x20)
-    assert pick(model, dialect, (0, 0, 5), (0, 0, -1)) is not None
 
 
 @pytest.mark.parametrize("radius", [0.0, -1.0, 1e-3, np.nan, np.inf])
@@ -351,25 +332,6 @@ def test_rays_that_graze_a_sphere_count() -> None:
         ray = cross(minus(corner, (1, 2, 3)), tuple(rng.uniform(-9, 9) for _ in range(3)))
         start = minus(corner, times(ray, rng.uniform(0, 9)))
         assert queries._near(model, walk, matrices, np.array(start), np.array(ray)).all()
-
-
-def test_slots_whose_sphere_is_missed_are_passed_by() -> None:
-    model, dialect, raw = rock()
-    walk = walk_triangles(model, dialect)
-    poses = raw.poses(2.0)
-    matrices = posed_matrices(model, dialect, 2.0)
-    seen = set()
-    for start, ray in rays(raw, 2.0, 12):
-        got = queries._near(model, walk, matrices, np.array(start), np.array(ray))
-        for node, slot, near in zip(walk.node.tolist(), walk.slot.tolist(), got, strict=True):
-            *centre, radius = raw.read(2, "<4f", 68 * slot + 32)
-            rows, move = poses[node]
-            away = minus(plus(apply(rows, centre), move), start)
-            along = max(0.0, dot(away, ray) / dot(ray, ray))
-            gap = minus(away, times(ray, along))
-            assert near == (math.sqrt(dot(gap, gap)) <= radius)
-            seen.add(bool(near))
-    assert seen == {True, False}
 
 
 def test_no_ray_slips_through_an_edge() -> None:

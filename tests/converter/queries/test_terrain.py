@@ -184,7 +184,7 @@ def test_traces(made: Callable[[], Terrain]) -> None:
     extent = np.append(grid.size * [grid.across, grid.down], 60)
     origin = np.append(grid.low, -30)
     hits = 0
-    for i in range(24):
+    for i in range(12):
         a, b = origin + chance.random((2, 3)) * extent
         if i % 4 == 0:
             b[:2] = a[:2]  # straight down
@@ -196,7 +196,7 @@ def test_traces(made: Callable[[], Terrain]) -> None:
             hits += 1
             assert hit.fraction == pytest.approx(t, abs=1e-9)
             np.testing.assert_allclose(hit.point, a + t * (b - a), atol=1e-6)
-    assert hits > 5
+    assert hits > 2
 
 
 @every_terrain

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import trimesh
 
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
@@ -116,6 +117,11 @@ def wheel(b: Builder) -> None:
     b.clip(1, "rotation", np.arange(7) / 24, [quaternion((0, 1, 0), angle) for angle in np.linspace(0, 2, 7)])
 
 
+def ball(b: Builder) -> None:
+    mesh = trimesh.creation.icosphere(2)
+    b.node(name="ball", mesh=b.mesh(np.float32(mesh.vertices), mesh.faces.reshape(-1)))
+
+
 CELLS = ("hut", "hut.level1", "hut.stage1", "hut.stage1.level2", "hut.lod2", "hut.view")
 CASES = {
     **{
@@ -144,6 +150,14 @@ CASES = {
     # sampled at a usual rate, a key is a frame; other spacings are keys at 24
     **{f"31 keys at {rate}": Case(lambda b, r=rate: moving(b, np.arange(31) / r, places(31))) for rate in (30, 25, 7)},
     "a clip beyond every limit": Case(lambda b: moving(b, [0, 1e9], places(2))),
+    # nothing says where levels go: spec would make damage stages of them in the game
+    **{
+        f"{len(ratios)} levels{f', {dialect}' if dialect else ''}": Case(
+            ball, {"lod_ratios": ratios} | ({"dialect": dialect} if dialect else {})
+        )
+        for ratios in ((0.5, 0.25), (0.5, 0.3, 0.2))
+        for dialect in (None, "spec", "retail")
+    },
     "a wheel on an axle that is stretched": Case(wheel),
 }
 
