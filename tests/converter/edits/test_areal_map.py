@@ -200,6 +200,7 @@ SMALL: dict[str, tuple[ArealMap, Edit]] = {
     },
     **{f"one {what}": (row_of(2), shaped(1, shape)) for what, shape in WRONG.items()},
     **{f"a new one {what}": (row_of(2), new(shape)) for what, shape in WRONG.items()},
+    "tall": (row_of(2), shaped(1, [(1, 0, 0), (2, 0, 1e5), (2, 1, 1e5), (1, 1, 0)])),
     "edges that touch": (row_of(2), shaped(1, PINCHED)),
     "edges that cross, in pieces": (row_of(2), lambda m: in_pieces(m, CROSSING)),
     "edges that do not cross, in pieces": (row_of(2), lambda m: in_pieces(m, U)),

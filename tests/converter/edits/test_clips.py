@@ -149,6 +149,13 @@ def one_pose(d: Editable, *, moved: bool) -> None:
         d.json["nodes"][node]["translation"] = [3.0, 30.0, 300.0]
 
 
+def still(d: Editable, frames: int) -> None:
+    """Nothing moves in a clip of so many frames."""
+    for _, sampler in samplers(d):
+        sampler["input"] = d.add((np.arange(frames) / 24).astype(np.float32)[:, None])
+        sampler["output"] = d.add(np.repeat(d.arrays[sampler["output"]][:1], frames, axis=0))
+
+
 def clip_of_a_static_model(d: Editable) -> None:
     """Its frame map is where it would be in the game's files."""
     times = d.add(np.arange(4, dtype=np.float32)[:, None] / 24)
@@ -162,6 +169,7 @@ CASES = {
         f"a clip of {name}": Case(clip_of_a_static_model, name)
         for name in ("retail__static__i_room_006", "spec__system__R_H_002")
     },
+    **{f"{count} still frames": Case(lambda d, n=count: still(d, n), alone=True, extras=False) for count in (1, 2, 3)},
     "a second clip": Case(second_clip),
     "a second clip, chosen": Case(second_clip, options={"clip": "run"}),
     "an equal second clip": Case(lambda d: copied_clip(d, "copy")),

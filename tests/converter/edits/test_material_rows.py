@@ -158,6 +158,7 @@ EDITS = {
     ),
     "a row in the extras": Row(lambda d: d.json["materials"][0]["extras"]["msh"].update(row=2), arrives=False),
     "new faces of a new material": Row(new_faces),
+    "a name that cannot be, no extras": Row(lambda d: bare(d, lambda d: rename(d, "armour", "日本")), arrives=False),
     **{
         f"a name that cannot be, {name[:4]!r}{', assigned' * new}": Row(
             lambda d, name=name, new=new: assign(d, name) if new else rename(d, "armour", name), arrives=False

@@ -16,7 +16,7 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
-from tests.support.gltf_edit import Editable, drop_extras
+from tests.support.gltf_edit import HARMLESS, Editable, drop_extras
 from tests.support.maps import level_called
 from tests.support.recorded import Recorded, outcome
 from tests.support.runs import call
@@ -360,7 +360,9 @@ EDITS: dict[str, Callable[[Edit], object]] = {
     "a sidecar of version 0.1": of_version_01,
 }
 CASES = {name: Case(edit) for name, edit in EDITS.items()} | {
+    **{change: Case(lambda e, change=change: HARMLESS[change](e.document)) for change in HARMLESS},
     "odd links": Case(raised, odd_links),
+    "odd links, a face over another": Case(over_another, odd_links),
     "an odd order": Case(last_face_gone, odd_order),
     "no row is left": Case(first_renamed, all_rows),
     "no microtextures": Case(first_renamed, lambda folder: (folder / "Land2.wea").unlink()),

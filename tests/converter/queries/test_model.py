@@ -284,6 +284,7 @@ def two_sheets(z: tuple[float, ...] = (0.0, 1.0)) -> tuple[MshModel, Dialect]:
 def test_pick_by_hand(start: V3, ray: V3, masks: dict[str, int], expected: tuple[float, int] | None) -> None:
     """Of two sheets, of which the upper one has a flag, and the lower one's batch; of a cockpit, too."""
     model, dialect = two_sheets()
+    assert posed_matrices(model, dialect).shape == (len(model.nodes), 4, 4)
     edit(model, StreamType.NODES, 0, flags=0x20)
     edit(model, StreamType.TRIANGLES, 1, tri_flags=4)
     edit(model, StreamType.BATCHES, 0, word0=0x100)
