@@ -82,6 +82,18 @@ def struck(at: int, number: int, folder: Path, command: Callable[..., None], *ar
         return Struck(os.waitstatus_to_exitcode(status), output.read().decode())
 
 
+def begun(command: str, *arguments: object, **more: Any) -> subprocess.Popen[str]:
+    """Start a command in a session of its own, which is not waited for."""
+    return subprocess.Popen(
+        [SCRIPTS / command if "/" not in command else command, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        **more,
+    )
+
+
 def started(at: int, number: int, folder: Path, command: str, *arguments: object) -> subprocess.Popen[str]:
     """As :func:`struck`, in a process of its own, which is not waited for."""
     code = (
@@ -90,14 +102,7 @@ def started(at: int, number: int, folder: Path, command: str, *arguments: object
         f"strike({at}, {int(number)}, Path({str(folder)!r})); "
         f"cli.{command.replace('-', '_')}(sys.argv[1:])"
     )
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        cwd=Path(__file__).parents[2],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    return begun(sys.executable, "-c", code, *arguments, cwd=Path(__file__).parents[2])
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 30) -> None:

@@ -24,6 +24,7 @@ from msh_gltf.converter.formats.names import decode_text
 from msh_gltf.converter.formats.nres import read_nres
 from tests.converter.game.test_import_run import move
 from tests.support.assembly import registry
+from tests.support.faults import begun
 from tests.support.game import MESH, archive, entry, model, snapshot, write
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.runs import SCRIPTS, call, require, run_apart
@@ -215,15 +216,7 @@ def test_interrupted(name: str, seed: int, before: Path, whole: Callable[[str], 
     """Ctrl-C at a random time, as a terminal sends it: to all processes of the command."""
     undisturbed, chance = whole(name), random.Random(f"{name} {seed}")
     work = Path(shutil.copytree(before, tmp_path / "work"))
-    command, *arguments = COMMANDS[name].split()
-    job = subprocess.Popen(
-        [SCRIPTS / command, *arguments],
-        cwd=work,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    job = begun(*COMMANDS[name].split(), cwd=work)
     time.sleep(chance.random() * undisturbed.seconds)
     if job.poll() is None:
         os.killpg(job.pid, signal.SIGINT)

@@ -13,9 +13,9 @@ from msh_gltf.converter.kinds.open_files import open_nres
 from msh_gltf.converter.kinds.registry import majority_of
 from msh_gltf.converter.storage import is_taken
 from tests.support.corpus import DATA
-from tests.support.faults import is_stopped, leftovers, started, wait_for
+from tests.support.faults import begun, is_stopped, leftovers, started, wait_for
 from tests.support.game import MESH, archive, entry, make_large_game, snapshot
-from tests.support.runs import SCRIPTS, call, run, run_apart
+from tests.support.runs import call, run, run_apart
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="files in use cannot be changed")
 
@@ -53,12 +53,7 @@ def test_archives_change_during_a_run(change, tmp_path: Path) -> None:
     game, out, whole = make_large_game(tmp_path / "game", 6), tmp_path / "out", tmp_path / "whole"
     kept = {path: path.read_bytes() for path in game.iterdir()}
     assert call(cli.msh2gltf, game, "-o", whole, "-q") == 0
-    job = subprocess.Popen(
-        [SCRIPTS / "msh2gltf", game, "-o", out, "-j", "1", "-v"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    job = begun("msh2gltf", game, "-o", out, "-j", "1", "-v")
     wait_for(lambda: list(out.rglob("*.glb")))
     for path in kept:
         change(path)

@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -15,9 +14,9 @@ from msh_gltf.converter import cli
 from msh_gltf.converter import storage as files
 from tests.converter.game.test_import_run import move
 from tests.support.corpus import DATA
-from tests.support.faults import Struck, children, is_stopped, leftovers, started, struck, wait_for
+from tests.support.faults import Struck, begun, children, is_stopped, leftovers, started, struck, wait_for
 from tests.support.game import make_game, make_large_game, snapshot
-from tests.support.runs import SCRIPTS, call, run_apart
+from tests.support.runs import call, run_apart
 from tests.support.vault import VAULT, records
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, /proc")
@@ -148,13 +147,7 @@ def test_a_run_is_stopped(
 ) -> None:
     """As systemd, ``timeout`` or a closed terminal stop it: workers end, a repeat goes on."""
     out = tmp_path / "out"
-    job = subprocess.Popen(
-        [SCRIPTS / "msh2gltf", game, "-o", out, "-j", "2"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    job = begun("msh2gltf", game, "-o", out, "-j", "2")
     wait_for(lambda: list(out.rglob("*.glb")))
     send(job.pid, number)
     said, errors = job.communicate(timeout=60)
@@ -169,7 +162,7 @@ def test_a_run_is_stopped(
 def test_only_the_run_is_stopped(game: Path, tmp_path: Path) -> None:
     """Its other processes block the signals that stop it: they end when it ends them."""
     out = tmp_path / "out"
-    job = subprocess.Popen([SCRIPTS / "msh2gltf", game, "-o", out, "-j", "2", "-q"])
+    job = begun("msh2gltf", game, "-o", out, "-j", "2", "-q")
     wait_for(lambda: list(out.rglob("*.glb")))
     direct = children(job.pid)
     others = [*direct]
@@ -183,20 +176,15 @@ def test_only_the_run_is_stopped(game: Path, tmp_path: Path) -> None:
         facts = dict(line.split(":\t") for line in mask.splitlines())
         blocked = int(facts["SigBlk"], 16) | int(facts["SigIgn"], 16)
         assert blocked & 1 << (signal.SIGTERM - 1), facts["Name"]
-    assert job.wait(timeout=60) == 0
+    job.communicate(timeout=60)
+    assert job.returncode == 0
 
 
 def test_roundtrip_leaves_nothing(game: Path, tmp_path: Path) -> None:
     """Its temporary files go with the run, also with those of workers that are killed."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    job = subprocess.Popen(
-        [SCRIPTS / "msh-inspect", "--roundtrip", game, "-j", "2"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "TMPDIR": str(temporary)},
-    )
+    job = begun("msh-inspect", "--roundtrip", game, "-j", "2", env=os.environ | {"TMPDIR": str(temporary)})
     wait_for(lambda: list(temporary.glob("msh-gltf-*/*")))
     job.send_signal(signal.SIGTERM)
     _, errors = job.communicate(timeout=60)
