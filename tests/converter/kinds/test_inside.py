@@ -7,6 +7,7 @@ you to read what became different.
 import copy
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,6 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
 from msh_gltf.converter.kinds.dispatch import load_file
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ExportOptions
@@ -97,6 +100,19 @@ def test_another_layout_is_no_edit(made: Path, tmp_path: Path, name: str, layout
     out = file.back()
     assert [str(one) for one in out.not_applied] == []
     assert out.unchanged
+
+
+def test_what_a_sidecar_says_of_models_and_the_level_is_held_against_what_it_has(made: Path, tmp_path: Path) -> None:
+    file = opened(made, tmp_path)
+    path = file.path.with_suffix(".msh-sidecar")
+    kept = read_sidecar(path.read_bytes(), path.name)
+    inside = kept.description.inside
+    model = next(key for key in inside if key.startswith("model "))
+    for key, number in ((model, inside["terrain"]), ("terrain", inside[model]), (model, "99"), (model, "x")):
+        told = replace(kept.description, inside=inside | {key: number})
+        path.write_bytes(write_sidecar(replace(kept, description=told)))
+        with pytest.raises(ConversionError, match="description cannot be read"):
+            file.back()
 
 
 def test_a_part_that_stands_nowhere_shows_nothing(tmp_path: Path) -> None:
