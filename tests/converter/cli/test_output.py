@@ -1,6 +1,7 @@
 """What the commands print is safe for terminals, whatever names the files hold."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tests.support.runs import run, to_gltf
 #: Sets the window's title, colours what follows, clears the screen, reverses text, moves up a line.
 EVIL = "\x1b]0;owned\x07\x1b[31m\x1b[2J"
 GOOD, BROKEN = f"ok{EVIL}.msh", f"R{EVIL}.MSH"
+NAMES = (GOOD, BROKEN, f"X{EVIL}.msh", f"none{EVIL}")
 PACKAGE = Path(__file__).parents[3] / "converter"
 
 
@@ -28,8 +30,8 @@ def shown(*arguments: object, cwd: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def game(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An archive whose names are hostile: one model converts, two are broken; and hostile files."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An archive whose names are hostile: one model converts, two are broken; hostile files, and names in a glTF."""
     folder = tmp_path_factory.mktemp("names")
     data = model("retail__system__R_H_002")
     wear = (DATA / "retail__system__R_H_002.wea").read_bytes()
@@ -42,104 +44,72 @@ def game(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(folder / "game/static.rlb", archive(entries))
     write(folder / f"game/{EVIL.replace('/', '')}.rlb", archive(entries[:1]))
     write(folder / f"game/notes{EVIL}.msh", b"just text")
-    return folder
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        (),
-        ("-q",),
-        ("-v",),
-        ("--dry-run",),
-        ("--strict", "-v"),
-        ("--tolerant", "-v"),
-        ("--list",),
-        ("--list", "-v"),
-        ("--fail-fast",),
-        ("-j", "1"),
-        ("--include", EVIL),
-    ],
-    ids=" ".join,
-)
-def test_runs(game: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
-    shown("msh2gltf", "game", "-o", tmp_path / "out", *options, cwd=game)
-
-
-def test_the_name_is_still_told(game: Path, tmp_path: Path) -> None:
-    text = shown("msh2gltf", "game", "-o", tmp_path / "out", cwd=game)
-    assert r"static.rlb::R\x1b]0;owned\x07\x1b[31m\x1b[2J.MSH" in text
-
-
-def test_log_files(game: Path, tmp_path: Path) -> None:
-    log = tmp_path / "log.txt"
-    shown("msh2gltf", "game", "-o", tmp_path / "out", "--log-file", log, "-q", cwd=game)
-    assert "owned" in log.read_text("utf-8")
-    assert "\x1b" not in log.read_text("utf-8")
-
-
-@pytest.mark.parametrize("name", [GOOD, BROKEN, f"X{EVIL}.msh", f"none{EVIL}"])
-@pytest.mark.parametrize("more", [(), ("-q",), ("--strict", "-v"), ("--tolerant",)], ids=" ".join)
-def test_one_model(game: Path, tmp_path: Path, name: str, more: tuple[str, ...]) -> None:
-    file = game / "game/static.rlb"
-    shown("msh2gltf", file, "--entry", name, "-o", tmp_path / "m.glb", *more, cwd=tmp_path)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("game/static.rlb",),
-        ("game/static.rlb", "--json"),
-        ("game/static.rlb", "--entry", GOOD),
-        ("game/static.rlb", "--entry", GOOD, "--json"),
-        ("game/static.rlb", "--entry", BROKEN),
-        ("--check", "game"),
-        ("--check", "game", "-q"),
-        ("--check", "game", "-v"),
-        ("--check", "game", "--json"),
-        ("--roundtrip", "game"),
-        ("--roundtrip", "game", "--json"),
-        ("--roundtrip", "game", "-q"),
-        (f"game/notes{EVIL}.msh",),
-        (f"none{EVIL}.msh",),
-        (f"--{EVIL}",),
-    ],
-    ids=" ".join,
-)
-def test_inspection(game: Path, options: tuple[str, ...]) -> None:
-    shown("msh-inspect", *options, cwd=game)
-
-
-@pytest.mark.parametrize("options", [(), ("-q",), ("-v",), ("--no-sidecar",), ("--no-sidecar", "-v")], ids=" ".join)
-def test_names_in_gltf(tmp_path: Path, options: tuple[str, ...]) -> None:
-    """Nodes, meshes, materials and clips of a glTF file."""
-    sample = sample_called("spec__system__R_H_002")
-    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
+    document = Editable(to_gltf(sample_called("spec__system__R_H_002"), folder / "m.glb"))
     for key in ("nodes", "meshes", "materials", "animations", "scenes"):
         for item in document.json.get(key, [])[::2]:
             item["name"] = item.get("name", "") + EVIL + "\x9b\u202e\n"
-    document.json["scenes"][0].setdefault("extras", {})
-    edited = document.save(tmp_path / f"e{EVIL}.glb")
-    target = tmp_path / "back.msh"
-    shown("gltf2msh", edited, "-o", target, "--force", *options, cwd=tmp_path)
-    shown(
-        "gltf2msh",
-        edited,
-        "--sidecar",
-        tmp_path / "m.msh-sidecar",
-        "-o",
-        target,
-        "--force",
-        *[o for o in options if o != "--no-sidecar"],
-        cwd=tmp_path,
-    )
+    document.save(folder / f"e{EVIL.replace('/', '')}.glb")
+    shown("msh2gltf", "game", "-o", "out", cwd=folder)
+    return folder
 
 
-def test_runs_back(game: Path, tmp_path: Path) -> None:
-    shown("msh2gltf", "game", "-o", tmp_path / "out", cwd=game)
-    for i, options in enumerate(((), ("-q",), ("-v",), ("--dry-run",))):
-        new = tmp_path / f"new{i}"
-        shown("gltf2msh", tmp_path / "out", "--game", "game", "-o", new, *options, cwd=game)
+#: What is typed in the folder; OUT is another one, and the names stand for those of the entries.
+TYPED = """
+msh2gltf game -o OUT
+msh2gltf game -o OUT -q
+msh2gltf game -o OUT -v
+msh2gltf game -o OUT --dry-run
+msh2gltf game -o OUT --strict -v
+msh2gltf game -o OUT --tolerant -v
+msh2gltf game -o OUT --list
+msh2gltf game -o OUT --list -v
+msh2gltf game -o OUT --fail-fast
+msh2gltf game -o OUT -j 1
+msh2gltf game -o OUT --include EVIL
+msh2gltf game/static.rlb --entry NAME -o OUT/m.glb
+msh2gltf game/static.rlb --entry NAME -o OUT/m.glb -q
+msh2gltf game/static.rlb --entry NAME -o OUT/m.glb --strict -v
+msh2gltf game/static.rlb --entry NAME -o OUT/m.glb --tolerant
+msh-inspect game/static.rlb
+msh-inspect game/static.rlb --json
+msh-inspect game/static.rlb --entry NAME
+msh-inspect game/static.rlb --entry NAME --json
+msh-inspect --check game
+msh-inspect --check game -q
+msh-inspect --check game -v
+msh-inspect --check game --json
+msh-inspect --roundtrip game
+msh-inspect --roundtrip game --json
+msh-inspect --roundtrip game -q
+msh-inspect game/notesEVIL.msh
+msh-inspect noneEVIL.msh
+msh-inspect --EVIL
+gltf2msh out --game game -o OUT
+gltf2msh out --game game -o OUT -q
+gltf2msh out --game game -o OUT -v
+gltf2msh out --game game -o OUT --dry-run
+gltf2msh eEVIL.glb --sidecar m.msh-sidecar -o OUT/m.msh
+gltf2msh eEVIL.glb --sidecar m.msh-sidecar -o OUT/m.msh -q
+gltf2msh eEVIL.glb --sidecar m.msh-sidecar -o OUT/m.msh -v
+gltf2msh eEVIL.glb --no-sidecar -o OUT/m.msh
+gltf2msh eEVIL.glb --no-sidecar -o OUT/m.msh -v
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("typed", TYPED)
+def test_a_terminal_obeys_nothing(folder: Path, tmp_path: Path, typed: str) -> None:
+    for name in NAMES if "NAME" in typed else ("",):
+        instead = {"NAME": name, "EVIL": EVIL, "OUT": str(tmp_path)}
+        words = [re.sub("NAME|EVIL|OUT", lambda found, own=instead: own[found[0]], word) for word in typed.split()]
+        shown(*words, cwd=folder)
+
+
+def test_the_name_is_still_told(folder: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    text = shown("msh2gltf", "game", "-o", tmp_path / "out", "--log-file", log, cwd=folder)
+    assert r"static.rlb::R\x1b]0;owned\x07\x1b[31m\x1b[2J.MSH" in text
+    assert "owned" in log.read_text("utf-8")
+    assert "\x1b" not in log.read_text("utf-8")
 
 
 def test_one_function_prints() -> None:
