@@ -1,14 +1,8 @@
-"""A new model with materials and textures made by the commands and lines of docs/materials.md."""
+"""New materials: what they are made like, and what of them is in every phase."""
 
-import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
-from PIL import Image
 
 from msh_gltf.converter.edits.materials import NewMaterial
 from msh_gltf.converter.errors import ConversionError
@@ -24,52 +18,9 @@ from msh_gltf.converter.formats.nres import Entry, read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import new_archive
 from msh_gltf.converter.kinds.library import add_or_replace_material
 from msh_gltf.converter.kinds.new_entries import NewEntries
-from tests.exporters.test_gltf_pictures import picture
 from tests.support.corpus import LIBS
-from tests.support.gltf_view import GltfView
-from tests.support.runs import run
 
 ROOT = Path(__file__).parents[3]
-
-
-def test_a_new_model_is_dressed(tmp_path: Path) -> None:
-    """A model from an OBJ, a PNG and the page's own lines: msh2gltf shows the picture on it."""
-    game = tmp_path / "GAME_COPY"
-    game.mkdir()
-    for name in ("Material.lib", "Textures.lib"):
-        shutil.copyfile(LIBS / name, game / name)
-    pixels = np.random.default_rng(6).integers(0, 256, (16, 32, 4), np.uint8)
-    Image.fromarray(pixels).save(tmp_path / "WALL.png")
-    (tmp_path / "tower.obj").write_text(
-        "o tower\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nusemtl brick.001\nf 1/1 2/2 3/3\n"
-    )
-    assert run("gltf2msh", "WALL.png", "--into", "GAME_COPY/Textures.lib", cwd=tmp_path).returncode == 0
-    assert run("gltf2msh", "tower.obj", "-o", "tower.msh", cwd=tmp_path).returncode == 0
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/materials.md").read_text("utf-8"), re.S)
-    code = code.replace('"wall"', '"m_wall_001"')
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    before = read_nres(read_file(LIBS / "Material.lib"), "x")
-    after = read_nres((tmp_path / "Material.new.lib").read_bytes(), "x")
-    assert [e.payload for e in after.entries[:-1]] == [e.payload for e in before.entries]
-    (tmp_path / "Material.new.lib").replace(game / "Material.lib")
-
-    out = run("msh2gltf", "tower.msh", "--game", "GAME_COPY", cwd=tmp_path)
-    assert (out.returncode, out.stderr) == (0, "")
-    view = GltfView(tmp_path / "tower.glb")
-    (made,) = view["materials"]
-    assert (made["name"], made["extras"]["msh"]["material"]) == ("brick", "BRICK")
-    surface = made["pbrMetallicRoughness"]
-    assert surface["baseColorFactor"] == [1, 1, 1, 1]
-    texture = view["textures"][surface["baseColorTexture"]["index"]]
-    np.testing.assert_array_equal(picture(view, view["images"][texture["source"]]), pixels)
 
 
 def test_a_new_material_is_made_like_another_one(tmp_path: Path) -> None:

@@ -25,7 +25,6 @@ from tests.support.assembled_game import ROBOT, GameParts
 from tests.support.gltf_edit import Editable
 from tests.support.recorded import Recorded, outcome
 from tests.support.runs import call
-from tests.support.terrain_twin import Tables
 
 Node = dict[str, Any]
 #: What comes of each edit.
@@ -131,6 +130,22 @@ def on_a_part(e: Edited) -> None:
     part["extras"]["path"] = "S_ROCK"
 
 
+def on_an_outline(start: int) -> GameParts:
+    outline = np.float32([[-30, -20, 5], [40, -20, 6], [40, 25, 5], [-30, 25, 7], [-30, -20, 5]])
+    ring = struct.pack("<2i", 1, 4) + outline.tobytes()
+    parts = GameParts(more=[(int.from_bytes(b"BASE", "little"), b"base.bas", ring + bytes(32) + ring)])
+    parts.objects["fr_base"][1].append(("static.rlb", "base.bas"))
+    parts.placed[0]["start"] = start
+    return parts
+
+
+def on_a_slope(e: Edited) -> None:
+    """Likely it stands at the mean height of the ground below the corners of its outline; a unit where it is put."""
+    there = [130.0, 2.0, -140.0]
+    e.object(0).update(translation=there, rotation=[0.0, float(np.sin(0.25)), 0.0, float(np.cos(0.25))])
+    e.object(2)["translation"] = there
+
+
 TURN = [0.0, 0.7071068, 0.0, 0.7071068]
 IDS = {"LogicalID": 100, "ClanID": 1}
 #: Edits by name; those of ``IN_GAME`` are imported with the game.
@@ -157,6 +172,7 @@ EDITS: dict[str, Callable[[Edited], object]] = {
     "lines in another order": lines_turned,
     "a route without lines": lambda e: e.of("route").pop("mesh"),
     "a route of another number": lambda e: e.of("route")["extras"]["msh"].update(route=9),
+    "two routes of one number": lambda e: e.of("route", 1)["extras"]["msh"].update(route=7),
     "zones and lodes": zones_and_lodes,
     "zone and route deleted": lambda e: [e.delete(e.of(kind)) for kind in ("zone", "route")],
     "no custom properties": lambda e: [node.pop("extras", None) for node in e.file.json["nodes"]],
@@ -208,6 +224,7 @@ EDITS |= {
     for own in (False, True)
 }
 IN_GAME: dict[str, Callable[[Edited], object]] = {
+    **{f"a building on a slope, start {start}": on_a_slope for start in (0, 1)},
     **{f"asset {name}": lambda e, name=name: placed(e, name) for name in ("robot", "robot.002", "e_gun_1", "i_comp")},
     "an instance around an object": around_an_object,
     "typed: words of objects": lambda e: (
@@ -222,9 +239,16 @@ IN_GAME: dict[str, Callable[[Edited], object]] = {
 }
 
 
+#: Games that are no plain ones: two routes, and a building with the outline of its base and its start flag.
+PARTS = {
+    "two routes of one number": lambda: GameParts(routes=[(7, [(1, 1, 0), (5, 2, 0)]), (8, [(9, 9, 0), (9, 2, 0)])]),
+    **{f"a building on a slope, start {start}": lambda start=start: on_an_outline(start) for start in (0, 1)},
+}
+
+
 def found(name: str, folder: Path) -> str:
     """What comes of an edit."""
-    e = Edited(folder)
+    e = Edited(folder, PARTS.get(name, GameParts)())
     (EDITS | IN_GAME)[name](e)
     return outcome(lambda: e.back(game=str(folder / "GAME") if name in IN_GAME else None), folder)
 
@@ -232,14 +256,6 @@ def found(name: str, folder: Path) -> str:
 @pytest.mark.parametrize("name", [*EDITS, *IN_GAME])
 def test_what_comes_of_an_edit(name: str, tmp_path: Path) -> None:
     MISSIONS.require(name, found(name, tmp_path))
-
-
-def test_two_routes_do_not_get_one_number(tmp_path: Path) -> None:
-    edited = Edited(tmp_path, GameParts(routes=[(7, [(1, 1, 0), (5, 2, 0)]), (8, [(9, 9, 0), (9, 2, 0)])]))
-    edited.of("route", 1)["extras"]["msh"]["route"] = 7
-    assert [str(one) for one in edited.back().not_applied] == [
-        "route 8: number became 7; another has it; enter another"
-    ]
 
 
 def test_what_the_export_refuses_is_written_unverified(tmp_path: Path) -> None:
@@ -252,41 +268,6 @@ def test_what_the_export_refuses_is_written_unverified(tmp_path: Path) -> None:
 def test_without_its_sidecar_a_mission_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConversionError, match="is not written without its sidecar"):
         Edited(tmp_path).back(use_sidecar=False)
-
-
-@pytest.mark.parametrize("start", [0, 1])
-def test_a_moved_building_says_at_which_height_it_will_likely_stand(start: int, tmp_path: Path) -> None:
-    """The mean height of the ground below the corners of its outline, unless its start flag is set."""
-    outline = np.float32([[-30, -20, 5], [40, -20, 6], [40, 25, 5], [-30, 25, 7], [-30, -20, 5]])
-    ring = struct.pack("<2i", 1, 4) + outline.tobytes()
-    parts = GameParts(more=[(int.from_bytes(b"BASE", "little"), b"base.bas", ring + bytes(32) + ring)])
-    parts.objects["fr_base"][1].append(("static.rlb", "base.bas"))
-    parts.placed[0]["start"] = start
-    edited = Edited(tmp_path, parts)
-    edited.object(0)["translation"] = [130.0, 2.0, -140.0]
-    edited.object(0)["rotation"] = [0.0, float(np.sin(0.25)), 0.0, float(np.cos(0.25))]
-    edited.object(2)["translation"] = [130.0, 2.0, -140.0]  # a unit
-    out = edited.back(game=str(tmp_path / "GAME"))
-    lines = [line for line in out.warnings if "stands likely" in line]
-    turn = np.array([[np.cos(0.5), -np.sin(0.5)], [np.sin(0.5), np.cos(0.5)]])
-    level = Tables((tmp_path / "GAME/DATA/MAPS/M1/Land.msh").read_bytes())
-    heights = [height(level, point) for point in outline[:4, :2] @ turn.T + [130, 140]]
-    said = f"object 'Base': stands likely at z {np.mean(heights):.2f} in the game, not at 2.00: without its start flag"
-    assert len(lines) == (not start)
-    assert all(line.startswith(said) for line in lines)
-
-
-def height(level: Tables, point: np.ndarray) -> float:
-    """The height of the only face of the fine level above or below a point."""
-    corners = level.positions[np.array(level.vertex[: len(level.vertex) // 2])].astype(float)
-    a, b, c = corners.transpose(1, 0, 2)
-    weights = np.linalg.solve(
-        np.stack([b - a, c - a, np.broadcast_to([0, 0, 1.0], a.shape)], axis=2) + 1e-12 * np.eye(3),
-        np.concatenate([point - a[:, :2], -a[:, 2:]], axis=1)[..., None],
-    )[..., 0]
-    inside = (weights[:, 0] >= 0) & (weights[:, 1] >= 0) & (weights[:, 0] + weights[:, 1] <= 1)
-    (face,) = np.flatnonzero(inside)
-    return float(a[face, 2] + weights[face, 0] * (b - a)[face, 2] + weights[face, 1] * (c - a)[face, 2])
 
 
 def test_a_mission_is_written_to_a_file_of_its_ending(tmp_path: Path) -> None:

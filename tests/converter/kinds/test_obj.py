@@ -13,50 +13,25 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import StreamType, StringTable, write_model
 from msh_gltf.converter.formats.sidecar import Description, Sidecar, sha256, write_sidecar
 from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.kinds.obj import import_obj, obj_files
-from msh_gltf.converter.options import ExportOptions
+from msh_gltf.converter.options import ExportOptions, ImportOptions
 from msh_gltf.importers.obj import read_obj
 from tests.docs.materials import EXAMPLES
-from tests.support.corpus import Sample, every_sample, sample_called
-from tests.support.obj import ANIMATED, as_blender_writes, scene_of, to_obj, triangles
+from tests.support.corpus import DATA, SAMPLES, Sample, every_sample, sample_called
+from tests.support.obj import ANIMATED, as_blender_writes, to_obj, triangles
 from tests.support.recorded import Recorded, digest, outcome
 from tests.support.runs import first_difference, to_gltf
 
+BUNDLED = [sample for sample in SAMPLES if sample.path.parent == DATA]
 #: What comes of each edit.
 EDITED = Recorded(__file__, "obj.txt")
 
 
 # ------------------------------------------------------------------ what is not edited
-
-
-@every_sample
-def test_rebuilt_without_a_sidecar(sample: Sample, tmp_path: Path) -> None:
-    """Every object a static node at the origin, its triangles where the OBJ has them."""
-    path = to_obj(sample, tmp_path / "m.obj", frame=1.5, sidecar=False)
-    given = read_obj(path)
-    if not given.nodes:
-        with pytest.raises(ConversionError, match="no nodes"):
-            import_obj(path)
-        return
-    back = import_obj(path)
-    assert back.rebuilt
-    assert back.dialect == sample.dialect
-    scene = scene_of(back)
-    assert [n.name for n in scene.nodes] == [item.name for item in given.nodes]
-    for i, node in enumerate(scene.nodes):
-        assert (node.parent, node.translation.tolist()) == (-1, [0, 0, 0])
-        np.testing.assert_array_equal(node.rotation, [1, 0, 0, 0])
-        mine = [p for p in scene.parts if p.node == i]
-        # degenerate triangles are not rebuilt
-        flat = triangles(given, i)
-        whole = ~(flat == np.roll(flat, 1, axis=1)).all(axis=-1).any(axis=1)
-        assert sum(scene.triangle_count(p.mesh) for p in mine) >= whole.sum()
-        assert {(p.lod, p.group) for p in mine} <= {(0, 0)}
 
 
 @every_sample
@@ -158,7 +133,7 @@ class Edited:
 
     def __init__(self, folder: Path, case: "Case") -> None:
         self.path, self.frame = folder / "m.obj", case.frame
-        self.mtl, self.import_frame = folder / "m.mtl", None
+        self.mtl, self.import_frame, self.use_sidecar = folder / "m.mtl", None, not case.alone
         if case.model == "hangar":
             to_gltf(hangar(folder), self.path, *(GAME if case.looks else ("--no-textures",)))
         else:
@@ -185,16 +160,21 @@ class Edited:
 
     def back(self) -> ImportResult:
         self.path.write_text("\n".join(self.lines), "utf-8")
-        return import_obj(self.path, frame=self.import_frame)
+        options = ImportOptions(use_sidecar=self.use_sidecar)
+        return import_obj(self.path, options=options, frame=self.import_frame)
 
 
 class Case(NamedTuple):
-    """An edit of a model that is exported at a frame; the hangar has the looks of the example's libraries, or none."""
+    """An edit of a model that is exported at a frame; the hangar has the looks of the example's libraries, or none.
+
+    Without a sidecar every object is a static node at the origin, its triangles where the OBJ has them.
+    """
 
     edit: Callable[[Edited], object]
     model: str = ANIMATED
     frame: float = 0.0
     looks: bool = True
+    alone: bool = False
 
 
 def face_deleted(e: Edited) -> None:
@@ -333,6 +313,7 @@ CASES = {
     "a sidecar of another model": Case(other_sidecar),
     "a sidecar of a terrain": Case(sidecar_of_a_terrain),
     "no sidecar": Case(lambda e: e.path.with_suffix(".msh-sidecar").unlink()),
+    **{f"alone, {sample.id}": Case(lambda e: None, sample.id, 1.5, alone=True) for sample in BUNDLED},
 }
 
 
@@ -349,7 +330,8 @@ def found(name: str, folder: Path) -> str:
     lines = [outcome(back, folder)]
     for out in results:
         (folder / "edited.msh").write_bytes(out.data)
-        again = export(folder / "edited.msh", folder / "again.obj", CASES[name].frame, dialect=out.dialect)
+        frame = 0.0 if out.rebuilt else CASES[name].frame
+        again = export(folder / "edited.msh", folder / "again.obj", frame, dialect=out.dialect)
         given, shown = (all_triangles(path) for path in (edited.path, again))
         lines.append(f"{len(given ^ shown)} triangles unlike the file")
         pictures = [digest(one.rgba.tobytes()) for one in out.library if one.rgba is not None]
