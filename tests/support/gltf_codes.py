@@ -10,19 +10,15 @@ from typing import Any
 import numpy as np
 
 from tests.support.foreign import QUAD, Builder, Json
-from tests.support.gltf_rules import UP, UV
+from tests.support.gltf_rules import IMAGE, PNG, UP, UV
 
 REMOVED = ...
 WEBP = base64.b64decode("UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==")
-PNG = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-)
 FLOATS, BYTES, MAT4 = 5126, 5121, np.eye(4, dtype=np.float32)
 #: Places in the document of :func:`valid`.
 POINTS, INDICES, MOVE, BIND = 0, 6, 8, 7
 BODY, SKIN, MESH, PRIMITIVE = "nodes.0", "skins.0", "meshes.0", "meshes.0.primitives.0"
 CLIP, CHANNEL, MATERIAL = "animations.0", "animations.0.channels.0", "materials.0"
-IMAGE = "data:image/png;base64," + base64.b64encode(PNG).decode()
 
 
 def valid() -> Builder:
