@@ -11,22 +11,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from scipy.spatial import cKDTree
 
 from msh_gltf.converter.formats.model import MshModel, read_model
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions
-from tests.converter.edits.test_scaled_animation import EVEN, WALKER, file_points, model_points, random_file
-from tests.converter.edits.test_scaled_animation import FRAMES as LAST
+from tests.converter.edits.test_scaled_animation import WALKER
 from tests.support.corpus import Sample, sample_called
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.recorded import Recorded, judged_as_stored, outcome
 from tests.support.runs import run, to_gltf
 
 RATES_FOUND = Recorded(__file__, "frame_rate.txt")
-ALONE = ImportOptions(use_sidecar=False)
 SAMPLES = [Sample("walker", WALKER, None, WALKER), sample_called("spec__odd__B_PLANT_008")]
 WALKING = SAMPLES[0]
 FRAMES = 25
@@ -43,11 +40,6 @@ def opened(sample: Sample, folder: Path, *options: object) -> Editable:
 def imported(document: Editable, folder: Path, **options: object) -> ImportResult:
     """With the sidecar of ``m.glb``."""
     return import_gltf(document.save(folder / "e.glb"), folder / "m.msh-sidecar", ImportOptions(**options))
-
-
-def fps_of(back: ImportResult) -> float:
-    assert back.timing is not None
-    return back.timing.fps
 
 
 def samplers(document: Editable) -> list[tuple[str, dict]]:
@@ -285,20 +277,6 @@ def found(name: str, folder: Path) -> str:
 @pytest.mark.parametrize("name", CASES)
 def test_what_comes_of_it(name: str, tmp_path: Path) -> None:
     RATES_FOUND.require(name, found(name, tmp_path))
-
-
-@pytest.mark.parametrize("rate", [24, 25, 30, 50, 60])
-@pytest.mark.parametrize("seed", range(4))
-def test_foreign_clips_stand_where_they_stood_at_five_times(tmp_path: Path, rate: int, seed: int) -> None:
-    path = random_file(tmp_path, np.random.default_rng(seed), EVEN, "LINEAR", rate)
-    document = Editable(path)
-    back = import_gltf(path, None, ALONE)
-    assert fps_of(back) == rate
-    for seconds in np.linspace(0, (LAST - 1) / rate, 5):
-        shown = file_points(document, seconds * rate, rate)
-        came = model_points(back.data, back.dialect, seconds * rate)
-        away = cKDTree(shown).query(came)[0].max()
-        assert away < 2e-3 * max(1.0, float(np.abs(shown).max()))
 
 
 def test_the_command_says_what_is_in_the_report(tmp_path: Path) -> None:

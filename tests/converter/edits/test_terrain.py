@@ -185,6 +185,25 @@ def one_face_becomes_two(e: Edit) -> None:
     e.set_index(primitive, np.concatenate([np.delete(index, row, axis=0), [(a, m, c), (m, b, c)]]))
 
 
+def at_random(e: Edit) -> None:
+    """Heights, deletions, cuts and materials at once."""
+    chance = np.random.default_rng(1)
+    up = chance.random(len(e.positions)) < 0.05
+    for primitive in e.primitives(1):  # a corner that both levels use may lose its fine faces
+        up[e.index(primitive)] = False
+    e.positions[up, 1] += chance.normal(0, 2, int(up.sum())).astype("<f4")
+    for primitive in e.primitives():
+        index, fresh = e.index(primitive), []
+        keep = chance.random(len(index)) > 0.02
+        for row in np.flatnonzero(keep & (chance.random(len(index)) < 0.02)).tolist():
+            a, b, c = index[row].tolist()
+            m = e.append(POSITION=e.stream("POSITION")[[a, b, c]].astype("f8").mean(axis=0).tolist())
+            fresh += [(a, b, m), (b, c, m), (c, a, m)]
+            keep[row] = False
+        e.set_index(primitive, np.concatenate([index[keep], np.array(fresh).reshape(-1, 3)]))
+    e.primitives()[0]["material"] = e.primitives()[-1]["material"]
+
+
 def over_another(e: Edit) -> None:
     """A new face replaces none, so its words are those of new ground."""
     primitive = e.primitives()[0]
@@ -255,6 +274,16 @@ def odd_links(folder: Path) -> None:
         source[at + 28 * face + 14 : at + 28 * face + 20] = b"\xff\xff" * 3
     source[at + 28 * far + 26] = 0xBF  # and two upper bits that nobody knows
     (folder / "Land.msh").write_bytes(source)
+
+
+def two_at_one_place(folder: Path) -> None:
+    """A vertex that has another normal for one of its faces."""
+    e = Edit(LEVEL, folder)
+    index = e.index(e.primitives()[0]).copy()
+    streams = {name: e.stream(name)[index[0, 0]].tolist() for name in e.attributes}
+    index[0, 0] = e.append(**streams | {"NORMAL": [0, 0.6, 0.8]})
+    e.set_index(e.primitives()[0], index)
+    (folder / "Land.msh").write_bytes(e.back().data)
 
 
 def odd_order(folder: Path) -> None:
@@ -340,6 +369,7 @@ EDITS: dict[str, Callable[[Edit], object]] = {
     },
     "a vertex raised": raised,
     "one face becomes two": one_face_becomes_two,
+    "at random": at_random,
     "a face over another": over_another,
     "a new pair by name": lambda e: assign(e, "lnd_03+LND_05"),
     "another object": another_object,
@@ -363,6 +393,8 @@ CASES = {name: Case(edit) for name, edit in EDITS.items()} | {
     **{change: Case(lambda e, change=change: HARMLESS[change](e.document)) for change in HARMLESS},
     "odd links": Case(raised, odd_links),
     "odd links, a face over another": Case(over_another, odd_links),
+    "two vertices at one place": Case(lambda e: None, two_at_one_place),
+    "two vertices at one place, a face over another": Case(over_another, two_at_one_place),
     "an odd order": Case(last_face_gone, odd_order),
     "no row is left": Case(first_renamed, all_rows),
     "no microtextures": Case(first_renamed, lambda folder: (folder / "Land2.wea").unlink()),
@@ -395,7 +427,7 @@ def differing(before: bytes, after: bytes) -> list[str]:
     kinds = [str(kind) for kind in old.tables if old.tables[kind] != new.tables[kind]]
     changed = len({*new.faces} - {*old.faces})
     faces = [face for face, v in zip(new.faces, new.vertex, strict=True) if max(v) >= len(old.positions)]
-    words = [f"{face[:8].hex()} {face[27:].hex()}" for face in faces]
+    words = sorted({f"{face[:8].hex()} {face[27:].hex()}" for face in faces})
     return [f"tables {', '.join(kinds)}, {changed} of {len(new.faces)} faces", *words]
 
 

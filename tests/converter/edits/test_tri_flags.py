@@ -27,6 +27,7 @@ from tests.support.runs import to_gltf
 FOUND = Recorded(__file__, "tri_flags.txt")
 #: Flags of its triangles differ inside parts; one slot of two cells.
 SHARED = "spec__odd__Gen_stat_011"
+ROBOT = "retail__system__R_H_002"
 NO_RES7 = "mixed__odd__l_mast_058"
 Edit = Callable[[Editable], object]
 
@@ -62,6 +63,14 @@ def too_few(model: MshModel) -> None:
     model.slots["tri_count"][int(model.nodes["slot_index"][FIRST, 0, 0])] -= 1
 
 
+def flat_in_second_batch(model: MshModel) -> None:
+    """A triangle without area in the second batch of the first part that has two."""
+    batch = int(next(slot["batch_start"] for slot in model.slots if slot["batch_count"] > 1)) + 1
+    first = int(model.batches["index_start"][batch])
+    model.indices = model.indices.copy()
+    model.indices[first + 1] = model.indices[first]
+
+
 class Case(NamedTuple):
     """An edit of a model's glTF; ``before`` is made of the model first."""
 
@@ -86,6 +95,11 @@ def found(name: str, folder: Path) -> str:
     tables = sorted({item["table"].partition(" ")[0] for item in diff_models(old, new)})
     parts = [f"{cell} has {run}" for cell, run in flags_by_part(new).items() if flags_by_part(old).get(cell) != run]
     return "; ".join([outcome(lambda: back, folder, unlike), "other tables: " + (", ".join(tables) or "none"), *parts])
+
+
+def vertices_moved(document: Editable) -> None:
+    for primitive in document.primitives():
+        document.arrays[primitive["attributes"]["POSITION"]][0] += 0.25
 
 
 def state(document: Editable, own: object = None, nested: object = None, row: int = FIRST) -> None:
@@ -202,6 +216,7 @@ CASES = {
     "a face less": Case(face_less),
     "a new object": Case(lambda d: new_objects(d, 2)),
     "new objects of one mesh": Case(lambda d: new_objects(d, 2, 4)),
+    "a flat triangle in a second batch": Case(vertices_moved, flat_in_second_batch, ROBOT),
     "too few descriptors": Case(lambda d: state(d, 2), too_few),
 }
 

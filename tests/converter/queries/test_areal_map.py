@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -26,7 +27,6 @@ from tests.support.areals import (
     polygons,
     probes,
     read,
-    sample,
     square,
     tiny,
 )
@@ -40,17 +40,12 @@ def test_areal_at_equals_brute_force(level) -> None:
     areals = read(level.folder / "Land.map")
     points = probes(areals, 3)
     got = areal_at(areals, points)
+    with mock.patch("msh_gltf.converter.queries.landscape._POINTS_AT_ONCE", 7):
+        np.testing.assert_array_equal(areal_at(areals, points), got)
     assert got.dtype == np.int64
     assert got.tolist() == areal_at_brute(areals, points)
     inside = (points > areals.extent[0]).all(1) & (points < areals.extent[1]).all(1)
     assert (got[inside] >= 0).all()  # a tiling has no gaps, not even on its edges
-
-
-def test_areal_at_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    points = probes(sample(), 4)
-    whole = areal_at(sample(), points)
-    monkeypatch.setattr("msh_gltf.converter.queries.landscape._POINTS_AT_ONCE", 7)
-    np.testing.assert_array_equal(areal_at(sample(), points), whole)
 
 
 def test_areal_at_by_hand() -> None:
@@ -104,13 +99,10 @@ def test_areals_without_vertices() -> None:
     areals = tiny([], square(0, 0, 2), [])
     assert signed_areas(areals).tolist() == [0, 4, 0]
     assert anchor_inside(replace(areals)).tolist() == [False, True, False]
-    assert areals.owner.tolist() == [1, 1, 1, 1]
-    assert areals.following.tolist() == [1, 2, 3, 0]
-
-
-def test_small_areals_far_away() -> None:
     far = tiny(square(1 << 20, 1 << 20, 0.125), square(-(1 << 20), 1 << 20, 0.125))
     assert signed_areas(far).tolist() == [0.125**2] * 2
+    assert areals.owner.tolist() == [1, 1, 1, 1]
+    assert areals.following.tolist() == [1, 2, 3, 0]
 
 
 @every_level

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.scene.extras import OBJECTS, FileInfo, read_extras, schema
+from msh_gltf.converter.scene.extras import OBJECTS, schema
 from tests.support.runs import call
 
 ROOT = Path(__file__).parents[3]
@@ -76,23 +75,3 @@ def test_a_key_that_is_looked_up_has_a_reader() -> None:
     assert len(names) > 8
     assert {name for name in names if re.search(rf"\.get\(\"{name}\"|stated\[\"{name}\"", text)} == set()
     assert names & set(re.findall(r"\"(\w+)\"", table[0])) == set()
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("lod", 3),
-        ("lod", -2),
-        ("node", 65536),
-        ("node", "x"),
-        ("node", None),
-        ("node", [1]),
-        ("node", float("inf")),
-        ("source", 1),
-        ("label", None),
-        ("dialect", "other"),
-    ],
-)
-def test_values_out_of_range_are_refused(key: str, value: object) -> None:
-    with pytest.raises(ConversionError, match=f"custom property {key} of extras.msh is not valid"):
-        read_extras(FileInfo, {"msh": {key: value}})

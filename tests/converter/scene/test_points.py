@@ -13,18 +13,11 @@ from msh_gltf.converter.kinds.dispatch import import_gltf
 from tests.support.blender import blender, needs_blender
 from tests.support.corpus import CORPUS, sample_called
 from tests.support.gltf_view import GltfView
-from tests.support.points import Point, cpt
+from tests.support.points import POINTS, Point, cpt
 from tests.support.runs import call, require, run
 
 ROBOT = sample_called("retail__system__R_H_002")
 CTPT = int.from_bytes(b"CTPT", "little")
-POINTS: list[Point] = [
-    ("CameraCenter", 2, (0.0, 0.0, 0.876), (0.0, 1.0, 0.0)),
-    ("Dir_1", 0, (1.5, -2.25, 3.0), (0.0, 4.849, 0.0)),
-    ("Свет", 3, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0)),
-    ("Dir_1", 3, (0.5, 0.25, -0.125), (0.0, 0.0, 0.42)),
-]
-NAMES = ["CameraCenter.point", "Dir_1.point", "Свет.point", "Dir_1.point#3"]
 
 
 @pytest.fixture
