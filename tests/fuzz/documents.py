@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.support.foreign import QUAD, Builder, Json
 from tests.support.gltf_codes import valid
-from tests.support.gltf_rules import ROWS
+from tests.support.gltf_reader_rules import ROWS
 
 #: Rows of the table of what glTF demands, by their rule.
 RULES = (

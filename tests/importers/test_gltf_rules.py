@@ -24,7 +24,7 @@ from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import Track, evaluate
 from tests.support.foreign import TO_GAME, Builder
 from tests.support.gltf_codes import CODES, FILES, invalid, valid
-from tests.support.gltf_rules import ROWS
+from tests.support.gltf_reader_rules import ROWS
 from tests.support.runs import require
 from tests.support.second_reader import SecondReader
 from tests.support.validator import FOLDER, issues
