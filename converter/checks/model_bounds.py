@@ -104,8 +104,8 @@ def slot_cover(model: MshModel) -> Iterator[Bad]:
     )
     ends = np.concatenate([[0], np.cumsum(batches["index_count"], dtype=np.int64)])
     length = ends[first + count] - ends[first]
-    starts = np.append(batches["index_start"], 0)[np.minimum(first, len(batches))]
-    start = np.where(count > 0, starts, tri_start * 3)
+    own, start = count > 0, tri_start * 3
+    start[own] = batches["index_start"][first[own]]
     bad = (tri_start * 3 != start) | (tri_count * 3 != length)
     stored, wanted = np.stack([tri_start, tri_count], axis=1), np.stack([start // 3, length // 3], axis=1)
     yield Bad("slot's triangles are not its batches'", (_SLOTS, "tri_start"), bad, stored, wanted)
