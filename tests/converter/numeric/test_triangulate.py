@@ -22,23 +22,6 @@ def stars(seed: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate(shapes), np.cumsum([0, *map(len, shapes)])
 
 
-def areas(corner: np.ndarray) -> np.ndarray:
-    ahead, beyond = corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]
-    return (ahead[:, 0] * beyond[:, 1] - ahead[:, 1] * beyond[:, 0]) / 2
-
-
-def test_triangles_of_concave_polygons_fill_them() -> None:
-    points, start = stars(1, 200)
-    area = areas(points[triangulate(points, start)])
-    assert (area > -1e-12).all()
-    at = 0
-    for low, high in pairwise(start):
-        x, y = points[low:high].T
-        shoelace = (x * np.roll(y, -1) - y * np.roll(x, -1)).sum() / 2
-        assert area[at : at + high - low - 2].sum() == pytest.approx(shoelace)
-        at += high - low - 2
-
-
 def cut(points: np.ndarray, low: int, high: int) -> list[tuple[int, int, int]]:
     """The reference implementation: a fan if it is one, else the first ear, one by one."""
 

@@ -1,12 +1,9 @@
 """What one asks areal maps: areals at points, links, paths; and the example that asks it."""
 
 import math
-import subprocess
-import sys
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -17,6 +14,7 @@ from hypothesis import strategies as st
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.areal_map import anchor_inside, link_targets, points_inside, signed_areas
 from msh_gltf.converter.queries.landscape import areal_at, link_graph, shortest_path
+from tests.docs.materials import call_example
 from tests.support.areals import (
     LEVEL,
     S,
@@ -31,8 +29,6 @@ from tests.support.areals import (
     tiny,
 )
 from tests.support.maps import every_level, level_called
-
-ROOT = Path(__file__).parents[3]
 
 
 @every_level
@@ -148,36 +144,18 @@ def test_paths_by_hand() -> None:
             shortest_path(areals, start, goal)
 
 
-def run_example(*arguments: object) -> subprocess.CompletedProcess[str]:
-    script = ROOT / "examples/areal_path.py"
-    return subprocess.run(
-        [sys.executable, script, *map(str, arguments)],
-        cwd=ROOT,
-        env={"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def test_example() -> None:
-    path = level_called(LEVEL).folder / "Land.map"
-    done = run_example(path, 10, 10, 1100, 1000)
-    assert done.returncode == 0, done.stderr
-    ends = areal_at(S, [(10, 10), (1100, 1000)]).tolist()
-    way = shortest_path(S, *ends)
-    *lines, last = done.stdout.splitlines()
+def test_example(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(level_called(LEVEL).folder / "Land.map")
+    assert call_example("areal_path.py", "main", [path, "10", "10", "1100", "1000"]) == 0
+    way = shortest_path(S, *areal_at(S, [(10, 10), (1100, 1000)]).tolist())
+    *lines, last = capsys.readouterr().out.splitlines()
     assert [int(line.split()[1]) for line in lines] == way
-    anchors = S.records["anchor"][way, :2].astype(float).tolist()
-    length = sum(math.dist(a, b) for a, b in pairwise(anchors))
-    assert last == f"length {length:.2f}"
+    assert last == f"length {sum(math.dist(a, b) for a, b in pairwise(S.records['anchor'][way, :2].tolist())):.2f}"
     for arguments, problem in (
-        ((path, -1, 0, 5, 5), "no areal at -1, 0"),
-        ((ROOT / "README.md", 0, 0, 5, 5), "not an NRes file"),
-        ((path, 0, 0, 5, "x"), "not four numbers"),
-        ((path,), "usage"),
+        ([path, "-1", "0", "5", "5"], "no areal at -1, 0"),
+        (["README.md", "0", "0", "5", "5"], "README.md"),
+        ([path, "0", "0", "5", "x"], "not four numbers"),
+        ([path], "usage"),
     ):
-        done = run_example(*arguments)
-        assert done.returncode
-        assert problem in done.stderr
-        assert len(done.stderr.splitlines()) == 1
+        assert call_example("areal_path.py", "main", arguments)
+        assert problem in capsys.readouterr().err

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import trimesh
 
 from msh_gltf import import_gltf
 from msh_gltf.converter.kinds.dispatch import load_file
 from msh_gltf.converter.options import ExportOptions, ImportOptions
 from msh_gltf.converter.rebuild.nodes import make_run
+from tests.converter.edits.test_scaled_animation import EVEN, random_file
 from tests.support.foreign import Builder, quaternion
 
 ALONE = ImportOptions(use_sidecar=False)
@@ -31,38 +31,22 @@ def stays(path: Path, folder: Path) -> None:
         assert again == first
 
 
-def foreign(seed: int, *, slow: bool) -> Builder:
-    """Some bodies with turns of any size, curves with keys at even or uneven times."""
-    rng = np.random.default_rng(seed)
-    b = Builder()
-    b.json["materials"] = [{"name": name} for name in "abc"]
-    for i in range(3):
-        body = trimesh.creation.icosphere(1)
-        points = np.asarray(body.vertices, np.float32) * np.float32(rng.uniform(0.3, 30))
-        sets = {"NORMAL": b.accessor(np.asarray(body.vertex_normals, np.float32))} if i else {}
-        sets["TEXCOORD_0"] = b.accessor(rng.uniform(-3, 3, (len(points), 2)).astype(np.float32))
-        mesh = b.mesh(points, np.asarray(body.faces).reshape(-1), attributes=sets, material=i)
-        place = rng.uniform(-20, 20, 3).tolist()
-        b.node(
-            name=f"n{i}", mesh=mesh, translation=place, rotation=quaternion((*rng.normal(size=3),), rng.uniform(0, 6))
-        )
-        count = int(rng.integers(2, 40))
-        even, uneven = np.arange(count) * int(rng.integers(1, 6)), np.sort(rng.choice(200, count, replace=False))
-        seconds = (even if seed % 2 else uneven) / 24
-        angles = np.cumsum(rng.uniform(0, 0.02 if slow else 0.6, count))
-        axis = (*rng.normal(size=3),)
-        b.clip(i, "rotation", seconds, [quaternion(axis, angle) for angle in angles])
-        if i:
-            b.clip(i, "translation", seconds, np.cumsum(rng.normal(size=(count, 3)), axis=0))
-    b.json["nodes"][0]["children"] = [1]
-    b.json["scenes"][0]["nodes"] = [0, 2]
-    return b
+@pytest.mark.parametrize("kind", ["LINEAR", "STEP", "CUBICSPLINE"])
+@pytest.mark.parametrize("seed", range(3))
+def test_foreign_models_settle_at_once(seed: int, kind: str, tmp_path: Path) -> None:
+    stays(random_file(tmp_path, np.random.default_rng(seed), EVEN, kind), tmp_path)
 
 
 @pytest.mark.parametrize("slow", [False, True])
-@pytest.mark.parametrize("seed", range(4))
-def test_foreign_models_settle_at_once(seed: int, slow: bool, tmp_path: Path) -> None:
-    stays(foreign(seed, slow=slow).save(tmp_path), tmp_path)
+def test_turns_at_uneven_times_settle_at_once(slow: bool, tmp_path: Path) -> None:
+    chance, b = np.random.default_rng(5), Builder()
+    angles = np.cumsum(chance.uniform(0, 0.02 if slow else 0.6, 40))
+    b.node(name="n", mesh=b.mesh(), children=[1])
+    b.node(name="m", mesh=b.mesh(), translation=[1, 2, 3])
+    for node in (0, 1):
+        seconds = np.sort(chance.choice(200, 40, replace=False)) / 24
+        b.clip(node, "rotation", seconds, [quaternion((1, 2, 3 + node), angle) for angle in angles])
+    stays(b.save(tmp_path), tmp_path)
 
 
 def test_words_of_small_turns_are_those_that_they_lead_back_to() -> None:

@@ -6,8 +6,6 @@ import re
 import numpy as np
 import pytest
 import trimesh
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from msh_gltf.converter.findings import Report
 from msh_gltf.converter.rebuild.lods import _rounded_up, generate_lods, level_of
@@ -196,26 +194,3 @@ def wheel(seed: int) -> Scene:
     scene.meshes = [Mesh("body", [Primitive(0, 0, len(corners), 0, streams.indices.size)])]
     scene.nodes = [Node("body", None, -1, np.array([1.0, 0, 0, 0]), np.zeros(3))]
     return scene
-
-
-@settings(max_examples=40)
-@given(
-    rows=st.integers(3, 9),
-    bend=st.sampled_from([0.0, 1e-7, 1e-5, 1e-3, 0.1, 1.0]),
-    size=st.sampled_from([1e-3, 1.0, 4e3]),
-    seed=st.integers(0, 2**32 - 1),
-)
-def test_no_vertex_leaves_nearly_flat_sheets(rows: int, bend: float, size: float, seed: int) -> None:
-    """Planes that are nearly parallel meet far away: where a simplifier places vertices."""
-    random = np.random.default_rng(seed)
-    x, y = np.meshgrid(np.arange(rows), np.arange(rows))
-    points = np.stack([x, y, bend * random.normal(size=x.shape)], -1).reshape(-1, 3) * size
-    i = (np.arange(rows - 1)[:, None] * rows + np.arange(rows - 1)).reshape(-1)
-    corners = np.stack([i, i + 1, i + rows, i + rows, i + 1, i + rows + 1], -1)
-    streams = Streams(points.astype(np.float32), corners.reshape(-1).astype(np.uint32))
-    scene = Scene("sheet", streams)
-    scene.nodes.append(Node("sheet", 0, -1, np.array([1.0, 0, 0, 0]), np.zeros(3, np.float32)))
-    scene.meshes.append(Mesh("sheet", [Primitive(0, 0, len(points), 0, corners.size)]))
-    scene.parts.append(Part(0, 0, 1, 0))
-    generate_lods(scene, RATIOS, set(), Report(), Dialect.SPEC, LIMIT)
-    assert assert_inside(scene, Dialect.SPEC) == 2

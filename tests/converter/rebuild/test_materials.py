@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.blender import blender, needs_blender
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.runs import SCRIPTS, run, to_gltf
@@ -115,26 +114,3 @@ def test_no_wea(tmp_path: Path) -> None:
     to_gltf(ROOM, tmp_path / "from/kept.glb")
     assert run("gltf2msh", "from/kept.glb", "-o", "kept.msh", "-q", cwd=tmp_path).returncode == 0
     assert sorted(p.name for p in tmp_path.iterdir()) == ["from", "kept.msh"]
-
-
-@needs_blender
-def test_a_model_made_in_blender(tmp_path: Path) -> None:
-    """Two cubes, three materials, one of them a copy: what Blender itself writes."""
-    code = f"""
-import bpy
-bpy.ops.wm.read_factory_settings(use_empty=True)
-for i, names in enumerate((["WALL", "ROOF"], ["WALL.001"])):
-    bpy.ops.mesh.primitive_cube_add(location=(3 * i, 0, 0))
-    mesh = bpy.context.active_object.data
-    for name in names:
-        mesh.materials.append(bpy.data.materials.new(name))
-    for k, polygon in enumerate(mesh.polygons):
-        polygon.material_index = k % len(names)
-bpy.ops.export_scene.gltf(filepath={str(tmp_path / "tower.glb")!r})
-"""
-    blender(code)
-    assert run("gltf2msh", "tower.glb", cwd=tmp_path).returncode == 0
-    assert sorted(rows_of(tmp_path / "tower.wea")) == ["ROOF", "WALL"]
-    again = tmp_path / "again.glb"
-    assert run("msh2gltf", "tower.msh", "-o", again, cwd=tmp_path).returncode == 0
-    assert painted(again) == painted(tmp_path / "tower.glb")

@@ -5,16 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from msh_gltf.converter import cli
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.model_parts import read_points
 from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.kinds.dispatch import import_gltf
-from tests.support.blender import blender, needs_blender
 from tests.support.corpus import CORPUS, sample_called
 from tests.support.gltf_view import GltfView
 from tests.support.points import POINTS, Point, cpt
-from tests.support.runs import call, require, run
+from tests.support.runs import require, run
 
 ROBOT = sample_called("retail__system__R_H_002")
 CTPT = int.from_bytes(b"CTPT", "little")
@@ -25,12 +22,6 @@ def robot(tmp_path: Path) -> Path:
     """A loose model with control points beside it."""
     (tmp_path / "robot.CPT").write_bytes(cpt(POINTS))
     return Path(shutil.copy(ROBOT.path, tmp_path / "robot.msh"))
-
-
-def shown(model: Path, target: Path, *options: object) -> Path:
-    asked = ("-o", target, "--force", "--points", "--dialect", ROBOT.dialect)
-    assert call(cli.msh2gltf, model, *asked, "-q", *options) == 0
-    return target
 
 
 WHOLE = cpt(POINTS)
@@ -80,14 +71,3 @@ def test_the_corpus_has_files_of_this_size() -> None:
                 assert all(points.name(row).isprintable() for row in range(found.attr1))
                 seen += 1
     assert seen
-
-
-@needs_blender
-def test_through_blender(robot: Path, tmp_path: Path) -> None:
-    """Import, export, nothing touched."""
-    target = shown(robot, tmp_path / "robot.glb")
-    blender("roundtrip.py", tmp_path, target)
-    for kind in ("plain", "extras"):
-        back = import_gltf(tmp_path / kind / "robot.glb", tmp_path / "robot.msh-sidecar")
-        assert ([str(c) for c in back.changes], back.warnings) == ([], [])
-        assert back.data == ROBOT.source
