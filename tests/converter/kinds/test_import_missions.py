@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from msh_gltf.converter import cli
 from msh_gltf.converter.checks.assembly import check_mission
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.mission import ROCK, VEGETATION, read_mission
@@ -24,7 +23,6 @@ from tests.converter.kinds.test_export_assembled import exported
 from tests.support.assembled_game import ROBOT, GameParts
 from tests.support.gltf_edit import Editable
 from tests.support.recorded import Recorded, outcome
-from tests.support.runs import call
 
 Node = dict[str, Any]
 #: What comes of each edit.
@@ -268,16 +266,6 @@ def test_what_the_export_refuses_is_written_unverified(tmp_path: Path) -> None:
 def test_without_its_sidecar_a_mission_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConversionError, match="is not written without its sidecar"):
         Edited(tmp_path).back(use_sidecar=False)
-
-
-def test_a_mission_is_written_to_a_file_of_its_ending(tmp_path: Path) -> None:
-    edited = Edited(tmp_path)
-    edited.file.save(edited.path)
-    for name in ("x.msh", "x.dat", "x.map"):
-        assert call(cli.gltf2msh, edited.path, "-o", tmp_path / name, "-q") == 2
-    assert call(cli.gltf2msh, edited.path, "-o", tmp_path / "x.tma", "-q") == 0
-    assert (tmp_path / "x.tma").read_bytes() == edited.source.read_bytes()
-    assert [path.name for path in tmp_path.glob("x.*")] == ["x.tma"]
 
 
 if __name__ == "__main__":

@@ -228,7 +228,7 @@ CASES: dict[str, tuple[str, Edit]] = {
     **{
         f"a root {how} on its socket, {name}": (name, lambda f, e=edit: root_moves(f, "e_gun_1", **e))
         for name in ("robot", "mission")
-        for how, edit in {"moved": T, "turned": R}.items()
+        for how, edit in {"moved": T, "turned": R, "scaled": S, "moved and scaled": T | S}.items()
     },
 }
 
@@ -276,26 +276,6 @@ def test_no_edit_of_a_node_is_silent(made: Path, tmp_path: Path, name: str, dele
         if out.unchanged or not lines(out):
             silent.append(node["name"])
     assert silent == []
-
-
-def still(made: Path, folder: Path, name: str) -> Inside:
-    """A file without its clips, which would move roots."""
-    file = opened(made, folder, name)
-    file.file.json.pop("animations", None)
-    return file
-
-
-def test_a_root_that_is_moved_and_scaled_on_its_socket_is_scaled_only(made: Path, tmp_path: Path) -> None:
-    results = []
-    for folder, edit in (("a", {"scale": (2.0, 2.0, 2.0)}), ("b", {"scale": (2.0, 2.0, 2.0), "translation": MOVED})):
-        (tmp_path / folder).mkdir()
-        file = still(made, tmp_path / folder, "robot")
-        file.node("e_gun_1", 0).update(edit)
-        results.append(file.back())
-    scaled, both = results
-    assert [one.result.data for one in scaled.placed] == [one.result.data for one in both.placed]
-    assert len(both.placed) == 1
-    assert [one.what for one in both.not_applied if one not in scaled.not_applied] == ["is moved on its socket"]
 
 
 if __name__ == "__main__":

@@ -1,20 +1,16 @@
-"""Tolerant conversion of maps, edits of broken models, sidecars and OBJ."""
+"""Edits of broken models and terrains, which tolerant conversion shows in part."""
 
 from pathlib import Path
 
 import pytest
 
 from msh_gltf.converter.checks.recover import leave_out
-from msh_gltf.converter.cli import gltf2msh, msh2gltf
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from tests.support.gltf_edit import Editable
-from tests.support.runs import call
 from tests.support.tolerant import LEFT_OUT, OF_GEOMETRY, OF_MODELS, convert, first_case, ids
-
-# ------------------------------------------------------------------ maps
 
 
 def test_an_edit_of_a_broken_terrain_is_refused(tmp_path: Path) -> None:
@@ -27,9 +23,6 @@ def test_an_edit_of_a_broken_terrain_is_refused(tmp_path: Path) -> None:
     edit.save(tmp_path / "a.glb")
     with pytest.raises(ConversionError, match="the edit meets tables that are broken"):
         import_gltf(tmp_path / "a.glb")
-
-
-# ------------------------------------------------------------------ edits, sidecars, OBJ
 
 
 def renamed(edit: Editable) -> None:
@@ -86,15 +79,3 @@ def test_edits(change, kind, tmp_path: Path) -> None:
     again = convert(back.data, tmp_path / "b.glb")
     assert again.tolerant
     assert import_gltf(tmp_path / "b.glb").data == back.data
-
-
-@pytest.mark.parametrize("code", ["slot-batches", "vertex-finite", "node-cycle", "node-fallback"])
-def test_obj(code: str, tmp_path: Path) -> None:
-    kind = next(k for k in OF_MODELS if k.code == code)
-    data = first_case(kind, tmp_path / "c", "R_H")
-    path, out = tmp_path / "m.msh", tmp_path / "m.obj"
-    path.write_bytes(data)
-    assert call(msh2gltf, path, "-o", out, "-q") == 2
-    assert call(msh2gltf, path, "-o", out, "-q", "--tolerant", "--frame", "3") == 0
-    assert call(gltf2msh, out, "-o", tmp_path / "back.msh", "-q") == 0
-    assert (tmp_path / "back.msh").read_bytes() == data

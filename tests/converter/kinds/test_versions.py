@@ -7,7 +7,6 @@ it made of a whole game (``tests.support.game``) and of single models with other
 
 import shutil
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ import pytest
 from msh_gltf.converter import __version__
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.formats.sidecar import read_sidecar
 from msh_gltf.converter.kinds.differences import diff_models
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from tests.support.corpus import DATA, sample_called
@@ -61,17 +59,6 @@ def unpacked(recorded: Path, folder: Path) -> Path:
     with zipfile.ZipFile(recorded) as archive:
         archive.extractall(folder)
     return folder
-
-
-def sidecars(folder: Path) -> dict[str, object]:
-    """Those of a run, without the version and what 0.1 did not record: .wea, materials."""
-    out: dict[str, object] = {}
-    for path in folder.rglob("*.msh-sidecar"):
-        kept = read_sidecar(path.read_bytes(), path.name)
-        about = replace(kept.description, shown=[], companions={}, converter="")
-        out[path.relative_to(folder).as_posix()] = about, bytes(kept.source)
-    assert out
-    return out
 
 
 @every_run
