@@ -34,8 +34,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="LD_PRELOAD, sig
 
 TIMES = int(os.environ.get("MSH_GLTF_FAULTS", "1"))
 SOURCE = Path(__file__).parents[2] / "support/disk.c"
-#: A disk that was pulled out, a full one, one that became read-only, one that is no more; 0: the process is killed.
-ERRORS = (errno.EIO, errno.ENOSPC, errno.EROFS, errno.ENODEV)
+#: A full disk, one that was pulled out, one that became read-only, one that is no more; 0: the process is killed.
+ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.ENODEV)
 KILLED = 0
 COMMANDS = {
     "export": "msh2gltf game -o exported -q -j 2",
@@ -189,7 +189,8 @@ def test_a_fault_at_any_call(
     """From one moment on every call about the disk fails, or one does, or its process is killed before it."""
     undisturbed, chance = whole(name), random.Random(f"{name} {how} {seed}")
     after = snapshot(undisturbed.work)
-    at, error = chance.randrange(1, undisturbed.calls), KILLED if how == "is killed" else chance.choice(ERRORS)
+    at, turn = chance.randrange(1, undisturbed.calls), [*COMMANDS].index(name) + (how == "fails once") + seed
+    error = KILLED if how == "is killed" else ERRORS[turn % len(ERRORS)]
     work = Path(shutil.copytree(before, tmp_path / "work"))
     done = disk.run(COMMANDS[name], work, at, error, once=how != "fails")
     said = done.stderr
