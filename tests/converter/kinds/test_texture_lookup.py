@@ -9,7 +9,6 @@ import pytest
 
 from msh_gltf.converter.files import Later
 from msh_gltf.converter.formats.material import LIGHTMAPS, TEXTURES
-from msh_gltf.converter.formats.nres import Entry
 from msh_gltf.converter.kinds.appearance import Libraries, with_libraries_around
 from tests.support.corpus import CORPUS, LIBS
 from tests.support.runs import require
@@ -67,16 +66,7 @@ def test_a_texture_is_read_once() -> None:
         reads.append(count)
         return stored.read(start, count)
 
-    library.entries[0] = Entry(
-        entry.type_id,
-        entry.attr1,
-        entry.attr2,
-        entry.attr3,
-        entry.raw_name,
-        entry.data_offset,
-        entry.sort_index,
-        Later(stored.size, read),
-    )
+    entry.__dict__["_payload"] = Later(stored.size, read)
     assert libraries.picture(TEXTURES, entry.name) is not None
     assert libraries.picture(TEXTURES, entry.name) is not None
     assert reads == [stored.size]
