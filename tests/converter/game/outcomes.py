@@ -135,7 +135,7 @@ def entries_apart(before: bytes | None, after: bytes | None) -> str:
     if (b"", 0) in (*old, *new):
         return ""
     found = []
-    for slot in sorted({*old, *new}, key=lambda one: (one[0].lower(), one[1])):
+    for slot in sorted({*old, *new}, key=lambda one: (one[0].lower(), *one)):
         if old.get(slot) != new.get(slot):
             sign = "-" if slot not in new else "" if slot in old else "+"
             found.append(f"{sign}{slot[0].decode('cp1251')}{described(slot[0], new[slot]) if slot in new else ''}")
