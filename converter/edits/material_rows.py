@@ -384,18 +384,13 @@ class _TerrainRows(_Settlement):
 
         Raises ConversionError: they have none.
         """
+        hint = "assign another material" + (f": {listed(self.known)}" if self.known else "")
         if not one.rows:
-            raise ConversionError(
-                f"material {called(one.name)} is not in Land1.wea and cannot be added",
-                expected=why,
-                hint=f"assign another material: {listed(self.known)}",
-            )
+            problem = f"material {called(one.name)} is not in Land1.wea and cannot be added"
+            raise ConversionError(problem, expected=why, hint=hint)
         before = "+".join(map(self._name_of, one.rows))
         self.edited.report.skipped(
-            Subject("material", before, one.name),
-            f"was renamed to {in_words(one.name)}",
-            why,
-            f"assign another material: {listed(self.known)}",
+            Subject("material", before, one.name), f"was renamed to {in_words(one.name)}", why, hint
         )
 
     def _rename_rows(self, renamed: dict[int, _Renamed]) -> None:
