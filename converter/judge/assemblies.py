@@ -203,7 +203,9 @@ class Placed:
                 best = int(np.argmax(counts))
                 at = near[best] if self._is_of_unit(root) else root  # a unit has no place, nor its parts
                 self.tell_place(at, shifts[best] @ self.expected[at], self.expected[at])
-                for k in (k for k, of in self.whole.items() if of == root and k in self.expected):
+                rest = [k for k, of in self.whole.items() if of == root and k in self.expected]
+                away = np.any(self._apart(rest, self.world[rest], np.array([self.expected[k] for k in rest])), axis=0)
+                for k in (k for k, elsewhere in zip(rest, away, strict=True) if elsewhere):  # others were not moved
                     self.expected[k] = shifts[best] @ self.expected[k]
 
     @cached_property

@@ -2,7 +2,6 @@
 
 import struct
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
@@ -52,39 +51,39 @@ class Areals(World):
         numbers = faces[at][2][:, 0]
         return at, np.flatnonzero(numbers == numbers[int(chance.integers(len(numbers)))])
 
-    def move_corner(self, chance: Chance) -> None:
+    def edit_move_corner(self, chance: Chance) -> None:
         at, rows = self.areal(chance)
         corner = self.faces()[at][1][rows[0], int(chance.integers(3))].copy()
         by = chance.uniform(-0.4, 0.4, 3).astype(np.float32)
         for _, positions, *_ in self.faces():
             positions[(positions == corner).all(axis=2)] += by
 
-    def raise_areal(self, chance: Chance) -> None:
+    def edit_raise_areal(self, chance: Chance) -> None:
         at, rows = self.areal(chance)
         self.faces()[at][1][rows, :, 1] += np.float32(chance.uniform(0.1, 3))
 
-    def change_flag(self, chance: Chance) -> None:
+    def edit_change_flag(self, chance: Chance) -> None:
         at, rows = self.areal(chance)
         flags = self.faces()[at][3]
         flags[rows] = 1 - flags[rows]
 
-    def change_class(self, chance: Chance) -> None:
+    def edit_change_class(self, chance: Chance) -> None:
         material = self.file.json["materials"][int(chance.integers(len(self.file.json["materials"])))]
         material["name"] = f"class_{int(chance.integers(1, 20))}"
 
-    def drop_material(self, chance: Chance) -> None:
+    def edit_drop_material(self, chance: Chance) -> None:
         """The class is in the name of the node, too."""
         some = self.faces()
         some[int(chance.integers(len(some)))][0].pop("material", None)
 
-    def split(self, chance: Chance) -> None:
+    def edit_add_areal(self, chance: Chance) -> None:
         for _ in range(50):
             at, rows = self.areal(chance)
             if len(rows) > 1:
                 self.faces()[at][2][rows[0]] = 0
                 return
 
-    def delete_areal(self, chance: Chance) -> None:
+    def edit_delete_areal(self, chance: Chance) -> None:
         at, rows = self.areal(chance)
         primitive, *arrays = self.faces()[at]
         keep = np.setdiff1d(np.arange(len(arrays[0])), rows)
@@ -95,16 +94,6 @@ class Areals(World):
             primitive["attributes"][name] = self.file.add(array[keep].reshape(-1, width).copy())
         primitive["attributes"].pop("NORMAL", None)
         primitive["indices"] = self.file.add(np.arange(3 * len(keep), dtype=np.uint32)[:, None])
-
-    edits: ClassVar = {
-        "move corner": move_corner,
-        "raise areal": raise_areal,
-        "change flag": change_flag,
-        "change class": change_class,
-        "add areal": split,
-        "delete areal": delete_areal,
-        "drop material": drop_material,
-    }
 
     def shown(self) -> Facts:
         """Corners of each class and flag; and the area of each class."""
@@ -162,18 +151,18 @@ class Terrain(World):
     def stream(self, name: str) -> np.ndarray:
         return self.file.arrays[self.fine()[0]["attributes"][name]]
 
-    def raise_vertex(self, chance: Chance) -> None:
+    def edit_raise_vertex(self, chance: Chance) -> None:
         self.stream("POSITION")[self.vertex(chance), 1] += np.float32(chance.uniform(0.2, 3))
 
-    def change_coordinates(self, chance: Chance) -> None:
+    def edit_change_coordinates(self, chance: Chance) -> None:
         self.stream("TEXCOORD_0")[self.vertex(chance)] += np.float32(0.125)
 
-    def change_blend(self, chance: Chance) -> None:
+    def edit_change_blend(self, chance: Chance) -> None:
         values = self.stream("_MSH_BLEND")
         at = self.vertex(chance)
         values[at] = 1.0 if values[at] < 0.5 else 0.0
 
-    def delete_face(self, chance: Chance) -> None:
+    def edit_delete_face(self, chance: Chance) -> None:
         primitive = self.fine()[int(chance.integers(len(self.fine())))]
         self._take_face(primitive, int(chance.integers(len(self.file.arrays[primitive["indices"]]) // 3)))
 
@@ -186,7 +175,7 @@ class Terrain(World):
         for mesh in self.file.json["meshes"]:
             mesh["primitives"] = [one for one in mesh["primitives"] if one is not primitive]
 
-    def assign_material(self, chance: Chance) -> None:
+    def edit_assign_material(self, chance: Chance) -> None:
         fine = self.fine()
         one, other = (fine[int(i)] for i in chance.choice(len(fine), 2, replace=False))
         index = self.file.arrays[one["indices"]].reshape(-1, 3)
@@ -195,36 +184,36 @@ class Terrain(World):
         other["indices"] = self.file.add(whole.reshape(-1, 1))
         self._take_face(one, face)
 
-    def change_microtexture(self, chance: Chance) -> None:
+    def edit_change_microtexture(self, chance: Chance) -> None:
         stated = [self.msh(one) for one in self.file.json["materials"]]
         old = stated[int(chance.integers(len(stated)))]["microtexture"]
         for one in stated:
             one.update({name: "MIC_NEW" for name, value in one.items() if value == old and "micro" in name})
 
-    def type_rows(self, _: Chance) -> None:
+    def edit_type_rows(self, _: Chance) -> None:
         """Of another material, whose name stays: the rows count."""
         stated = [self.msh(one) for one in self.file.json["materials"]]
         stated[0]["first"] = next(one["first"] for one in stated if one["first"] != stated[0]["first"])
 
-    def delete_coarse(self, chance: Chance) -> None:
+    def edit_delete_coarse(self, chance: Chance) -> None:
         number = next(i for i, node in enumerate(self.nodes) if self.msh(node).get("level") == 1)
         for scene in self.file.json["scenes"]:
             scene["nodes"] = [one for one in scene["nodes"] if one != number]
 
-    def add_empty(self, chance: Chance) -> None:
+    def edit_add_empty(self, chance: Chance) -> None:
         self.nodes.append({"name": "Lamp", "translation": [*map(float, chance.uniform(1, 9, 3))]})
         self.file.json["scenes"][0]["nodes"].append(len(self.nodes) - 1)
 
-    def rename_level(self, chance: Chance) -> None:
+    def edit_rename_level(self, chance: Chance) -> None:
         self.nodes[int(chance.integers(2))]["name"] = f"Hill {int(chance.integers(9))}"
 
-    def animate_level(self, chance: Chance) -> None:
+    def edit_animate_level(self, chance: Chance) -> None:
         times, values = np.array([[0.0], [1.0]], np.float32), chance.uniform(1, 3, (2, 3)).astype(np.float32)
         sampler = {"input": self.file.add(times), "output": self.file.add(values)}
         target = {"node": int(chance.integers(2)), "path": "translation"}
         self.file.json["animations"] = [{"channels": [{"sampler": 0, "target": target}], "samplers": [sampler]}]
 
-    def change_second_ground(self, chance: Chance) -> None:
+    def edit_change_second_ground(self, chance: Chance) -> None:
         """The colour of a ground wherever the file shows it, which is second in some places."""
         stated = [self.msh(one) for one in self.file.json["materials"]]
         second = int(chance.choice(sorted({one["second"] for one in stated if one["second"] != 0xFFFF})))
@@ -233,21 +222,7 @@ class Terrain(World):
             if second in (about["first"], about["second"]):
                 one["pbrMetallicRoughness"]["baseColorFactor"] = colour
 
-    edits: ClassVar = {
-        "add empty": add_empty,
-        "rename level": rename_level,
-        "animate level": animate_level,
-        "change second ground": change_second_ground,
-        "change microtexture": change_microtexture,
-        "type rows": type_rows,
-        "delete coarse": delete_coarse,
-        "raise vertex": raise_vertex,
-        "delete face": delete_face,
-        "change blend": change_blend,
-        "assign material": assign_material,
-        "change coordinates": change_coordinates,
-        "change colour": World.change_colour,
-    }
+    edit_change_colour = World.change_colour
 
     def shown(self) -> Facts:
         """Faces of the fine level: corners and rows of materials."""

@@ -45,12 +45,18 @@ def exported(world: type[World]) -> tuple[Path, TemporaryDirectory[str]]:
 
 
 class World:
-    """A file, to be edited and imported."""
+    """A file, to be edited and imported; ``edits``: its methods and its bases' that begin with ``edit_``, by name."""
 
     edits: ClassVar[dict[str, Callable[[Any, Chance], object]]]
     textures: ClassVar[tuple[Path, ...]] = ()
     clips: ClassVar[bool | str] = ExportOptions().clips
     parts: ClassVar[str | None] = None
+
+    def __init_subclass__(cls) -> None:
+        found = {name: one for base in reversed(cls.__mro__) for name, one in vars(base).items()}
+        cls.edits = {
+            name.removeprefix("edit_").replace("_", " "): one for name, one in found.items() if name.startswith("edit_")
+        }
 
     @staticmethod
     def make(folder: Path) -> Path:
@@ -173,27 +179,27 @@ class Assembly(World):
                     if not holder[name] and name == "children":
                         del holder[name]
 
-    def rename_part(self, chance: Chance) -> None:
+    def edit_rename_part(self, chance: Chance) -> None:
         self.nodes[self.thing(chance, "component")]["name"] = f"Part {int(chance.integers(99))}"
 
-    def rename_inner(self, chance: Chance) -> None:
+    def edit_rename_inner(self, chance: Chance) -> None:
         self.nodes[self.inner(chance)]["name"] = f"Bone {int(chance.integers(99))}"
 
-    def mirror(self, chance: Chance) -> None:
+    def edit_mirror(self, chance: Chance) -> None:
         self.nodes[self.thing(chance)]["scale"] = [-1.0, 1.0, 1.0]
 
-    def scale(self, chance: Chance) -> None:
+    def edit_scale(self, chance: Chance) -> None:
         size = float(chance.uniform(0.5, 2))
         self.nodes[self.thing(chance)]["scale"] = [size, size, size * (1 + float(chance.integers(2)))]
 
-    def scale_inner(self, chance: Chance) -> None:
+    def edit_scale_inner(self, chance: Chance) -> None:
         self.nodes[self.inner(chance)]["scale"] = [float(chance.uniform(1.2, 2))] * 3
 
-    def move_inner(self, chance: Chance) -> None:
+    def edit_move_inner(self, chance: Chance) -> None:
         node = self.nodes[self.inner(chance)]
         node["translation"] = [float(v) for v in np.add(node.get("translation", [0, 0, 0]), chance.uniform(0.5, 2, 3))]
 
-    def delete_inner(self, chance: Chance) -> None:
+    def edit_delete_inner(self, chance: Chance) -> None:
         """In one place, or in all."""
         number = self.inner(chance)
         about, mesh = self.msh(self.nodes[number]), self.nodes[number].get("mesh")
@@ -202,7 +208,7 @@ class Assembly(World):
             if i == number or (everywhere and self.msh(node) == about and node.get("mesh") == mesh):
                 self.take_out(i)
 
-    def copy_whole(self, chance: Chance) -> None:
+    def edit_copy_whole(self, chance: Chance) -> None:
         """A component or object with all below it, beside itself."""
 
         def copied(i: int) -> int:
@@ -220,7 +226,7 @@ class Assembly(World):
         self.nodes[made]["translation"] = [float(v) for v in chance.uniform(10, 30, 3)]
         holder[name].append(made)
 
-    def copy_inner(self, chance: Chance) -> None:
+    def edit_copy_inner(self, chance: Chance) -> None:
         number = self.inner(chance)
         made = {key: value for key, value in copy.deepcopy(self.nodes[number]).items() if key != "children"}
         made["translation"] = [float(v) for v in chance.uniform(1, 4, 3)]
@@ -229,14 +235,14 @@ class Assembly(World):
         above = next(node for node in self.nodes if number in node.get("children", []))
         above["children"].append(len(self.nodes) - 1)
 
-    def assign_material(self, chance: Chance) -> None:
+    def edit_assign_material(self, chance: Chance) -> None:
         names = [material["name"] for material in self.file.json["materials"]]
         drawn = [p for p in self.file.primitives() if "material" in p and "indices" in p]
         drawn = [p for p in drawn if not names[p["material"]].startswith("material_")]  # a row without a name
         one, other = (drawn[int(i)] for i in chance.choice(len(drawn), 2, replace=False))
         one["material"] = other["material"]
 
-    def write_as_pieces(self, chance: Chance) -> None:
+    def edit_write_as_pieces(self, chance: Chance) -> None:
         """As trimesh does: a node for each material of a mesh, matrices, and all in one scene."""
         moved = {c["target"]["node"] for clip in self.file.json.get("animations", []) for c in clip["channels"]}
         for i in range(len(self.nodes)):
@@ -259,7 +265,7 @@ class Assembly(World):
                 self.nodes.append({**piece, "mesh": len(self.file.json["meshes"]) - 1})
                 node.setdefault("children", []).append(len(self.nodes) - 1)
 
-    def reorder(self, chance: Chance) -> None:
+    def edit_reorder(self, chance: Chance) -> None:
         """Nodes and scenes in another order."""
         order = [*map(int, chance.permutation(len(self.nodes)))]
         row_of = {old: new for new, old in enumerate(order)}
@@ -272,11 +278,11 @@ class Assembly(World):
             for channel in clip["channels"]:
                 channel["target"]["node"] = row_of[channel["target"]["node"]]
 
-    def hide(self, chance: Chance) -> None:
+    def edit_hide(self, chance: Chance) -> None:
         self.file.json.setdefault("extensionsUsed", []).append("KHR_node_visibility")
         self.nodes[self.thing(chance)].setdefault("extensions", {})["KHR_node_visibility"] = {"visible": False}
 
-    def type_property(self, chance: Chance) -> None:
+    def edit_type_property(self, chance: Chance) -> None:
         """As Blender's interface makes them: beside those of the export."""
         number = self.thing(chance)
         name, value = [("label", "typed"), ("class", 1), ("clan", 1), ("label", "other"), ("type", 1)][
@@ -284,7 +290,7 @@ class Assembly(World):
         ]
         self.nodes[number].setdefault("extras", {})[name] = value
 
-    def animate(self, chance: Chance) -> None:
+    def edit_animate(self, chance: Chance) -> None:
         """Something that does not move in the game."""
         times, values = np.array([[0.0], [1.0]], np.float32), chance.uniform(1, 3, (2, 3)).astype(np.float32)
         sampler = {"input": self.file.add(times), "output": self.file.add(values)}
@@ -293,23 +299,23 @@ class Assembly(World):
         clip = {"channels": [{"sampler": 0, "target": target}], "samplers": [sampler]}
         self.file.json.setdefault("animations", []).append(clip)
 
-    def move_key(self, chance: Chance) -> None:
+    def edit_move_key(self, chance: Chance) -> None:
         """Of a clip of a model that is placed, but for its first; where there is none, a node of it."""
         clips = self.file.json.get("animations", [])
         samplers = [
             c["samplers"][one["sampler"]] for c in clips for one in c["channels"] if one["target"]["path"][0] == "t"
         ]
         if not samplers:
-            return self.move_inner(chance)
+            return self.edit_move_inner(chance)
         values = self.file.arrays[samplers[int(chance.integers(len(samplers)))]["output"]]
         values[int(chance.integers(1, max(len(values), 2)))] += np.float32(chance.uniform(0.5, 2))
         return None
 
-    def hold_pose(self, chance: Chance) -> None:
+    def edit_hold_pose(self, chance: Chance) -> None:
         """One pose of what moves, from the beginning to after the end of its model's clip; else a node is moved."""
         moved = [(clip, one) for clip in self.file.json.get("animations", []) for one in clip["channels"]]
         if not moved:
-            return self.move_inner(chance)
+            return self.edit_move_inner(chance)
         clip, channel = moved[int(chance.integers(len(moved)))]
         sampler = dict(clip["samplers"][channel["sampler"]])
         end = self.file.arrays[sampler["input"]][-1, 0] + np.float32(chance.uniform(0.2, 2))
@@ -320,7 +326,7 @@ class Assembly(World):
         clip["samplers"].append(sampler)
         return None
 
-    def move_root_node(self, chance: Chance) -> None:
+    def edit_move_root_node(self, chance: Chance) -> None:
         """Of a model that is placed, beside an empty or not."""
         places = {*self.things("component")}
         found = [
@@ -337,35 +343,12 @@ class Assembly(World):
             self.nodes.append({"name": "empty"})
             self.nodes[above]["children"].append(len(self.nodes) - 1)
 
-    def drop_animations(self, _: Chance) -> None:
+    def edit_drop_animations(self, _: Chance) -> None:
         self.file.json.pop("animations", None)
 
-    def drop_scenes(self, chance: Chance) -> None:
+    def edit_drop_scenes(self, chance: Chance) -> None:
         root = self.file.json
         root["scenes"], root["scene"] = [root["scenes"][root.get("scene", 0)]], 0
-
-    edits: ClassVar = {
-        "rename part": rename_part,
-        "rename inner": rename_inner,
-        "mirror": mirror,
-        "scale": scale,
-        "scale inner": scale_inner,
-        "move inner": move_inner,
-        "delete inner": delete_inner,
-        "copy whole": copy_whole,
-        "copy inner": copy_inner,
-        "assign material": assign_material,
-        "write as pieces": write_as_pieces,
-        "reorder": reorder,
-        "hide": hide,
-        "type property": type_property,
-        "animate": animate,
-        "hold pose": hold_pose,
-        "move root node": move_root_node,
-        "move key": move_key,
-        "drop animations": drop_animations,
-        "drop scenes": drop_scenes,
-    }
 
     def arrived(self, back: ImportResult) -> Facts:
         source = type(self).make(self.path.parent / "again")

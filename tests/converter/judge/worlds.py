@@ -34,23 +34,23 @@ class Mission(Assembly):
         parts.placed[0]["properties"] = [*parts.placed[0]["properties"], (1, 50, "Health")]
         return parts.write(folder / "GAME")
 
-    def move_object(self, chance: Chance) -> None:
+    def edit_move_object(self, chance: Chance) -> None:
         node = self.of(chance, "object")
         node["translation"] = [float(v) for v in chance.uniform(20, 150, 3) * [1, 0.05, -1]]
 
-    def turn_object(self, chance: Chance) -> None:
+    def edit_turn_object(self, chance: Chance) -> None:
         half = chance.uniform(0.2, 1.2)
         self.object(chance, hosted=False)["rotation"] = [0.0, float(np.sin(half)), 0.0, float(np.cos(half))]
 
-    def nudge_object(self, chance: Chance) -> None:
+    def edit_nudge_object(self, chance: Chance) -> None:
         """By more than float32 rounds, and little more."""
         node = self.object(chance, hosted=False)
         node["translation"] = [v + 0.01 for v in node.get("translation", [0, 0, 0])]
 
-    def nudge_turn(self, chance: Chance) -> None:
+    def edit_nudge_turn(self, chance: Chance) -> None:
         nudge_turn(self.object(chance, hosted=False))
 
-    def number_past_the_end(self, chance: Chance) -> None:
+    def edit_number_past_the_end(self, chance: Chance) -> None:
         for number, i in zip((len(self.things("object")), 10**40, -2), self.things("object"), strict=False):
             self.msh(self.nodes[i])["index"] = number
 
@@ -60,111 +60,86 @@ class Mission(Assembly):
         ]
         return found[int(chance.integers(len(found)))]
 
-    def scale_rock(self, chance: Chance) -> None:
+    def edit_scale_rock(self, chance: Chance) -> None:
         rock = next(node for node in self.nodes if self.msh(node).get("path") == "S_ROCK")
         rock["scale"] = [float(chance.uniform(0.5, 3))] * 3
 
-    def exchange_object(self, chance: Chance) -> None:
+    def edit_exchange_object(self, chance: Chance) -> None:
         one = self.object(chance, hosted=False)["extras"]["msh"]
         one["path"] = ROBOT if one["path"] == "S_ROCK" else "S_ROCK"
 
-    def change_clan(self, chance: Chance) -> None:
+    def edit_change_clan(self, chance: Chance) -> None:
         about = self.msh(self.object(chance))
         about["clan"] = 1 - about["clan"] if about["clan"] < 2 else 5
 
-    def change_property(self, chance: Chance) -> None:
+    def edit_change_property(self, chance: Chance) -> None:
         about = next(self.msh(n)["properties"] for n in self.nodes if "Health" in self.msh(n).get("properties", {}))
         about["Health"] = int(chance.integers(51, 99))
 
-    def move_root(self, chance: Chance) -> None:
+    def edit_move_root(self, chance: Chance) -> None:
         found = [n for n in self.nodes if self.msh(n).get("kind") == "component"]
         node = found[int(chance.integers(len(found)))]
         node["translation"] = [float(v) for v in chance.uniform(1, 5, 3)]
 
-    def rename_object(self, chance: Chance) -> None:
+    def edit_rename_object(self, chance: Chance) -> None:
         self.object(chance)["name"] = f"Fort {int(chance.integers(99))}"
 
-    def type_key_inside(self, chance: Chance) -> None:
+    def edit_type_key_inside(self, chance: Chance) -> None:
         """Of a component of a unit, which a mission does not change."""
         self.msh(self.nodes[self.thing(chance, "component")])["label"] = f"other {int(chance.integers(99))}"
 
-    def sculpt_one_place(self, chance: Chance) -> None:
+    def edit_sculpt_one_place(self, chance: Chance) -> None:
         """Of a model that is placed several times."""
         drawn = [node for node in self.nodes if "mesh" in node and "node" in self.msh(node)]
         several = [n for n in drawn if [other["mesh"] for other in drawn].count(n["mesh"]) > 1]
         self.sculpt_mesh(chance, self.own_mesh(several[int(chance.integers(len(several)))]))
 
-    def delete_object(self, chance: Chance) -> None:
+    def edit_delete_object(self, chance: Chance) -> None:
         number = self.nodes.index(self.of(chance, "object"))
         for scene in self.file.json["scenes"]:
             scene["nodes"] = [one for one in scene.get("nodes", []) if one != number]
 
-    def copy_object(self, chance: Chance) -> None:
+    def edit_copy_object(self, chance: Chance) -> None:
         node = self.object(chance, hosted=False)
         made = {key: value for key, value in copy.deepcopy(node).items() if key != "children"}
         self.nodes.append({**made, "name": f"{node['name']}.001", "translation": [30.0, 5.0, -40.0]})
         self.file.json["scenes"][0]["nodes"].append(len(self.nodes) - 1)
 
-    def move_route(self, chance: Chance) -> None:
+    def edit_move_route(self, chance: Chance) -> None:
         mesh = self.file.json["meshes"][self.of(chance, "route")["mesh"]]
         values = self.file.arrays[mesh["primitives"][0]["attributes"]["POSITION"]]
         first = values[0].copy()
         values[(values == first).all(axis=1)] += np.float32(1.5)
 
-    def nudge_route(self, chance: Chance) -> None:
+    def edit_nudge_route(self, chance: Chance) -> None:
         mesh = self.file.json["meshes"][self.of(chance, "route")["mesh"]]
         self.file.arrays[mesh["primitives"][0]["attributes"]["POSITION"]][0] += np.float32(0.01)
 
-    def copy_route(self, _: Chance) -> None:
+    def edit_copy_route(self, _: Chance) -> None:
         route = next(node for node in self.nodes if self.msh(node).get("kind") == "route")
         made = {**copy.deepcopy(route), "name": f"{route['name']}.001", "translation": [3.0, 0.0, 4.0]}
         self.nodes.append(made)
         self.file.json["scenes"][0]["nodes"].append(len(self.nodes) - 1)
 
-    def tilt_object(self, chance: Chance) -> None:
+    def edit_tilt_object(self, chance: Chance) -> None:
         half = chance.choice([1e-5, 1e-3, 0.3])
         self.object(chance, hosted=False)["rotation"] = [float(np.sin(half)), 0.0, 0.0, float(np.cos(half))]
 
-    def move_zone(self, chance: Chance) -> None:
+    def edit_move_zone(self, chance: Chance) -> None:
         self.of(chance, "zone")["translation"] = [float(v) for v in chance.uniform(5, 60, 3) * [1, 0, -1]]
 
-    def resize_zone(self, chance: Chance) -> None:
+    def edit_resize_zone(self, chance: Chance) -> None:
         self.of(chance, "zone")["extras"]["msh"]["inner"] = float(chance.uniform(1, 4))
 
-    def move_lode(self, chance: Chance) -> None:
+    def edit_move_lode(self, chance: Chance) -> None:
         self.of(chance, "lode")["translation"] = [float(v) for v in chance.uniform(5, 60, 3) * [1, 0.1, -1]]
 
-    def change_amount(self, chance: Chance) -> None:
+    def edit_change_amount(self, chance: Chance) -> None:
         self.of(chance, "lode")["extras"]["msh"]["amount"] = float(chance.uniform(10, 900))
 
-    edits: ClassVar = Assembly.edits | {
-        "move object": move_object,
-        "turn object": turn_object,
-        "scale rock": scale_rock,
-        "exchange object": exchange_object,
-        "change clan": change_clan,
-        "change property": change_property,
-        "rename object": rename_object,
-        "move root": move_root,
-        "delete object": delete_object,
-        "copy object": copy_object,
-        "move route": move_route,
-        "copy route": copy_route,
-        "tilt object": tilt_object,
-        "move zone": move_zone,
-        "resize zone": resize_zone,
-        "move lode": move_lode,
-        "change amount": change_amount,
-        "change colour": World.change_colour,
-        "sculpt model": Assembly.sculpt,
-        "sculpt one place": sculpt_one_place,
-        "type key inside": type_key_inside,
-        "add stray": Assembly.add_stray,
-        "nudge object": nudge_object,
-        "nudge turn": nudge_turn,
-        "nudge route": nudge_route,
-        "number past the end": number_past_the_end,
-    }
+    edit_change_colour = World.change_colour
+    edit_sculpt_model = Assembly.sculpt
+    edit_add_stray = Assembly.add_stray
 
 
 class Unit(Assembly):
@@ -184,22 +159,22 @@ class Unit(Assembly):
     def gun(self) -> Json:
         return next(n for n in self.nodes if self.msh(n).get("key") == "e_gun_1")
 
-    def exchange_part(self, chance: Chance) -> None:
+    def edit_exchange_part(self, chance: Chance) -> None:
         self.gun()["extras"]["msh"]["key"] = "e_gun_2"
 
-    def change_class(self, chance: Chance) -> None:
+    def edit_change_class_of_part(self, chance: Chance) -> None:
         self.gun()["extras"]["msh"]["class"] = int(chance.choice([0, 1, 2, 3, 7, 8]))
 
-    def change_label(self, chance: Chance) -> None:
+    def edit_change_label_of_part(self, chance: Chance) -> None:
         self.part(chance)["extras"]["msh"]["label"] = f"part {int(chance.integers(99))}"
 
-    def remove_part(self, chance: Chance) -> None:
+    def edit_remove_part(self, chance: Chance) -> None:
         number = self.nodes.index(self.gun())
         for node in self.nodes:
             if number in node.get("children", []):
                 node["children"].remove(number)
 
-    def mount_part(self, chance: Chance) -> None:
+    def edit_mount_part(self, chance: Chance) -> None:
         """On another node of the model that it is on."""
         number = self.nodes.index(self.gun())
         socket = next((node for node in self.nodes if number in node.get("children", [])), None)
@@ -210,7 +185,7 @@ class Unit(Assembly):
         socket["children"].remove(number)
         others[int(chance.integers(len(others)))].setdefault("children", []).append(number)
 
-    def mount_on_a_copy(self, _: Chance) -> None:
+    def edit_mount_on_a_copy(self, _: Chance) -> None:
         """Of what the gun is mounted on: the copy says that it is the same part."""
         number, above = self.nodes.index(self.gun()), self.things("component")
         holder = next((i for i, node in enumerate(self.nodes) if number in node.get("children", [])), None)
@@ -226,7 +201,7 @@ class Unit(Assembly):
         children = [self.nodes[i] for i in self.nodes[above].get("children", [])]
         return any(one is node or self._is_below(self.nodes.index(one), node) for one in children)
 
-    def dissolve(self, _: Chance) -> None:
+    def edit_dissolve(self, _: Chance) -> None:
         """Delete a node above the gun's socket: that moves up, and has another row."""
         above = {child: i for i, node in enumerate(self.nodes) for child in node.get("children", [])}
         number = above.get(above.get(self.nodes.index(self.gun()), -1), -1)
@@ -241,27 +216,16 @@ class Unit(Assembly):
             target["children"].append(child)
         self.take_out(number)
 
-    def number_past_the_end(self, chance: Chance) -> None:
+    def edit_number_past_the_end(self, chance: Chance) -> None:
         for number, i in zip((len(self.things("component")), 10**40), self.things("component")[1:], strict=False):
             self.msh(self.nodes[i])["index"] = number
 
-    def move_part(self, chance: Chance) -> None:
+    def edit_move_part(self, chance: Chance) -> None:
         self.part(chance)["translation"] = [float(v) for v in chance.uniform(1, 3, 3)]
 
-    edits: ClassVar = Assembly.edits | {
-        "dissolve": dissolve,
-        "exchange part": exchange_part,
-        "change class of part": change_class,
-        "change label of part": change_label,
-        "remove part": remove_part,
-        "mount part": mount_part,
-        "mount on a copy": mount_on_a_copy,
-        "move part": move_part,
-        "change colour": World.change_colour,
-        "sculpt model": Assembly.sculpt,
-        "add stray": Assembly.add_stray,
-        "number past the end": number_past_the_end,
-    }
+    edit_change_colour = World.change_colour
+    edit_sculpt_model = Assembly.sculpt
+    edit_add_stray = Assembly.add_stray
 
 
 def nudge_turn(node: Json) -> None:
@@ -288,30 +252,30 @@ class Points(World):
         (folder / "robot.cpt").write_bytes(points[:12] + b"\1" + points[13:])  # the second node of the first
         return folder / "robot.msh"
 
-    def move_point(self, chance: Chance) -> None:
+    def edit_move_point(self, chance: Chance) -> None:
         node = self.of(chance, "point")
         node["translation"] = [float(v) for v in chance.uniform(1, 3, 3)]
 
-    def turn_point(self, chance: Chance) -> None:
+    def edit_turn_point(self, chance: Chance) -> None:
         half = chance.uniform(0.3, 1.2)
         self.of(chance, "point")["rotation"] = [float(np.sin(half)), 0.0, 0.0, float(np.cos(half))]
 
-    def rename_point(self, chance: Chance) -> None:
+    def edit_rename_point(self, chance: Chance) -> None:
         self.of(chance, "point")["name"] = f"Lamp{int(chance.integers(99))}.point"
 
-    def nudge_turn(self, chance: Chance) -> None:
+    def edit_nudge_turn(self, chance: Chance) -> None:
         nudge_turn(self.of(chance, "point"))
 
-    def nudge_length(self, chance: Chance) -> None:
+    def edit_nudge_length(self, chance: Chance) -> None:
         self.msh(self.of(chance, "point"))["length"] *= 1.001
 
-    def draw_point(self, chance: Chance) -> None:
+    def edit_draw_point(self, chance: Chance) -> None:
         """Give a point a mesh, with flags."""
         point = self.of(chance, "point")
         point["mesh"] = next(node["mesh"] for node in self.nodes if "mesh" in node)
         point["extras"]["tri_flags"] = 5
 
-    def take_out_point(self, chance: Chance) -> None:
+    def edit_take_out_point(self, chance: Chance) -> None:
         """Of its node, into the scene, as it is."""
         number = self.nodes.index(self.of(chance, "point"))
         for node in self.nodes:
@@ -320,13 +284,13 @@ class Points(World):
             del node["children"]
         self.file.json["scenes"][0]["nodes"].append(number)
 
-    def change_flags(self, chance: Chance) -> None:
+    def edit_change_flags_of_point(self, chance: Chance) -> None:
         self.of(chance, "point")["extras"]["msh"]["flags"] = int(chance.integers(1, 99))
 
-    def change_second_node(self, chance: Chance) -> None:
+    def edit_change_second_node_of_point(self, chance: Chance) -> None:
         self.of(chance, "point")["extras"]["msh"]["node2"] = int(chance.integers(1, 4))
 
-    def add_point(self, chance: Chance, *, copied: bool = False) -> None:
+    def edit_add_point(self, chance: Chance, *, copied: bool = False) -> None:
         node = self.of(chance, "point")
         number = self.nodes.index(node)
         above = next((one for one in self.nodes if number in one.get("children", [])), self.nodes[0])
@@ -334,26 +298,14 @@ class Points(World):
         self.nodes.append({"name": "Fresh.point", "translation": [1.0, 2.0, 3.0], "extras": extras})
         above.setdefault("children", []).append(len(self.nodes) - 1)
 
-    def delete_point(self, chance: Chance) -> None:
+    def edit_delete_point(self, chance: Chance) -> None:
         number = self.nodes.index(self.of(chance, "point"))
         for node in self.nodes:
             if number in node.get("children", []):
                 node["children"].remove(number)
 
-    edits: ClassVar = {
-        "move point": move_point,
-        "turn point": turn_point,
-        "rename point": rename_point,
-        "change flags of point": change_flags,
-        "change second node of point": change_second_node,
-        "add point": add_point,
-        "copy point": lambda self, chance: self.add_point(chance, copied=True),
-        "delete point": delete_point,
-        "nudge turn": nudge_turn,
-        "nudge length": nudge_length,
-        "take out point": take_out_point,
-        "draw point": draw_point,
-    }
+    def edit_copy_point(self, chance: Chance) -> None:
+        self.edit_add_point(chance, copied=True)
 
 
 class Ranges(World):
@@ -372,22 +324,16 @@ class Ranges(World):
         channel = [one for one in clip["channels"] if one["target"]["path"] == "translation"][-1]
         return self.file.arrays[clip["samplers"][channel["sampler"]]["output"]]
 
-    def move_key(self, chance: Chance) -> None:
+    def edit_move_key_of_range(self, chance: Chance) -> None:
         self.range_keys()[4] += np.float32(chance.uniform(0.5, 2))
 
-    def move_last_key(self, chance: Chance) -> None:
+    def edit_move_last_key_of_range(self, chance: Chance) -> None:
         self.range_keys()[-1] += np.float32(chance.uniform(0.5, 2))
 
-    def move_key_alone(self, chance: Chance) -> None:
+    def edit_move_key_of_range_alone(self, chance: Chance) -> None:
         """In a file of the range, without the whole clip."""
-        self.move_key(chance)
+        self.edit_move_key_of_range(chance)
         self.file.json["animations"] = self.file.json["animations"][-1:]
-
-    edits: ClassVar = {
-        "move key of range": move_key,
-        "move last key of range": move_last_key,
-        "move key of range alone": move_key_alone,
-    }
 
 
 class Visible(World):
@@ -400,16 +346,14 @@ class Visible(World):
         shutil.copy(sample_called(ROBOT_MODEL).path, folder / "robot.msh")
         return folder / "robot.msh"
 
-    def delete_face(self, chance: Chance) -> None:
+    def edit_delete_face(self, chance: Chance) -> None:
         primitives = self.file.primitives()
         one = primitives[int(chance.integers(len(primitives)))]
         one["indices"] = self.file.add(self.file.arrays[one["indices"]][3:])
 
-    def delete_mesh(self, chance: Chance) -> None:
+    def edit_delete_mesh(self, chance: Chance) -> None:
         drawn = [node for node in self.nodes if "mesh" in node]
         del drawn[int(chance.integers(len(drawn)))]["mesh"]
-
-    edits: ClassVar = {"delete face": delete_face, "delete mesh": delete_mesh}
 
 
 class Materials(World):
@@ -424,28 +368,28 @@ class Materials(World):
         shutil.copy(source.with_suffix(".wea"), folder / "robot.wea")
         return folder / "robot.msh"
 
-    def change_every_colour(self, _: Chance) -> None:
+    def edit_change_every_colour(self, _: Chance) -> None:
         names = [one["name"] for one in self.file.json["materials"]]
         for one in self.file.json["materials"]:
             of_name = names.index(one["name"])
             one["pbrMetallicRoughness"]["baseColorFactor"] = [0.1 + of_name / 50, 0.5, 0.5, 1.0]
 
-    def change_light(self, chance: Chance) -> None:
+    def edit_change_light(self, chance: Chance) -> None:
         some, light = self.materials(chance), [*map(float, chance.uniform(0.1, 0.9, 3))]
         for one in some:
             one["emissiveFactor"] = light
 
-    def light_of_one_colour(self, chance: Chance) -> None:
+    def edit_light_of_one_colour(self, chance: Chance) -> None:
         for one in self.materials(chance):
             del one["emissiveTexture"]
 
-    def change_mode(self, chance: Chance) -> None:
+    def edit_change_mode(self, chance: Chance) -> None:
         some = self.materials(chance)
         mode = "BLEND" if some[0].get("alphaMode", "OPAQUE") == "OPAQUE" else "OPAQUE"
         for one in some:
             one["alphaMode"] = mode
 
-    def assign_picture(self, chance: Chance) -> None:
+    def edit_assign_picture(self, chance: Chance) -> None:
         some, count = self.materials(chance), len(self.file.json["textures"])
         textures = [one["pbrMetallicRoughness"].get("baseColorTexture") for one in some]
         by = int(chance.integers(1, count))
@@ -453,7 +397,7 @@ class Materials(World):
             if texture is not None:
                 texture["index"] = (texture["index"] + by) % count
 
-    def shift_picture(self, chance: Chance) -> None:
+    def edit_shift_picture(self, chance: Chance) -> None:
         """By a texture transform."""
         self.file.json.setdefault("extensionsUsed", []).append("KHR_texture_transform")
         for one in self.materials(chance):
@@ -462,7 +406,7 @@ class Materials(World):
                 if shown is not None:
                     shown["extensions"] = {"KHR_texture_transform": shift}
 
-    def repaint_picture(self, chance: Chance) -> None:
+    def edit_repaint_picture(self, chance: Chance) -> None:
         """One that no material shines through."""
         root = self.file.json
         shining = {
@@ -476,16 +420,7 @@ class Materials(World):
             Image.new("RGBA", image.size, (int(chance.integers(256)), 90, 30, 255)).save(out, "PNG")
         self.file.pictures[number] = out.getvalue()
 
-    edits: ClassVar = {
-        "shift picture": shift_picture,
-        "repaint picture": repaint_picture,
-        "change colour": World.change_colour,
-        "change every colour": change_every_colour,
-        "change light": change_light,
-        "light of one colour": light_of_one_colour,
-        "change mode": change_mode,
-        "assign picture": assign_picture,
-    }
+    edit_change_colour = World.change_colour
 
 
 WORLDS: dict[str, type[World]] = {
