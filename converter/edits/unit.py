@@ -356,7 +356,7 @@ Identity = tuple[object, ...]
 
 def mission_extras(mission: Mission) -> dict[Identity, NodeExtras]:
     """Return ``extras.msh`` of every node of a mission, as the export writes them."""
-    objects = [object_extras(placed, row, False) for row, placed in enumerate(mission.objects)]
+    objects = [object_extras(placed, row) for row, placed in enumerate(mission.objects)]
     others = [marker.extras for group in markers(mission).values() for marker in group]
     return {_identity(extras): extras for extras in (*objects, *others)}
 

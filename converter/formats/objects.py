@@ -132,7 +132,7 @@ def tree_parents(counts: I64) -> I64:
 
     Raises ConversionError: no root, a negative count, components left over or missing.
     """
-    parents = np.full(len(counts), -1, np.int64)
+    parents = np.empty(len(counts), np.int64)
     open_rows: list[list[int]] = [[-1, 1]]  # row, and how many children are still to come
     for row, count in enumerate(counts.tolist()):
         while open_rows and not open_rows[-1][1]:

@@ -182,8 +182,8 @@ def _compare_object(
     node = placed.given.nodes[i]
     index = _row(node, stored)
     before = None if index is None else stored.objects[index]
-    was = NodeExtras() if before is None or index is None else object_extras(before, index, False)
-    now = object_extras(one, row, False)
+    was = NodeExtras() if before is None else object_extras(before, row)
+    now = object_extras(one, row)
     for name in ("path", "object_kind", "clan", "start", *(() if copied else _OF_ONE)):
         expected = {**node.extras}.get(name)
         typed = node.typed.get(name)

@@ -200,8 +200,8 @@ def object_label(placed: PlacedObject) -> str:
     return (stem(name) if placed.is_assembly else name) or "object"
 
 
-def object_extras(placed: PlacedObject, row: int, hosted: bool) -> NodeExtras:
-    """Return ``extras.msh`` of an object."""
+def object_extras(placed: PlacedObject, row: int, hosted: bool = False) -> NodeExtras:
+    """Return ``extras.msh`` of an object; ``hosted``: it stands in its building."""
     record = placed.record
     values = NodeExtras(
         kind="object",
