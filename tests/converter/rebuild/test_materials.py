@@ -66,40 +66,33 @@ def test_every_triangle_keeps_its_material(tmp_path: Path, names: list[str], dia
     assert painted(again) == painted(source)
 
 
-def test_a_wea_that_is_there(tmp_path: Path) -> None:
+SAME = b"3\n0 WALL\n1 Roof\n2 more\n\nLIGHTMAPS\n1\n0 LM\n"
+BY_HAND = b"9\r\n0 wall\r\n" + b"".join(b"%d MINE_%d\r\n" % (i, i) for i in range(1, 9))
+
+
+@pytest.mark.parametrize(
+    ("names", "stored", "options", "stays", "warned"),
+    [
+        (["wall", "roof"], SAME, ["--force"], True, False),
+        (["wall", "roof"], b"1\n0 WALL\n", [], True, True),
+        (["wall", "roof"], b"2\n0 roof\n1 wall\n", [], True, True),
+        (["wall", "roof"], b"no wear", [], True, True),
+        (["wall", "roof"], b"no wear", ["--force"], False, False),
+        (["wall", None], BY_HAND, ["--force"], True, False),  # whoever has named a row by hand keeps the name
+    ],
+)
+def test_a_wea_that_is_there(
+    names: list[str | None], stored: bytes, options: list[str], stays: bool, warned: bool, tmp_path: Path
+) -> None:
     """It stays where it says the same, and where nobody forces; in any case of its name."""
-    source = foreign(tmp_path / "from", ["wall", "roof"])
-    target, wear = tmp_path / "tower.msh", tmp_path / "Tower.WEA"
-    made = ["wall", "roof"]
-    same = b"3\n0 WALL\n1 Roof\n2 more\n\nLIGHTMAPS\n1\n0 LM\n"
-    wear.write_bytes(same)
-    out = run("gltf2msh", source, "-o", target, "--force")
-    assert (out.returncode, out.stderr) == (0, "")
-    assert ".wea" not in out.stdout.lower()
-    assert wear.read_bytes() == same
-    for other in (b"1\n0 WALL\n", b"2\n0 roof\n1 wall\n", b"no wear"):
-        wear.write_bytes(other)
-        target.unlink()
-        out = run("gltf2msh", source, "-o", target)
-        assert out.returncode == 0
-        assert "Tower.WEA is there already and stays" in out.stderr
-        assert "wall, roof (move it away" in out.stderr
-        assert wear.read_bytes() == other
-    out = run("gltf2msh", source, "-o", target, "--force")
-    assert (out.returncode, out.stderr) == (0, "")
-    assert rows_of(wear) == made
+    wear = tmp_path / "Tower.WEA"
+    wear.write_bytes(stored)
+    out = run("gltf2msh", foreign(tmp_path / "from", names), "-o", tmp_path / "tower.msh", *options)
+    assert out.returncode == 0
+    line = "Tower.WEA is there already and stays" in out.stderr and "wall, roof (move it away" in out.stderr
+    assert (line, bool(out.stderr)) == (warned, warned)
+    assert wear.read_bytes() == stored if stays else rows_of(wear) == names
     assert sorted(p.name for p in tmp_path.iterdir()) == ["Tower.WEA", "from", "tower.msh"]
-
-
-def test_a_row_that_the_file_does_not_name(tmp_path: Path) -> None:
-    """Whoever has named it by hand keeps the name, forced or not."""
-    source = foreign(tmp_path, ["wall", None])
-    wear = tmp_path / "tower.wea"
-    by_hand = b"9\r\n0 wall\r\n" + b"".join(b"%d MINE_%d\r\n" % (i, i) for i in range(1, 9))
-    wear.write_bytes(by_hand)
-    out = run("gltf2msh", source, "-o", tmp_path / "tower.msh", "--force")
-    assert (out.returncode, out.stderr) == (0, "")
-    assert wear.read_bytes() == by_hand
 
 
 def test_no_wea(tmp_path: Path) -> None:
