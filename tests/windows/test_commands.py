@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,12 +29,19 @@ def move_something(gltf: Path) -> None:
     document.save(gltf)
 
 
+def require_same(tmp_path: Path, words: Callable[[Path], Sequence[object]]) -> tuple[Path, Path]:
+    """Run a command on Windows and on Linux, each with a folder of its own: what is in the two is the same then."""
+    there, here = tmp_path / "there", tmp_path / "here"
+    code, output = run_on_windows(*words(there))
+    assert code == 0, output
+    assert run(*words(here)).returncode == 0
+    assert snapshot(there) == snapshot(here)
+    return there, here
+
+
 @pytest.mark.parametrize("name", ["walker.glb", "walker.gltf", "walker.obj"])
 def test_one_model_both_ways(tmp_path: Path, name: str) -> None:
-    there, here = tmp_path / "there", tmp_path / "here"
-    assert run_on_windows("msh2gltf", WALKER, "-o", there / name)[0] == 0
-    assert run("msh2gltf", WALKER, "-o", here / name).returncode == 0
-    assert snapshot(there) == snapshot(here)
+    there, _ = require_same(tmp_path, lambda place: ("msh2gltf", WALKER, "-o", place / name))
     if name.endswith(".obj"):
         return  # trimesh calls crealf, which wine 8 does not have
     assert run_on_windows("gltf2msh", there / name, "-o", tmp_path / "back.msh")[0] == 0
@@ -43,13 +51,14 @@ def test_one_model_both_ways(tmp_path: Path, name: str) -> None:
 def test_an_edited_run_gives_the_game_that_linux_makes(tmp_path: Path) -> None:
     game, out = make_game(tmp_path / "игра"), tmp_path / "out"
     assert run_on_windows("msh2gltf", game, "-o", out, "-j", "2")[0] == 0
+    assert run("msh2gltf", game, "-o", tmp_path / "on linux", "-j", "2").returncode == 0
+    assert snapshot(out) == snapshot(tmp_path / "on linux")
+    assert run_on_windows("gltf2msh", out, "--game", game, "-o", tmp_path / "untouched", "-j", "2")[0] == 0
+    assert snapshot(tmp_path / "untouched") == snapshot(game)
     for name in ("i_room_006.glb", "b_bun_000.glb", "птица.glb"):
         move_something(next(out.rglob(name)))
-    arguments = ("gltf2msh", out, "--game", game, "-o")
-    code, output = run_on_windows(*arguments, tmp_path / "there", "-j", "2")
-    assert code == 0, output
-    assert run(*arguments, tmp_path / "here").returncode == 0
-    assert snapshot(tmp_path / "there") == snapshot(tmp_path / "here") != snapshot(game)
+    there, _ = require_same(tmp_path, lambda place: ("gltf2msh", out, "--game", game, "-o", place, "-j", "2"))
+    assert snapshot(there) != snapshot(game)
 
 
 def test_in_place(tmp_path: Path) -> None:
@@ -79,11 +88,7 @@ def test_a_picture_into_a_library(tmp_path: Path) -> None:
     for place in ("there", "here"):
         (tmp_path / place).mkdir()
         shutil.copy(LIBS / "Textures.lib", tmp_path / place)
-    arguments = ("gltf2msh", tmp_path / "NEW.png", "--into")
-    code, output = run_on_windows(*arguments, tmp_path / "there" / "Textures.lib")
-    assert code == 0, output
-    assert run(*arguments, tmp_path / "here" / "Textures.lib").returncode == 0
-    assert snapshot(tmp_path / "there") == snapshot(tmp_path / "here")
+    require_same(tmp_path, lambda place: ("gltf2msh", tmp_path / "NEW.png", "--into", place / "Textures.lib"))
 
 
 def test_check_and_round_trip(tmp_path: Path) -> None:
@@ -105,10 +110,7 @@ def test_names_that_windows_refuses(tmp_path: Path) -> None:
     game = tmp_path / "game"
     game.mkdir()
     (game / "odd.rlb").write_bytes(archive([entry(MESH, n.encode(), data) for n in names]))
-    code, output = run_on_windows("msh2gltf", game, "-o", tmp_path / "there")
-    assert code == 0, output
-    assert run("msh2gltf", game, "-o", tmp_path / "here").returncode == 0
-    assert snapshot(tmp_path / "there") == snapshot(tmp_path / "here")
+    require_same(tmp_path, lambda place: ("msh2gltf", game, "-o", place))
 
 
 @pytest.mark.parametrize("name", ["NUL", "con.glb", "aux"])
