@@ -1,6 +1,10 @@
 """A mission whose models have all that a model can show: clips, points, lightmaps, colours."""
 
+import atexit
+import shutil
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
@@ -56,6 +60,29 @@ def convert(source: Path, target: Path, **options: Any) -> None:
     """Write the glTF of a mission or unit, and its sidecar."""
     given = ExportOptions(**options)
     write_outputs(load_file(source, None, given).files(target, given), force=True)
+
+
+@cache
+def whole() -> Path:
+    """The game, and as glTF: the mission, with its clips and with all components; the robot. Made once."""
+    folder = TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    root = Path(folder.name)
+    mission = make(root / "GAME")
+    convert(mission, root / "mission.glb")
+    convert(mission, root / "clips.glb", clips=True)
+    convert(mission, root / "all.glb", parts="all")
+    convert(robot_of(mission), root / "robot.glb")
+    return root
+
+
+def opened(folder: Path, name: str = "mission", *, game: bool = False) -> "Inside":
+    """A copy of one of the files, to be edited; ``game``: in a copy of the game, for what is looked up there."""
+    if game:
+        shutil.copytree(whole() / "GAME", folder := folder / "GAME")
+    for ending in (".glb", ".msh-sidecar"):
+        shutil.copy(whole() / f"{name}{ending}", folder)
+    return Inside(folder / f"{name}.glb")
 
 
 def robot_of(mission: Path) -> Path:

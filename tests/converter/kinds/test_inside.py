@@ -5,11 +5,9 @@ you to read what became different.
 """
 
 import copy
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -24,31 +22,10 @@ from msh_gltf.converter.storage import write_outputs
 from tests.support.assembled_game import ROBOT, SOCKET, GameParts
 from tests.support.gltf_edit import HARMLESS
 from tests.support.inside_edits import EDITS, ROOM, animated, rock, shift
-from tests.support.inside_game import Inside, Node, convert, make, robot_of
+from tests.support.inside_game import Inside, Node, convert, opened, robot_of, whole
 from tests.support.recorded import Recorded, outcome
 
-
-def make_all(folder: Path) -> Path:
-    """The mission and a unit as glTF, with clips."""
-    mission = make(folder / "GAME")
-    convert(mission, folder / "mission.glb", clips=True)
-    convert(mission, folder / "still.glb")
-    convert(robot_of(mission), folder / "robot.glb")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_all(tmp_path_factory.mktemp("inside"))
-
-
 FOUND = Recorded(__file__, "inside.txt")
-
-
-def opened(made: Path, folder: Path, name: str = "mission") -> Inside:
-    for ending in (".glb", ".msh-sidecar"):
-        shutil.copy(made / f"{name}{ending}", folder)
-    return Inside(folder / f"{name}.glb")
 
 
 #: Edits that show something else in a file of the model alone: materials of other models, numbers of repeated names,
@@ -77,13 +54,13 @@ class Alone(Inside):
 
 
 @pytest.mark.parametrize("name", [name for name in EDITS if name not in NOT_ALONE and not name.startswith("ground")])
-def test_what_is_carried_is_what_the_same_edit_of_the_model_alone_gives(made: Path, tmp_path: Path, name: str) -> None:
-    file = opened(made, tmp_path)
+def test_what_is_carried_is_what_the_same_edit_of_the_model_alone_gives(tmp_path: Path, name: str) -> None:
+    file = opened(tmp_path, "clips")
     EDITS[name](file)
     (placed,) = file.back().placed
     target = tmp_path / "alone.glb"
     given = ExportOptions()
-    loaded = load_file(made / "GAME/static.rlb", placed.result.name, given)
+    loaded = load_file(whole() / "GAME/static.rlb", placed.result.name, given)
     write_outputs(loaded.files(target, given), force=True)
     alone = Alone(target)
     EDITS[name](alone)
@@ -92,18 +69,18 @@ def test_what_is_carried_is_what_the_same_edit_of_the_model_alone_gives(made: Pa
     assert placed.result.companions == out.companions
 
 
-@pytest.mark.parametrize("name", ["mission", "still", "robot"])
+@pytest.mark.parametrize("name", ["clips", "mission", "robot"])
 @pytest.mark.parametrize("layout", [name for name in HARMLESS if name != "no extras"])
-def test_another_layout_is_no_edit(made: Path, tmp_path: Path, name: str, layout: str) -> None:
-    file = opened(made, tmp_path, name)
+def test_another_layout_is_no_edit(tmp_path: Path, name: str, layout: str) -> None:
+    file = opened(tmp_path, name)
     HARMLESS[layout](file.file)
     out = file.back()
     assert [str(one) for one in out.not_applied] == []
     assert out.unchanged
 
 
-def test_what_a_sidecar_says_of_models_and_the_level_is_held_against_what_it_has(made: Path, tmp_path: Path) -> None:
-    file = opened(made, tmp_path)
+def test_what_a_sidecar_says_of_models_and_the_level_is_held_against_what_it_has(tmp_path: Path) -> None:
+    file = opened(tmp_path, "clips")
     path = file.path.with_suffix(".msh-sidecar")
     kept = read_sidecar(path.read_bytes(), path.name)
     inside = kept.description.inside
@@ -121,7 +98,7 @@ def test_a_part_that_stands_nowhere_shows_nothing(tmp_path: Path) -> None:
     parts.units[ROBOT].append(("e_gun_1", 4, 99, 0))
     parts.units[ROBOT][0] = ("u_robot", 0, -1, 3)
     mission = parts.write(tmp_path / "GAME")
-    for name, source in (("mission", mission), ("robot", robot_of(mission))):
+    for name, source in (("clips", mission), ("robot", robot_of(mission))):
         convert(source, tmp_path / f"{name}.glb")
         out = Inside(tmp_path / f"{name}.glb").back()
         assert [str(one) for one in out.not_applied] == []
@@ -245,34 +222,33 @@ BOTH: dict[str, Callable[[Inside], object]] = {
 }
 #: A file, and an edit of it; the rock is placed twice as scenery, and it is the gun of two robots.
 CASES: dict[str, tuple[str, Callable[[Inside], object]]] = {
-    "places edited alike": ("mission", lambda f: each_rock(f, (9, 9, 9), (9, 9, 9))),
-    "places edited otherwise": ("mission", lambda f: each_rock(f, (9, 9, 9), (9, 9, 10))),
-    "a shared mesh": ("mission", lambda f: shift(f, rock(f), "POSITION", 1)),
-    "a shared mesh and a node": ("mission", mesh_and_node),
-    "a shared mesh and a node elsewhere": ("mission", lambda f: mesh_and_node(f, 1)),
-    "new in both places, gone in one": ("mission", new_in_both_gone_in_one),
-    "gone in one place": ("mission", lambda f: f.remove(rock(f, 7, place=1))),
-    "a copy lacks a node": ("mission", lambda f: copied(f, lambda extras: extras.get("node") != 7)),
-    "a copy lacks nodes": ("mission", lambda f: copied(f, lambda extras: extras.get("node") == 0)),
+    "places edited alike": ("clips", lambda f: each_rock(f, (9, 9, 9), (9, 9, 9))),
+    "places edited otherwise": ("clips", lambda f: each_rock(f, (9, 9, 9), (9, 9, 10))),
+    "a shared mesh": ("clips", lambda f: shift(f, rock(f), "POSITION", 1)),
+    "a shared mesh and a node": ("clips", mesh_and_node),
+    "a shared mesh and a node elsewhere": ("clips", lambda f: mesh_and_node(f, 1)),
+    "new in both places, gone in one": ("clips", new_in_both_gone_in_one),
+    "gone in one place": ("clips", lambda f: f.remove(rock(f, 7, place=1))),
+    "a copy lacks a node": ("clips", lambda f: copied(f, lambda extras: extras.get("node") != 7)),
+    "a copy lacks nodes": ("clips", lambda f: copied(f, lambda extras: extras.get("node") == 0)),
     **{
         f"an asset {key}{', edited' * edited}": (name, lambda f, k=key, e=edited: asset(f, k, e))
-        for name, key in {"still": "s_spare", "mission": "S_ROCK"}.items()
+        for name, key in {"mission": "s_spare", "clips": "S_ROCK"}.items()
         for edited in (False, True)
     },
-    "a foreign model": ("still", foreign),
-    "a clip where none is": ("still", lambda f: animated(f, rock(f, 2))),
+    "a foreign model": ("mission", foreign),
+    "a clip where none is": ("mission", lambda f: animated(f, rock(f, 2))),
     "a unit": ("robot", unit_edited),
-    **{name: ("mission", edit) for name, edit in EDITS.items()},
-    **{f"turned, {file}": (file, turned) for file in ("still", "robot")},
-    **{f"{name}, {file}": (file, edit) for name, edit in BOTH.items() for file in ("mission", "robot")},
+    **{name: ("clips", edit) for name, edit in EDITS.items()},
+    **{f"turned, {file}": (file, turned) for file in ("mission", "robot")},
+    **{f"{name}, {file}": (file, edit) for name, edit in BOTH.items() for file in ("clips", "robot")},
 }
 
 
-def found(name: str, made: Path, folder: Path) -> str:
+def found(name: str, folder: Path) -> str:
     """What comes of an edit, and the files that models are put into."""
     stem, edit = CASES[name]
-    shutil.copytree(made / "GAME", folder / "GAME")
-    file = opened(made, folder / "GAME", stem)
+    file = opened(folder, stem, game=True)
     edit(file)
     results: list[ImportResult] = []
 
@@ -285,11 +261,9 @@ def found(name: str, made: Path, folder: Path) -> str:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_comes_of_it(name: str, made: Path, tmp_path: Path) -> None:
-    FOUND.require(name, found(name, made, tmp_path))
+def test_what_comes_of_it(name: str, tmp_path: Path) -> None:
+    FOUND.require(name, found(name, tmp_path))
 
 
 if __name__ == "__main__":
-    with TemporaryDirectory() as whole:
-        made_once = make_all(Path(whole))
-        FOUND.write_each(CASES, lambda name, folder: found(name, made_once, folder))
+    FOUND.write_each(CASES, found)

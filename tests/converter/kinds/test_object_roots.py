@@ -5,10 +5,8 @@ writes it again, for you to read what became different.
 """
 
 import copy
-import shutil
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,7 @@ from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions
 from tests.support.assembled_game import ROBOT
 from tests.support.gltf_view import trs
-from tests.support.inside_game import Inside, Node, convert, make, robot_of
+from tests.support.inside_game import Inside, Node, opened
 from tests.support.recorded import Recorded, judged_as_stored, outcome
 
 FOUND = Recorded(__file__, "object_roots.txt")
@@ -36,27 +34,6 @@ ROOTS = {
 }
 MOVED, TURNED = (3.0, -0.5, 2.0), (0.0, 0.6, 0.0, 0.8)
 Edit = Callable[[Inside], Any]
-
-
-def make_all(folder: Path) -> Path:
-    """The mission and a unit as glTF, and the mission with all components."""
-    mission = make(folder / "GAME")
-    convert(mission, folder / "mission.glb")
-    convert(mission, folder / "all.glb", parts="all")
-    convert(mission, folder / "clips.glb", clips=True)
-    convert(robot_of(mission), folder / "robot.glb")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_all(tmp_path_factory.mktemp("roots"))
-
-
-def opened(made: Path, folder: Path, name: str = "mission") -> Inside:
-    for ending in (".glb", ".msh-sidecar"):
-        shutil.copy(made / f"{name}{ending}", folder)
-    return Inside(folder / f"{name}.glb")
 
 
 def object_of(file: Inside, row: int) -> Node:
@@ -233,11 +210,10 @@ CASES: dict[str, tuple[str, Edit]] = {
 }
 
 
-def found(name: str, made: Path, folder: Path) -> str:
+def found(name: str, folder: Path) -> str:
     """What comes of an edit, and where the mission's objects are that are elsewhere or new."""
     stem, edit = CASES[name]
-    shutil.copytree(made / "GAME", folder / "GAME")
-    file = opened(made, folder / "GAME", stem)
+    file = opened(folder, stem, game=True)
     before = mission_of(file.back()).objects if stem != "robot" else ()
     edit(file)
     with judged_as_stored() as unlike:
@@ -249,18 +225,18 @@ def found(name: str, made: Path, folder: Path) -> str:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_comes_of_it(name: str, made: Path, tmp_path: Path) -> None:
-    FOUND.require(name, found(name, made, tmp_path))
+def test_what_comes_of_it(name: str, tmp_path: Path) -> None:
+    FOUND.require(name, found(name, tmp_path))
 
 
 @pytest.mark.parametrize("name", ["all", "robot"])
 @pytest.mark.parametrize("deleted", [False, True])
-def test_no_edit_of_a_node_is_silent(made: Path, tmp_path: Path, name: str, deleted: bool) -> None:
+def test_no_edit_of_a_node_is_silent(tmp_path: Path, name: str, deleted: bool) -> None:
     """Every node of the file by itself; of models only the roots, as they are compared alike."""
-    count = len(opened(made, tmp_path, name).nodes)
+    count = len(opened(tmp_path, name).nodes)
     silent = []
     for number in range(count):
-        file = opened(made, tmp_path, name)
+        file = opened(tmp_path, name)
         node = file.nodes[number]
         if file.extras(node).get("node", 0) > 0:
             continue
@@ -279,6 +255,4 @@ def test_no_edit_of_a_node_is_silent(made: Path, tmp_path: Path, name: str, dele
 
 
 if __name__ == "__main__":
-    with TemporaryDirectory() as whole:
-        made_once = make_all(Path(whole))
-        FOUND.write_each(CASES, lambda name, folder: found(name, made_once, folder))
+    FOUND.write_each(CASES, found)
