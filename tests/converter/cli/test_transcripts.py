@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -43,6 +44,8 @@ OTHER = [
 ]
 #: What comes before each error of usage.
 USAGE = re.compile(r"Usage: .*\.\.\.$|Usage: .*\]$|Usage: .* INPUT$|Try '.*' for help\.$|$")
+#: Help is as wide as the terminal.
+ENVIRONMENT = {"COLUMNS": "80", "MSH_GLTF_LANG": "en"}
 #: Files that hold such.
 UNLIKE = (".msh-sidecar", ".json", ".gltf", ".zip", ".bin")
 
@@ -228,7 +231,8 @@ def played(typed: list[str], folder: Path) -> list[str]:
             lines += told("|", said, folder) if command == "show" else []
             known = dict(facts(folder, known))
             continue
-        done = run(command, *words, cwd=folder)
+        with mock.patch.dict(os.environ, ENVIRONMENT):
+            done = run(command, *words, cwd=folder)
         lines += told("|", done.stdout, folder) + told("!", done.stderr, folder)
         lines += [f"= {done.returncode}"] if done.returncode else []
         now = dict(facts(folder, known))
