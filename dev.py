@@ -59,7 +59,7 @@ PYTEST = ["-m", "pytest", "-n", "auto", "--dist", "loadfile", "--durations", "20
 #: and ``--all`` every one, once.
 CORPUS = HERE.parent / "shared" / "corpus"
 #: What every Blender is tested with, and every Python.
-BLENDER_TESTS = [f"tests/blender/test_{n}.py" for n in ("roundtrip", "extension", "colours")]
+BLENDER_TESTS = [f"tests/blender/test_{n}.py" for n in ("roundtrip", "extension")]
 LIBRARY_TESTS = ["tests/msh_gltf", "tests/converter", "tests/importers", "tests/exporters"]
 
 

@@ -22,7 +22,7 @@ from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.scene.appearance import Appearance, Picture
 from msh_gltf.converter.storage import VAULT
 from msh_gltf.exporters.gltf import export_gltf
-from tests.support.blender import blender, needs_blender
+from tests.support.blender import needs_blender, round_trip
 from tests.support.corpus import LIBS, SAMPLES, sample_called
 from tests.support.game import MESH, archive, entry
 from tests.support.gltf_view import GltfView
@@ -336,7 +336,7 @@ def test_through_blender(land: Path, game: Path, tmp_path: Path) -> None:
     terrain = next(p for p in out.rglob("Land.glb") if GltfView(p).info["kind"] == "terrain")
     room = sample_called("retail__static__i_room_006").source
     sources = {out / "lit.glb": LIT.source, out / "models/room.glb": room, terrain: land.read_bytes()}
-    blender("roundtrip.py", tmp_path, *sources)
+    round_trip(tmp_path, *sources)
     for kind in ("plain", "extras"):
         for glb, source in sources.items():
             back = import_gltf(tmp_path / kind / glb.name, glb.with_suffix(".msh-sidecar"))

@@ -7,7 +7,7 @@ import pytest
 from msh_gltf.converter import cli
 from msh_gltf.converter.checks import all_rules
 from msh_gltf.converter.kinds.dispatch import import_gltf
-from tests.support.blender import blender, needs_blender
+from tests.support.blender import needs_blender, round_trip
 from tests.support.corruption import CATALOGUE
 from tests.support.runs import call
 from tests.support.validator import issues
@@ -38,7 +38,7 @@ def test_validator_is_silent(converted: list[tuple[Path, bytes]]) -> None:
 def test_broken_models_come_back_through_blender(converted: list[tuple[Path, bytes]], tmp_path: Path) -> None:
     """Imported and exported with the stock add-on, nothing touched: the broken bytes; one sample of each kind."""
     one = {path.name.partition("_")[0]: (path, data) for path, data in reversed(converted)}.values()
-    blender("roundtrip.py", tmp_path, *[path for path, _ in one])
+    round_trip(tmp_path, *[path for path, _ in one])
     for path, data in one:
         for kind in ("plain", "extras"):
             back = import_gltf(tmp_path / kind / path.name, path.with_suffix(".msh-sidecar"))

@@ -1,0 +1,133 @@
+"""What the options of Blender's exporter and the frame rate of its scene do to a model: nothing is lost in silence."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from msh_gltf import ConversionError, ImportResult, import_gltf
+from tests.support.blender import EXTRAS, exported
+from tests.support.corpus import LIBS, Sample, sample_called
+from tests.support.rebuilt import parse
+from tests.support.runs import first_difference, require, to_gltf
+
+WALKER = Path(__file__).parents[2] / "examples" / "walker.msh"
+SAMPLES = [Sample("walker", WALKER, None, WALKER), sample_called("spec__system__a_bird_007")]
+#: Options of a clip, and what is reported of the file; the remedy is an option below Animation.
+CLIPS: dict[str, tuple[dict[str, Any], str]] = {
+    "off": ({"export_animations": False}, "is missing"),
+    "nla": ({"export_animation_mode": "NLA_TRACKS"}, "begins 1 frame late"),
+    "scene": ({"export_animation_mode": "SCENE"}, "is exported from frame 1"),
+    "scene_as_one": (
+        {"export_animation_mode": "SCENE", "export_anim_scene_split_object": False},
+        "is exported from frame 1",
+    ),
+    "range": ({"export_frame_range": True}, "is exported from frame 1"),
+    "broadcast": ({"export_animation_mode": "BROADCAST"}, "several of every node"),
+    "merged": ({"export_animation_mode": "ACTIVE_ACTIONS"}, ""),
+    "unsampled": ({"export_force_sampling": False}, ""),
+    "unoptimised": ({"export_optimize_animation_size": False}, ""),
+    "with_scale": ({"export_optimize_animation_keep_anim_object": True}, ""),
+}
+#: Options that leave out or change a whole model, and what is reported, or why it is refused.
+MODEL: dict[str, tuple[dict[str, Any], str]] = {
+    "no_materials": ({"export_materials": "NONE"}, "materials"),
+    "placeholder": ({"export_materials": "PLACEHOLDER"}, "materials"),
+    "no_images": ({"export_image_format": "NONE"}, "pictures"),
+    "jpeg": ({"export_image_format": "JPEG"}, "pictures"),
+    "z_up": ({"export_yup": False}, r"\+Y Up"),
+    "draco": ({"export_draco_mesh_compression_enable": True}, "Compression"),
+}
+ROBOT = sample_called("retail__system__R_H_002")
+RATES = [(when, rate, end) for when in ("before", "after") for rate in (24, 25, 30, 50, 60) for end in ("", ".extras")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("exports")
+
+    def files(start: str, options: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        return {f"{out / start}-{name}.glb": one for name, one in options.items()}
+
+    jobs: list[dict[str, Any]] = []
+    for sample in SAMPLES:
+        source = to_gltf(sample, out / f"{sample.id}.glb")
+        for when, rate, end in RATES:
+            made = files(sample.id, {f"{when}{rate}{end}": EXTRAS if end else {}})
+            # set after the import, or before it, when the importer scales the clip
+            jobs.append({"source": source, when: rate, "files": made})
+        jobs.append({"source": source, "files": files(sample.id, {name: one for name, (one, _) in CLIPS.items()})})
+        jobs.append({"source": source, "frame": 7, "files": files(sample.id, {"frame": {}})})
+        jobs.append({"source": source, "edit": "scale_keys", "files": files(sample.id, {"scaled": {}})})
+        jobs.append({"source": source, "before": 30, "edit": "turned_key", "files": files(sample.id, {"turned": {}})})
+    source = to_gltf(ROBOT, out / "robot.glb", "--textures", LIBS)
+    jobs.append({"source": source, "files": files("robot", {n: one | EXTRAS for n, (one, _) in MODEL.items()})})
+    jobs.append({"source": source, "edit": "smoother", "files": files("robot", {"smoother": {}})})
+    exported(out, jobs)
+    return out
+
+
+def back(folder: Path, sample: Sample, name: str) -> ImportResult:
+    start = "robot" if sample is ROBOT else sample.id
+    return import_gltf(folder / f"{start}-{name}.glb", sidecar=folder / f"{start}.msh-sidecar")
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.id)
+@pytest.mark.parametrize(("when", "rate", "end"), RATES)
+def test_untouched_at_any_frame_rate(folder: Path, sample: Sample, when: str, rate: int, end: str) -> None:
+    made = back(folder, sample, f"{when}{rate}{end}")
+    assert (made.changes, made.not_applied) == ([], [])
+    assert first_difference(sample.source, made.data) is None
+    assert made.timing is not None
+    assert made.timing.fps == (rate if when == "after" else 24)
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.id)
+@pytest.mark.parametrize("name", [*CLIPS, "frame"])
+def test_options_of_a_clip(folder: Path, sample: Sample, name: str) -> None:
+    """Nothing of the clip is lost, and what was exported badly is reported with the remedy."""
+    made = back(folder, sample, name)
+    assert made.changes == []
+    assert first_difference(sample.source, made.data) is None
+    _, reported = CLIPS.get(name, ({}, ""))
+    if not reported or (name == "broadcast" and sample is SAMPLES[1]):  # of one node: nothing to broadcast to
+        assert made.not_applied == []
+    else:
+        (one,) = made.not_applied
+        assert reported in one.what
+        assert one.instead.startswith("export with Animation")
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.id)
+def test_edits_of_a_clip(folder: Path, sample: Sample) -> None:
+    """An action of scale alone is reported; a key that is turned at 30 frames per second keeps the clip's length."""
+    made = back(folder, sample, "scaled")
+    (one,) = made.not_applied
+    assert one.what == "has animated scale"
+    assert first_difference(sample.source, made.data) is None
+    made = back(folder, sample, "turned")
+    (where,) = {change.where for change in made.changes}
+    assert where.startswith("animation of node ")
+    assert parse(made.data).frame_count == parse(sample.source).frame_count
+
+
+@pytest.mark.parametrize("name", MODEL)
+def test_options_of_a_model(folder: Path, name: str) -> None:
+    """What is left out is one line; what moves every vertex is refused."""
+    _, where = MODEL[name]
+    if name == "draco":
+        data = (folder / "robot-draco.glb").read_bytes()
+        require(b"KHR_draco" in data, "this bpy came without its Draco library")
+    if name in ("z_up", "draco"):
+        with pytest.raises(ConversionError, match=where):
+            back(folder, ROBOT, name)
+    else:
+        made = back(folder, ROBOT, name)
+        assert [fact.where for fact in made.not_applied] == [where]
+        assert made.data == ROBOT.source
+
+
+def test_an_edited_material_is_reported(folder: Path) -> None:
+    made = back(folder, ROBOT, "smoother")
+    assert made.data == ROBOT.source
+    assert {fact.what for fact in made.not_applied} == {"roughness 0.9 became 0.25"}
