@@ -2,89 +2,96 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import bpy
+import numpy as np
+from extension_tools import (
+    HANGAR,
+    TURRETS,
+    WALKER,
+    at,
+    empty_file,
+    error_of,
+    module,
+    panel,
+    put_back,
+    read,
+    report,
+    select,
+    write,
+)
 
-from __main__ import FILES, error_of, module, read, report, vertices, write
 
-
-def corner(out):
-    """One vertex of a mesh is moved: all corners there move with it."""
-    read("walker")
+def corner():
+    """One vertex of a mesh is moved: all corners there move with it, and no other."""
+    read(WALKER)
     mesh = bpy.data.objects["gun"].data
-    facts = {"seen": vertices(mesh), "corners": sum(1 for loop in mesh.loops if loop.vertex_index == 0)}
-    facts["was"] = list(mesh.vertices[0].co)
+    yield "corners there", sum(1 for loop in mesh.loops if loop.vertex_index == 0)
+    was = np.float32(mesh.vertices[0].co)
     mesh.vertices[0].co.z += 0.5
-    facts["is"] = list(mesh.vertices[0].co)
-    facts["report"] = write(out / "corner.msh")
-    return facts
+    yield "moved", write("corner.msh")
+    old, new = (_positions(path) for path in (WALKER, "corner.msh"))
+    moved = (old != new).any(axis=1)
+    yield "from and to", [set(map(tuple, (one[moved] - was).tolist())) for one in (old, new)]
 
 
-def cells(out):
+def _positions(path):
+    nres, model = (module(f"converter.formats.{name}") for name in ("nres", "model"))
+    return model.read_model(nres.read_nres(at(path).read_bytes(), "x"), "x").positions
+
+
+def cells():
     """The sliders of the panel show one stage and level; its parts are where their node is."""
-    scene = read("walker")
+    scene = read(WALKER)
     state = scene.msh_gltf
 
     def seen():
         return sorted(o.name for o in scene.objects if o.type == "MESH" and o.visible_get())
 
-    facts = {"first": seen()}
-    state.stage = 1
-    facts["stage 1"] = seen()
-    state.stage, state.level = 0, 1
-    facts["level 1"] = seen()
-    facts["untouched"] = write(out / "same.msh")
-    state.level = 4
-    facts["beyond"] = state.level, seen()
-    state.level = 0
-    facts["again"] = seen()
+    for stage, level in ((0, 0), (1, 0), (0, 1), (0, 4), (0, 0)):
+        state.stage, state.level = stage, level
+        yield f"stage {stage}, level {level}", [state.stage, state.level, *seen()]
+    yield "untouched", write("same.msh")
     scene.frame_set(7)
-    gun, part = (bpy.data.objects[name].matrix_world for name in ("gun", "gun.level1"))
-    facts["follows"] = max(abs(a - b) for x, y in zip(gun, part, strict=True) for a, b in zip(x, y, strict=True))
-    scene.frame_set(0)
-    bpy.ops.wm.read_homefile(use_empty=True)
-    read("turrets", entry="e_tur_01.msh")
-    bpy.ops.object.select_all(action="DESELECT")
+    gun, part = (np.array(bpy.data.objects[name].matrix_world) for name in ("gun", "gun.level1"))
+    yield "follows", bool((gun == part).all())
+    empty_file()
+    read(TURRETS, entry="e_tur_01.msh")
     target = bpy.data.objects["gun"]
-    target.select_set(True)
-    bpy.context.view_layer.objects.active = target
+    select(target)
     bpy.ops.object.duplicate()
     bpy.context.object.name = f"{target.name}.stage1"
-    facts["copied"] = [target.name, target.parent.name, write(out / "copied.msh")]
-    return facts
+    yield f"copied below {target.parent.name}", write("copied.msh")
 
 
-def levels(out):
+def levels():
     """*Generate Levels*, Ctrl+Z, Ctrl+Shift+Z, again; then for a part of a new model that has a modifier."""
-    read("hangar")
+    read(HANGAR)
     bpy.ops.ed.undo_push(message="opened")
-    facts = {"before": [o.name for o in bpy.context.scene.objects]}
+    before = [o.name for o in bpy.context.scene.objects]
     assert bpy.ops.object.msh_levels() == {"FINISHED"}
     bpy.ops.ed.undo_push(message="levels")
-    facts["made"] = report()
+    yield "made", panel()
     bpy.ops.ed.undo()
-    facts["undone"] = [o.name for o in bpy.context.scene.objects]
+    yield "undone", [o.name for o in bpy.context.scene.objects] == before
     bpy.ops.ed.redo()
-    facts["seen"] = sorted(o.name for o in bpy.context.scene.objects if o.visible_get())
-    facts["again"] = error_of(bpy.ops.object.msh_levels)
-    facts["report"] = write(out / "hangar.msh")
-    bpy.ops.wm.read_homefile(use_empty=True)
+    yield "seen", sorted(o.name for o in bpy.context.scene.objects if o.visible_get())
+    yield "again", error_of(bpy.ops.object.msh_levels)
+    yield "written", write("hangar.msh")
+    empty_file()
     bpy.ops.mesh.primitive_ico_sphere_add(subdivisions=2)
     bpy.ops.mesh.primitive_ico_sphere_add(subdivisions=4, location=(4, 0, 0))
     bpy.context.object.modifiers.new("array", "ARRAY").count = 2
     bpy.ops.object.msh_levels(count=1, ratio=0.3, distance=2)
-    facts["new"] = [report(), write(out / "ball.msh", dialect="retail")]
-    return facts
+    yield "of what the modifier shows", panel()
+    yield "new", write("ball.msh", dialect="retail")
 
 
-def beyond(out):
-    """What the bridge does not carry goes by glTF: a constraint, a driver, a skeleton."""
-    facts = {}
+def beyond():
+    """What the bridge does not carry goes by glTF."""
     for name in ("constraint", "driver", "bone", "instances"):
-        bpy.ops.wm.read_homefile(use_empty=True)
-        scene = read("walker")
-        facts[f"{name} before"] = module("from_blender").needs_gltf(scene)
+        empty_file()
+        scene = read(WALKER)
+        before = module("from_blender").needs_gltf(scene)
         gun = bpy.data.objects["gun"]
         if name == "constraint":
             gun.constraints.new("LIMIT_LOCATION")
@@ -95,19 +102,18 @@ def beyond(out):
             scene.collection.objects.link(rig)
         else:
             gun.modifiers.new("nodes", "NODES")
-        facts[name] = module("from_blender").needs_gltf(scene)
-        facts[f"{name} report"] = write(out / f"{name}.msh")
-    return facts
+        yield f"{name}: needs glTF", [before, module("from_blender").needs_gltf(scene)]
+        yield name, write(f"{name}.msh")
 
 
-def turned(out):
-    """Objects that Blender turns by Euler angles, and that have a place from their parent."""
-    scene = read("walker")
+def turned():
+    """A new node stands where Blender shows it, and turns by the Euler angles of its keys."""
+    scene = read(WALKER)
     gun = bpy.data.objects["gun"]
     before = gun.matrix_world.copy()
     gun.animation_data_clear()
     gun.rotation_mode = "XYZ"
-    facts = {"euler": write(out / "euler.msh")}
+    yield "euler", write("euler.msh")
     other = bpy.data.objects.new("other", gun.data)
     scene.collection.objects.link(other)
     other.parent = gun
@@ -117,23 +123,31 @@ def turned(out):
         other.rotation_euler.x = angle
         other.keyframe_insert("rotation_euler", frame=frame)
     bpy.context.view_layer.update()
-    facts["local"] = [list(row) for row in gun.matrix_world.inverted() @ other.matrix_world]
-    facts["added"] = write(out / "added.msh")
-    return facts
+    shown = {frame: _local(other, gun, frame) for frame in (0, 10)}
+    yield "added", write("added.msh")
+    empty_file()
+    read("added.msh")
+    one = next(o for o in bpy.context.scene.objects if o.name == "other")
+    away = [abs(_local(one, one.parent, frame) - matrix).max() for frame, matrix in shown.items()]
+    yield "as it was shown", bool(max(away) < 1e-3)
 
 
-def unkeyed(out):
+def _local(one, above, frame):
+    bpy.context.scene.frame_set(frame)
+    return np.array(above.matrix_world.inverted() @ one.matrix_world)
+
+
+def unkeyed():
     """An object that has keys is turned, without a key."""
-    scene = read("walker")
+    scene = read(WALKER)
     one = next(o for o in scene.objects if o.animation_data is not None and "lod" not in o["msh"])
-    facts = {"name": one.name, "before": write(out / "same.msh")}
+    yield "before", write("same.msh")
     one.rotation_quaternion = (0, 1, 0, 0)
-    facts["report"] = write(out / "turned.msh")
-    return facts
+    yield one.name, write("turned.msh")
 
 
-def stopped(out):
-    """Long work that Esc stops: after its first step, and while it makes objects."""
+def stopped():
+    """Long work that Esc stops, after its first step and while it makes objects, leaves nothing."""
 
     def inside():
         groups = ("scenes", "collections", "objects", "meshes", "materials", "images", "node_groups", "texts")
@@ -141,23 +155,23 @@ def stopped(out):
 
     work, imports, exports = (module(name) for name in ("window", "import_msh", "export_msh"))
     work._PAUSE = 0  # every object
-    facts, options = {}, imports.ExportOptions()
+    options = imports.ExportOptions()
     for name, count in (("reading", 1), ("making", 4)):
         before = inside()
-        steps = imports.import_model(bpy.context, Path(FILES["walker"]), None, options)
+        steps = imports.import_model(bpy.context, at(WALKER), None, options)
         result = None
         for _ in range(count):
             result = steps.send(result).job()
         made = len(bpy.data.objects)
         steps.close()
-        facts[name] = made, inside() == before
-    scene = read("walker")
-    write(out / "first.msh")
-    before = report(scene)
-    for key, location in (("put_back", None), ("moved", 1.0)):
-        scene.objects["gun"].location.x += location or 0.0
+        yield f"{name}: objects made, and nothing left", [made, inside() == before]
+    scene = read(WALKER)
+    yield "exported", write("first.msh")
+    before = panel(scene)
+    for key, location in (("put back", 0.0), ("put back moved", 1.0)):
+        scene.objects["gun"].location.x += location
         steps = exports._put_back(None, bpy.context, "")
         next(steps)
         steps.close()
-        facts[key] = report(scene) == before
-    return facts
+        yield f"{key}: the last report stays", panel(scene) == before
+    yield "files", [report() == "; ".join(before), put_back()]

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import shutil
 import types
-from pathlib import Path
 
 import bpy
+from extension_tools import TURRETS, WALKER, at, drawn_by, error_of, module, panel, preferences, put_back, report, write
 from extension_undo import move, opened, push
 
-from __main__ import ADDON, FILES, drawn_by, error_of, module, report, write
 
-put_back = bpy.ops.export_scene.msh_put_back
-
-
-def asked(operator, **attributes):
+def _asked(operator, **attributes):
     """What an operator asks before it runs; without a window, dialogs are stood in for."""
     calls = []
 
@@ -33,146 +29,129 @@ def asked(operator, **attributes):
     return calls
 
 
-def panel_of_game(out):
+def _game():
+    """What the panel shows of the game."""
+    return drawn_by(module("game").MSH_PT_game)
+
+
+def panel_of_game():
     """Status and Undo of the panel, without Blender's own undo."""
-    game = module("game")
-    path = out / "game.rlb"
-    shutil.copy(FILES["turrets"], path)
-    facts = {"no scene": drawn_by(game.MSH_PT_game)}
-    opened(path, "e_tur_01.msh")
-    facts["unread"] = drawn_by(game.MSH_PT_game)
-    facts["nothing"] = error_of(bpy.ops.wm.msh_game_undo)
+    undo = bpy.ops.wm.msh_game_undo
+    shutil.copy(at(TURRETS), at("game.rlb"))
+    yield "no scene", _game()
+    opened("game.rlb", "e_tur_01.msh")
+    yield "unread", _game()
+    yield "nothing to take back", error_of(undo)
     bpy.ops.wm.msh_game_status()
-    facts["before"] = drawn_by(game.MSH_PT_game)
-    facts["history of status"] = (out / ".msh-gltf").exists()
+    yield "before", _game()
+    yield "history of status", at(".msh-gltf").exists()
     move(0.5)
-    facts["put"] = error_of(put_back) or report()
-    facts["after"] = drawn_by(game.MSH_PT_game)
-    facts["asked"] = asked(game.MSH_OT_undo, number=0)
-    facts["undo"] = error_of(bpy.ops.wm.msh_game_undo) or report()
-    facts["undone"] = drawn_by(game.MSH_PT_game)
-    shutil.copy(path, out / "undone.rlb")
-    facts["again"] = error_of(put_back) or report()
-    shutil.copy(path, out / "again.rlb")
+    yield "put back", put_back()
+    yield "after", _game()
+    yield "asked", _asked(module("game").MSH_OT_undo, number=0)
+    yield "undo", error_of(undo) or report()
+    yield "undone", _game()
+    yield "again", put_back()
     push("again")
     bpy.ops.ed.undo()
-    facts["named"] = error_of(bpy.ops.wm.msh_game_undo, number=1)
-    return facts
+    yield "taken back before", error_of(undo, number=1)
 
 
-def moved_game(out):
+def moved_game():
     """The game's folder was renamed; a copy of the .blend is opened beside another copy of it."""
-    old, new = out / "old", out / "NEW"
+    old, new = at("old"), at("NEW")
     (old / "units").mkdir(parents=True)
-    shutil.copy(FILES["turrets"], old / "units/game.rlb")
-    shutil.copy(FILES["turrets"], old / "objects.rlb")
-    opened(old / "units/game.rlb", "e_tur_01.msh")
+    for path in (old / "units/game.rlb", old / "objects.rlb"):
+        shutil.copy(at(TURRETS), path)
+    opened("old/units/game.rlb", "e_tur_01.msh")
     move(0.5)
-    facts = {"first": error_of(put_back)}
-    shutil.copy(old / "units/game.rlb", out / "first.rlb")
-    bpy.ops.wm.save_as_mainfile(filepath=str(out / "saved.blend"))
-    shutil.copy(out / "saved.blend", out / "copy.blend")
+    yield "first", put_back()
+    bpy.ops.wm.save_as_mainfile(filepath=str(at("saved.blend")))
+    shutil.copy(at("saved.blend"), at("copy.blend"))
     shutil.move(old, new)
-    facts["asked"] = asked(module("export_msh").MSH_OT_put_back)
-    facts["gone"] = error_of(put_back)
-    facts["shown"] = drawn_by(module("game").MSH_PT_game)
-    facts["elsewhere"] = error_of(put_back, game=str(out / "nowhere"))
-    facts["found"] = error_of(bpy.ops.wm.msh_find_game, directory=str(new))
-    facts["asked again"] = asked(module("export_msh").MSH_OT_put_back)
-    facts["path"] = Path(bpy.context.scene.msh_gltf.path).relative_to(new).as_posix()
+    ask = module("export_msh").MSH_OT_put_back
+    yield "asked", _asked(ask)
+    yield "gone", put_back()
+    yield "shown", _game()
+    yield "elsewhere", put_back(game=str(at("nowhere")))
+    yield "found", error_of(bpy.ops.wm.msh_find_game, directory=str(new))
+    yield "asked again", _asked(ask)
+    yield "path", bpy.context.scene.msh_gltf.path
     move(0.5)
-    facts["second"] = error_of(put_back) or report()
-    shutil.copy(new / "units/game.rlb", out / "second.rlb")
+    yield "second", put_back()
 
-    bpy.ops.wm.open_mainfile(filepath=str(out / "copy.blend"))
-    facts["copy"] = error_of(put_back, game=str(new)) or report()
-    shutil.copy(new / "units/game.rlb", out / "copy.rlb")
-    bpy.ops.wm.open_mainfile(filepath=str(out / "saved.blend"))
-    bpy.context.preferences.addons[ADDON].preferences.game = str(new)
-    facts["by preferences"] = error_of(put_back) or report()
-    bpy.context.preferences.addons[ADDON].preferences.game = ""
+    bpy.ops.wm.open_mainfile(filepath=str(at("copy.blend")))
+    yield "of a copy, which says what it replaces", put_back(game=str(new))
+    bpy.ops.wm.open_mainfile(filepath=str(at("saved.blend")))
+    preferences().game = str(new)
+    yield "by preferences", put_back()
+    preferences().game = ""
 
-    theirs = out / "theirs"
-    theirs.mkdir()
-    shutil.copy(FILES["turrets"], theirs / "GAME.RLB")
+    at("theirs").mkdir()
+    shutil.copy(at(TURRETS), at("theirs/GAME.RLB"))
     bpy.context.scene.msh_gltf.path = r"D:\Parkan\old\units\game.rlb"
-    for name in ("friend", "friend again"):
-        facts[name] = error_of(put_back, game=str(theirs)) or report()
+    for name in ("in a friend's game", "again"):
+        yield name, put_back(game=str(at("theirs")))
         move(0.25)
-    return facts
 
 
-def on_save(out):
+def on_save():
     """Put Back on Save: two saves, one that cannot be put back, and a copy to give away."""
-    path, saved = out / "game.rlb", str(out / "saved.blend")
-    shutil.copy(FILES["turrets"], path)
-    opened(path, "e_tur_01.msh").msh_gltf.put_back_on_save = True
-    facts = {}
+    path, saved = at("game.rlb"), str(at("saved.blend"))
+    shutil.copy(at(TURRETS), path)
+    opened("game.rlb", "e_tur_01.msh").msh_gltf.put_back_on_save = True
     for name in ("first", "second"):
         move(0.5)
         bpy.ops.wm.save_as_mainfile(filepath=saved)
-        facts[name] = report()
-        shutil.copy(path, out / f"{name}.rlb")
+        yield name, report()
     bpy.ops.wm.open_mainfile(filepath=saved)
     move(0.5)
-    error_of(bpy.ops.wm.msh_save_without_originals, filepath=str(out / "given.blend"))
-    facts["given"] = path.read_bytes() == (out / "second.rlb").read_bytes()
-    path.rename(out / "gone.rlb")
-    facts["gone"] = (error_of(bpy.ops.wm.save_mainfile), report())
-    (out / "gone.rlb").rename(path)
+    yield "given", error_of(bpy.ops.wm.msh_save_without_originals, filepath=str(at("given.blend"))) or report()
+    path.rename(at("gone.rlb"))
+    yield "gone", [error_of(bpy.ops.wm.save_mainfile), *panel()]
+    at("gone.rlb").rename(path)
     bpy.ops.wm.save_mainfile()
-    facts["undo"] = error_of(bpy.ops.wm.msh_game_undo) or report()
-    facts["undone"] = path.read_bytes() == (out / "second.rlb").read_bytes()
-    return facts
+    yield "saved again", report()
+    yield "undo", error_of(bpy.ops.wm.msh_game_undo) or report()
 
 
-def unsaved(out):
-    """Blender ended without saving after Put Back: the .blend knows nothing of it."""
-    path = out / "game.rlb"
-    shutil.copy(FILES["turrets"], path)
-    opened(path, "e_tur_01.msh")
-    bpy.ops.wm.save_as_mainfile(filepath=str(out / "saved.blend"))
+def unsaved():
+    """Blender ended without saving after Put Back: the .blend knows nothing of it, and takes the edit back."""
+    shutil.copy(at(TURRETS), at("game.rlb"))
+    opened("game.rlb", "e_tur_01.msh")
+    bpy.ops.wm.save_as_mainfile(filepath=str(at("saved.blend")))
     move(0.5)
-    facts = {"put": error_of(put_back)}
-    bpy.ops.wm.open_mainfile(filepath=str(out / "saved.blend"))
-    facts["again"] = error_of(put_back) or report()
-    return facts
+    yield "put back", put_back()
+    bpy.ops.wm.open_mainfile(filepath=str(at("saved.blend")))
+    yield "opened again", put_back()
 
 
-def exported_over(out):
+def exported_over():
     """Export MSH onto a file of the game, after the file browser has asked."""
-    game = out / "game"
-    game.mkdir()
-    shutil.copy(FILES["walker"], game / "walker.msh")
-    shutil.copy(FILES["turrets"], game / "objects.rlb")
-    opened(game / "walker.msh", "")
+    at("mine").mkdir()
+    shutil.copy(at(WALKER), at("mine/walker.msh"))
+    shutil.copy(at(TURRETS), at("mine/objects.rlb"))
+    opened("mine/walker.msh", "")
     bpy.data.objects["gun"].location.x += 0.5
-    return write(game / "walker.msh")
+    yield "written", write("mine/walker.msh")
+    yield "undone", error_of(bpy.ops.wm.msh_game_undo) or report()
 
 
-def given_away(out):
+def given_away():
     """A copy of the .blend without sidecars; the open file keeps them."""
-    path = out / "game.rlb"
-    shutil.copy(FILES["turrets"], path)
-    scene = opened(path, "e_tur_01.msh")
+    shutil.copy(at(TURRETS), at("game.rlb"))
+    scene = opened("game.rlb", "e_tur_01.msh")
     state = module("state")
     before = state.sidecar_bytes(scene)
-    left = bpy.data.texts.new("of a scene that is gone.msh-sidecar")
-    left.write("The sidecar of nobody")
-    notes = bpy.data.texts.new("notes")
-    notes.write("mine")
-    bpy.ops.wm.save_as_mainfile(filepath=str(out / "own.blend"), compress=False)
+    bpy.data.texts.new("of a scene that is gone.msh-sidecar").write("The sidecar of nobody")
+    bpy.data.texts.new("notes").write("mine")
+    bpy.ops.wm.save_as_mainfile(filepath=str(at("own.blend")), compress=False)
     save = bpy.ops.wm.msh_save_without_originals
-    facts = {
-        "own": error_of(save, filepath=str(out / "own.blend")),
-        "save": error_of(save, filepath=str(out / "gift.blend")),
-        "kept": state.sidecar_bytes(bpy.context.scene) == before,
-        "texts": sorted(text.name for text in bpy.data.texts),
-        "file": Path(bpy.data.filepath).name,
-        "put": error_of(put_back),
-    }
-    bpy.ops.wm.open_mainfile(filepath=str(out / "gift.blend"))
-    facts["gift texts"] = sorted(text.name for text in bpy.data.texts)
-    facts["gift objects"] = len(bpy.context.scene.objects)
-    facts["gift"] = error_of(put_back)
-    return facts
+    yield "own", error_of(save, filepath=str(at("own.blend")))
+    yield "saved", error_of(save, filepath=str(at("gift.blend")))
+    yield "kept", state.sidecar_bytes(bpy.context.scene) == before
+    yield "open", [bpy.data.filepath, sorted(text.name for text in bpy.data.texts)]
+    yield "put back", put_back()
+    bpy.ops.wm.open_mainfile(filepath=str(at("gift.blend")))
+    yield "gift", [len(bpy.context.scene.objects), sorted(text.name for text in bpy.data.texts)]
+    yield "put back from the gift", put_back()

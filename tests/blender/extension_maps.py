@@ -2,205 +2,176 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import bpy  # isort: skip
 import bmesh  # bpy brings it
 import numpy as np
-from extension_materials import put_back
+from extension_tools import at, empty_file, error_of, gltf, module, put_back, read, reopen, write
 
-from __main__ import FILES, error_of, gltf, module, read, write
+LAND, AREALS = "level/Land.msh", "level/Land.map"
 
 
-def maps(out):
-    facts = {}
-    for name in ("land", "areals"):
-        bpy.ops.wm.read_homefile(use_empty=True)
-        read(name)
-        bpy.ops.wm.save_as_mainfile(filepath=str(out / "map.blend"))
-        bpy.ops.wm.open_mainfile(filepath=str(out / "map.blend"))
-        facts[name] = write(out / f"{name}.same")
-    bpy.ops.wm.read_homefile(use_empty=True)
-    read("land")
-    mesh = bpy.data.objects["terrain"].data
-    for vertex in mesh.vertices:
+def maps():
+    for path in (LAND, AREALS):
+        empty_file()
+        read(path)
+        reopen("map.blend")
+        yield path, write("same.msh")
+    empty_file()
+    read(LAND)
+    for vertex in bpy.data.objects["terrain"].data.vertices:
         vertex.co.z += 2.5
-    gltf(out / "raised.glb")
-    facts["raised"] = write(out / "raised.msh")
-    return facts
+    gltf("raised.glb")
+    yield "raised", write("raised.msh")
 
 
-def ground(out):
-    """One corner of the ground is raised: the vertices that meet there are one."""
-    read("land")
-    mesh = bpy.data.objects["terrain"].data
+def ground():
+    """One corner of the ground is raised: the vertices that meet there are one, and the ground is not torn."""
+    read(LAND)
+    one = bpy.data.objects["terrain"]
+    mesh = one.data
     points = np.empty((len(mesh.vertices), 3), np.float32)
     mesh.vertices.foreach_get("co", points.reshape(-1))
-    _, count = np.unique(points, axis=0, return_counts=True)
+    yield "vertices, places", [len(points), len(np.unique(points, axis=0))]
     users = np.zeros(len(points), int)
     for edge in mesh.edges:
         users[list(edge.vertices)] += 1
     corner = int(np.argmax(users))
-    facts = {"vertices": len(points), "twice": int((count > 1).sum())}
-    facts["corner"] = points[corner].tolist()
     mesh.vertices[corner].co.z += 5
-    facts["raised"] = write(out / "raised.msh")
-    mesh.vertices[corner].co.z = facts["corner"][2]
-    facts["undone"] = write(out / "undone.msh")
+    yield "raised", write("raised.msh")
+    mesh.vertices[corner].co.z -= 5
+    yield "undone", write("undone.msh")
     mesh.materials.append(bpy.data.materials.new("лава"))
     mesh.polygons[0].material_index = len(mesh.materials) - 1
-    facts["lava"] = write(out / "lava.msh")
-    bpy.context.view_layer.objects.active = one = bpy.data.objects["terrain"]
-    facts["checked"] = []
-    for moved in (0, 1):
-        mesh.vertices[corner].co.x += 1.5 * bpy.context.scene["msh_grid"][2] * moved
+    yield "lava", [write("lava.msh"), *(at(f"lava{n}.wea").read_text("cp1251").splitlines()[-1] for n in (1, 2))]
+    bpy.context.view_layer.objects.active = one
+    for name, by in (("whole", 0.0), ("crossing", 1.5)):
+        mesh.vertices[corner].co.x += by * bpy.context.scene["msh_grid"][2]
         assert bpy.ops.object.msh_check() == {"FINISHED"}
-        facts["checked"].append(one.mode)
+        mode = one.mode
         bpy.ops.object.mode_set(mode="OBJECT")
         selected = [corner in face.vertices for face in mesh.polygons if face.select]
-        facts["checked"].append([len(selected), all(selected)])
-    facts["crossing"] = error_of(bpy.ops.export_scene.msh, filepath=str(out / "crossing.msh"))
-    return facts
+        yield f"{name}: selected", [mode, len(selected), all(selected)]
+    yield "crossing", error_of(bpy.ops.export_scene.msh, filepath=str(at("crossing.msh")))
 
 
-def two_grounds(out):
+def two_grounds():
     """One ground lies over another; each of the two pictures is painted, then both are as they were.
 
     In a second scene, where Blender calls each picture otherwise.
     """
-    read("example_land")
-    (terrain,) = (one for one in read("example_land").objects if one.name.startswith("terrain"))
+    path = "example/DATA/MAPS/Tut_1/Land.msh"
+    read(path)
+    (terrain,) = (one for one in read(path).objects if one.name.startswith("terrain"))
     pairs = {one.name: one for one in terrain.data.materials if "msh_mixed" in one}
     node_of = module("game_material").node_of
-
-    def put():
-        return put_back(Path(FILES["example_land"]), out / "Land.msh")
-
-    facts = {
-        "shown": {
-            name: [node_of(one).inputs[socket].links[0].from_node.type for socket in ("Second Texture", "Blend")]
-            for name, one in pairs.items()
-        },
-        "unchanged": put(),
-    }
-    first = pairs[min(pairs)]
-    images = [node_of(first).inputs[socket].links[0].from_node.image for socket in ("Texture", "Second Texture")]
-    facts["painted"] = {image.name: image["msh_stored"][0] for image in images}
+    for name, one in pairs.items():
+        sockets = (node_of(one).inputs[socket] for socket in ("Second Texture", "Blend"))
+        yield f"{name}: linked", [socket.links[0].from_node.type for socket in sockets]
+    yield "unchanged", put_back()
+    first = node_of(pairs[min(pairs)]).inputs
+    images = [first[socket].links[0].from_node.image for socket in ("Texture", "Second Texture")]
     before = [list(image.pixels) for image in images]
     for image in images:
         image.pixels.foreach_set(np.tile(np.float32([0.5, 0.25, 0.75, 1]), len(image.pixels) // 4))
-        facts[image.name] = put()
+        yield f"{image.name}, stored as {image['msh_stored'][0]}", put_back()
     for image, pixels in zip(images, before, strict=True):
         image.pixels.foreach_set(np.float32(pixels))
-    facts["undone"] = put()
-    node_of(first).inputs["Second Colour"].default_value = 1, 0, 0, 1
-    facts["recoloured"] = put()
-    return facts
+    yield "undone", put_back()
+    first["Second Colour"].default_value = 1, 0, 0, 1
+    yield "recoloured", put_back()
 
 
-def areals(out):
+def areals():
     """The faces of an areal map: a corner moved, a face split, deleted, added, another class."""
-    read("areals_copy")
+    read(AREALS)
     mesh = bpy.data.objects["areals"].data
-    facts = {"faces": len(mesh.polygons), "objects": sorted(o.name for o in bpy.data.objects)}
-
-    def edit(name, change):
-        work = bmesh.new()
-        work.from_mesh(mesh)
-        for table in (work.verts, work.edges, work.faces):
-            table.ensure_lookup_table()
+    yield "objects", [len(mesh.polygons), *sorted(o.name for o in bpy.data.objects)]
+    for change in (_move, _split, _knife, _delete, _replace, _classify):
         before = mesh.copy()
-        facts[name] = {"seen": change(work)}
-        work.to_mesh(mesh)
-        work.free()
-        facts[name] |= write(out / f"{name}.map")
+        _edit(mesh, change)
+        yield change.__name__.strip("_"), write(f"{change.__name__}.map")
         back = bmesh.new()
         back.from_mesh(before)
         back.to_mesh(mesh)
         back.free()
 
-    def inner(work):
-        return next(
-            f for f in work.faces if len(f.verts) == 4 and not any(e.is_boundary for v in f.verts for e in v.link_edges)
-        )
-
-    def move(work):
-        vertex = inner(work).verts[0]
-        vertex.co.x += 0.5
-        return [list(vertex.co), sorted(f.index for f in vertex.link_faces)]
-
-    def split(work):
-        face = inner(work)
-        number, corners = face.index, [list(v.co) for v in face.verts]
-        bmesh.ops.connect_verts(work, verts=[face.verts[0], face.verts[2]])
-        return [number, corners]
-
-    def knife(work):
-        """A cut through the middles of two opposite edges, which neighbours have, too."""
-        face = inner(work)
-        number = face.index
-        cut = bmesh.ops.subdivide_edges(work, edges=[face.edges[0], face.edges[2]], cuts=1)
-        middle = [e for e in cut["geom_inner"] if isinstance(e, bmesh.types.BMVert)]
-        bmesh.ops.connect_verts(work, verts=middle)
-        return [number, sorted({f.index for v in middle for f in v.link_faces if f.index >= 0})]
-
-    def delete(work):
-        face = inner(work)
-        number = face.index
-        bmesh.ops.delete(work, geom=[face], context="FACES_ONLY")
-        return number
-
-    def replace(work):
-        """Deleted, and filled again by hand."""
-        face = inner(work)
-        number, corners, material = face.index, list(face.verts), face.material_index
-        bmesh.ops.delete(work, geom=[face], context="FACES_ONLY")
-        new = work.faces.new(corners)
-        new.material_index = material
-        return number
-
-    def classify(work):
-        face = inner(work)
-        face.material_index = (face.material_index + 1) % len(mesh.materials)
-        face[work.faces.layers.float["_MSH_LOGIC"]] = 1 - face[work.faces.layers.float["_MSH_LOGIC"]]
-        return [face.index, mesh.materials[face.material_index].name]
-
-    for change in (move, split, knife, delete, replace, classify):
-        edit(change.__name__, change)
-
-    def select(row):
-        bpy.context.view_layer.objects.active = bpy.data.objects["areals"]
-        bpy.ops.object.mode_set(mode="EDIT")
-        bpy.ops.mesh.select_mode(type="FACE")
-        bpy.ops.mesh.select_all(action="DESELECT")
-        shape = bmesh.from_edit_mesh(mesh)
-        shape.faces.ensure_lookup_table()
-        shape.faces[row].select_set(True)
-
-    row, seen = facts["classify"]["seen"][0], module("editing")._Faces
-    select(row)
-    before = seen(mesh)
-    was = before.areals().pop(), before.classes().pop(), before.walkable().pop()
+    row, faces = 0, module("editing")._Faces
+    bpy.context.view_layer.objects.active = bpy.data.objects["areals"]
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.select_mode(type="FACE")
+    bpy.ops.mesh.select_all(action="DESELECT")
+    shape = bmesh.from_edit_mesh(mesh)
+    shape.faces.ensure_lookup_table()
+    shape.faces[row].select_set(True)
+    seen = faces(mesh)
+    was = seen.areals().pop(), seen.classes().pop(), seen.walkable().pop()
+    yield "selected", was
     assert bpy.ops.mesh.msh_set_areal(areal=was[0], class_id=77, walkable=not was[2]) == {"FINISHED"}
-    facts["set"] = {"seen": [row, was], **write(out / "set.map")}
+    yield "set", write("set.map")
     bpy.ops.mesh.msh_set_areal(areal=was[0], class_id=was[1], walkable=was[2])
-    facts["set_back"] = write(out / "set_back.map")
+    yield "set back", write("set_back.map")
     bpy.ops.object.mode_set(mode="OBJECT")
 
-    def overlap(work):
-        inner(work).verts[0].co.x += 5000
+    copy = mesh.copy()
+    _edit(mesh, _overlap)
+    yield "refused", error_of(bpy.ops.export_scene.msh, filepath=str(at("refused.map")))
+    bpy.data.objects["areals"].data = copy
+    copy.vertices[0].co.x -= 1
+    yield "put back", put_back()
+    copy.vertices[0].co.x += 1
+    yield "undone", put_back()
 
+
+def _edit(mesh, change):
     work = bmesh.new()
     work.from_mesh(mesh)
-    overlap(work)
-    copy = mesh.copy()
+    for table in (work.verts, work.edges, work.faces):
+        table.ensure_lookup_table()
+    change(work, mesh)
     work.to_mesh(mesh)
-    facts["refused"] = error_of(bpy.ops.export_scene.msh, filepath=str(out / "refused.map"))
     work.free()
-    bpy.data.objects["areals"].data = copy
-    path = Path(FILES["areals_copy"])
-    copy.vertices[0].co.x -= 1
-    facts["put_back"] = put_back(path, out / "put_back.map")
-    copy.vertices[0].co.x += 1
-    facts["undone"] = put_back(path, out / "undone.map")
-    return facts
+
+
+def _inner(work):
+    return next(
+        f for f in work.faces if len(f.verts) == 4 and not any(e.is_boundary for v in f.verts for e in v.link_edges)
+    )
+
+
+def _move(work, _):
+    _inner(work).verts[0].co.x += 0.5
+
+
+def _split(work, _):
+    face = _inner(work)
+    bmesh.ops.connect_verts(work, verts=[face.verts[0], face.verts[2]])
+
+
+def _knife(work, _):
+    """A cut through the middles of two opposite edges, which neighbours have, too."""
+    face = _inner(work)
+    cut = bmesh.ops.subdivide_edges(work, edges=[face.edges[0], face.edges[2]], cuts=1)
+    middle = [e for e in cut["geom_inner"] if isinstance(e, bmesh.types.BMVert)]
+    bmesh.ops.connect_verts(work, verts=middle)
+
+
+def _delete(work, _):
+    bmesh.ops.delete(work, geom=[_inner(work)], context="FACES_ONLY")
+
+
+def _replace(work, _):
+    """Deleted, and filled again by hand."""
+    face = _inner(work)
+    corners, material = list(face.verts), face.material_index
+    bmesh.ops.delete(work, geom=[face], context="FACES_ONLY")
+    work.faces.new(corners).material_index = material
+
+
+def _classify(work, mesh):
+    face, walkable = _inner(work), work.faces.layers.float["_MSH_LOGIC"]
+    face.material_index = (face.material_index + 1) % len(mesh.materials)
+    face[walkable] = 1 - face[walkable]
+
+
+def _overlap(work, _):
+    _inner(work).verts[0].co.x += 5000

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import bpy
-from trial_nodes import M, paint
-from trial_tools import edit, materials, mesh_of, picture, put, quick, shader
+from trial_nodes import M
+from trial_tools import edit, materials, mesh_of, new_image, new_look, picture, put, quick, shader
 
 # ------------------------------------------------------------------ model: materials
 
@@ -44,22 +44,6 @@ def _between(name, kind, **settings):
             node.mapping.update()
 
 
-def _image(name, size, colour=(0.5, 0.25, 0, 1)):
-    image = bpy.data.images.new(name, *size, alpha=len(colour) == 4 and colour[3] < 1)
-    image.pixels[:] = list(colour) * (size[0] * size[1])
-    image.pack()
-    return image
-
-
-def new_look(name, image):
-    material = bpy.data.materials.new(name)
-    material.use_nodes = True
-    node = material.node_tree.nodes.new("ShaderNodeTexImage")
-    node.image = image
-    material.node_tree.links.new(node.outputs["Color"], shader(material).inputs["Base Color"])
-    return material
-
-
 def _pictures(name, image):
     for one in materials(name):
         picture(one).image = image
@@ -89,39 +73,21 @@ def _plain(name, colour):
 A = "armour"
 quick(M, "base colour without picture", lambda: _base(A, (1, 0, 0, 1)), A)
 quick(M, "emission off", lambda: set_socket("glow", "Emission Strength", 0.0), "glow")
-quick(
-    M,
-    "emission colour",
-    lambda: set_socket(A, "Emission Strength", 1.0) or set_socket(A, "Emission Color", (1, 0, 0, 1)),
-    A,
-)
 quick(M, "roughness", lambda: set_socket(A, "Roughness", 0.1), A)
-quick(M, "metallic", lambda: set_socket(A, "Metallic", 1.0), A)
 quick(M, "alpha", lambda: set_socket(A, "Alpha", 0.5), A)
-quick(M, "other picture", lambda: _pictures(A, _image("RUST", (32, 32))), A, "RUST")
-quick(M, "odd picture", lambda: _pictures(A, _image("RUST", (33, 17))), A, "RUST")
-quick(M, "large picture", lambda: _pictures(A, _image("RUST", (512, 256))), A, "RUST")
-quick(M, "see-through picture", lambda: _pictures(A, _image("RUST", (32, 32), (1, 0, 0, 0.3))), A, "RUST")
+quick(M, "other picture", lambda: _pictures(A, new_image("RUST", (32, 32))), A, "RUST")
+quick(M, "odd picture", lambda: _pictures(A, new_image("RUST", (33, 17))), A, "RUST")
+quick(M, "see-through picture", lambda: _pictures(A, new_image("RUST", (32, 32), (1, 0, 0, 0.3))), A, "RUST")
 quick(M, "node gamma", lambda: _between(A, "ShaderNodeGamma", Gamma=3.0), A, only_extension=True)
-quick(M, "node hue", lambda: _between(A, "ShaderNodeHueSaturation", Hue=0.8), A, only_extension=True)
 quick(M, "node invert", lambda: _between(A, "ShaderNodeInvert"), A, only_extension=True)
-quick(M, "node brightness", lambda: _between(A, "ShaderNodeBrightContrast", Bright=0.5), A, only_extension=True)
 quick(M, "node curves", lambda: _between(A, "ShaderNodeRGBCurve"), A, only_extension=True)
 quick(M, "node mix", lambda: _between(A, "ShaderNodeMix", data_type="RGBA", blend_type="MIX"), A, only_extension=True)
-quick(M, "node add", lambda: _between(A, "ShaderNodeMix", data_type="RGBA", blend_type="ADD"), A, only_extension=True)
-quick(
-    M,
-    "node multiply",
-    lambda: _between(A, "ShaderNodeMix", data_type="RGBA", blend_type="MULTIPLY"),
-    A,
-    only_extension=True,
-)
 quick(M, "node mapping", lambda: _mapping(A), A)
 quick(M, "new material", lambda: _assign("gun", _plain("brass", (1, 0.5, 0, 1))), "brass")
 quick(
     M,
     "new material with picture",
-    lambda: _assign("gun", new_look("brass", _image("BRASS", (32, 32)))),
+    lambda: _assign("gun", new_look("brass", new_image("BRASS", (32, 32)))),
     "brass",
     "BRASS",
 )
@@ -130,7 +96,6 @@ quick(M, "assigned material", lambda: _assign("gun", materials("glow")[0]), "glo
 quick(M, "no material", lambda: mesh_of("gun").materials.clear(), "gun", "faces")
 quick(M, "renamed material", lambda: [put(m, name="rust") for m in materials(A)], A, "rust")
 quick(M, "cullingoff", lambda: [put(m, use_backface_culling=False) for m in materials(A)])
-quick(M, "viewport colour", lambda: [put(m, diffuse_color=(1, 0, 0, 1)) for m in materials(A)])
 
 
 @edit(M, A)
@@ -141,30 +106,6 @@ def repainted():
 
 
 @edit(M, A)
-def multiplied_by_vertex_colour():
-    paint("Base_TM")
-    for one in materials(A):
-        tree, inputs = one.node_tree, shader(one).inputs["Base Color"]
-        node = tree.nodes.new("ShaderNodeMix")
-        node.data_type, node.blend_type = "RGBA", "MULTIPLY"
-        node.inputs["Factor"].default_value = 1.0
-        a, b = [s for s in node.inputs if s.type == "RGBA"]
-        colours = tree.nodes.new("ShaderNodeVertexColor")
-        colours.layer_name = "Col"
-        tree.links.new(inputs.links[0].from_socket, a)
-        tree.links.new(colours.outputs["Color"], b)
-        tree.links.new(next(s for s in node.outputs if s.type == "RGBA"), inputs)
-    return ["Base_TM", "colours"]
-
-
-@edit(M, A)
-def procedural_texture():
-    for one in materials(A):
-        node = one.node_tree.nodes.new("ShaderNodeTexNoise")
-        one.node_tree.links.new(node.outputs["Color"], shader(one).inputs["Base Color"])
-
-
-@edit(M, A)
 def other_shader():
     for one in materials(A):
         tree = one.node_tree
@@ -172,13 +113,3 @@ def other_shader():
         node.inputs["Color"].default_value = (1, 0, 0, 1)
         output = next(n for n in tree.nodes if n.type == "OUTPUT_MATERIAL")
         tree.links.new(node.outputs[0], output.inputs[0])
-
-
-@edit(M, A)
-def normal_map():
-    for one in materials(A):
-        tree = one.node_tree
-        node, image = tree.nodes.new("ShaderNodeNormalMap"), tree.nodes.new("ShaderNodeTexImage")
-        image.image = _image("BUMP", (32, 32), (0.5, 0.5, 1, 1))
-        tree.links.new(image.outputs["Color"], node.inputs["Color"])
-        tree.links.new(node.outputs["Normal"], shader(one).inputs["Normal"])

@@ -100,6 +100,23 @@ def picture(material):
     return next(n for n in material.node_tree.nodes if n.type == "TEX_IMAGE")
 
 
+def new_image(name, size, colour=(0.5, 0.25, 0, 1)):
+    image = bpy.data.images.new(name, *size, alpha=len(colour) == 4 and colour[3] < 1)
+    image.pixels[:] = list(colour) * (size[0] * size[1])
+    image.pack()
+    return image
+
+
+def new_look(name, image):
+    """A new material with a picture, as the shader editor makes it."""
+    material = bpy.data.materials.new(name)
+    material.use_nodes = True
+    node = material.node_tree.nodes.new("ShaderNodeTexImage")
+    node.image = image
+    material.node_tree.links.new(node.outputs["Color"], shader(material).inputs["Base Color"])
+    return material
+
+
 def pick(*names):
     """Select objects alone; the last one is active."""
     bpy.ops.object.select_all(action="DESELECT")
