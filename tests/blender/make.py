@@ -17,32 +17,6 @@ import numpy as np
 out = Path(sys.argv[1])
 
 
-def primitive(name, **options):
-    def make():
-        getattr(bpy.ops.mesh, f"primitive_{name}_add")(**options)
-
-    return make
-
-
-def hierarchy():
-    bpy.ops.mesh.primitive_cube_add(location=(1, 2, 3), rotation=(0.3, 0.2, 0.1))
-    base = bpy.context.object
-    bpy.ops.mesh.primitive_cone_add(location=(2, 0, 1), scale=(1, 2, 0.5))
-    bpy.context.object.parent = base
-
-
-def scaled_parent():
-    bpy.ops.mesh.primitive_cube_add(scale=(1, 3, 0.5))
-    base = bpy.context.object
-    bpy.ops.mesh.primitive_torus_add(location=(1, 0, 0), rotation=(0.4, 0.5, 0))
-    bpy.context.object.parent = base
-
-
-def mirrored():
-    bpy.ops.mesh.primitive_monkey_add()
-    bpy.context.object.scale = (-1, 1, 1)
-
-
 def instances():
     bpy.ops.mesh.primitive_ico_sphere_add(subdivisions=2)
     first = bpy.context.object
@@ -52,31 +26,10 @@ def instances():
         bpy.context.scene.collection.objects.link(copy)
 
 
-def modifiers():
-    bpy.ops.mesh.primitive_cube_add()
-    bpy.context.object.modifiers.new("smooth", "SUBSURF").levels = 2
-
-
 def camera_and_light():
     bpy.ops.mesh.primitive_cube_add()
     bpy.ops.object.camera_add(location=(5, 5, 5))
     bpy.ops.object.light_add(type="POINT", location=(0, 0, 4))
-
-
-def text():
-    bpy.ops.object.text_add()
-    bpy.context.object.data.body = "Паркан"
-    bpy.ops.object.convert(target="MESH")
-
-
-def animated():
-    bpy.ops.mesh.primitive_cube_add()
-    cube = bpy.context.object
-    for frame, x in ((0, 0.0), (12, 2.0), (24, 0.0)):
-        cube.location.x = x
-        cube.keyframe_insert("location", frame=frame)
-    bpy.context.scene.frame_end = 24
-    bpy.context.scene.frame_set(0)
 
 
 def keyed(target, path, values, interpolation="BEZIER"):
@@ -98,8 +51,11 @@ def span(start, end):
 
 def animated_hierarchy():
     """A turning body, a child that moves in steps, and one that stands still below it."""
-    hierarchy()
+    bpy.ops.mesh.primitive_cube_add(location=(1, 2, 3), rotation=(0.3, 0.2, 0.1))
+    base = bpy.context.object
+    bpy.ops.mesh.primitive_cone_add(location=(2, 0, 1), scale=(1, 2, 0.5))
     head = bpy.context.object
+    head.parent = base
     bpy.ops.mesh.primitive_ico_sphere_add(location=(0, 0, 2))
     bpy.context.object.parent = head
     keyed(head.parent, "rotation_euler", {0: (0, 0, 0), 10: (0, 0, 2), 20: (1, 0, 3)}, "LINEAR")
@@ -127,14 +83,6 @@ def mirrored_animation():
     span(0, 16)
 
 
-def two_actions():
-    """Two objects, each with an action of its own."""
-    for i, turn in enumerate((1.0, -2.0)):
-        bpy.ops.mesh.primitive_cube_add(location=(4 * i, 0, 0))
-        keyed(bpy.context.object, "rotation_euler", {0: (0, 0, 0), 12: (0, turn, 0)})
-    span(0, 12)
-
-
 def bone_parent():
     """A mesh that hangs on a bone without a skin."""
     bpy.ops.object.armature_add(location=(1, 0, 0))
@@ -146,23 +94,6 @@ def bone_parent():
     bone.rotation_mode = "QUATERNION"
     keyed(bone, "rotation_quaternion", {0: (1, 0, 0, 0), 12: (0.8, 0.6, 0, 0)}, "LINEAR")
     span(0, 12)
-
-
-def curve():
-    bpy.ops.curve.primitive_bezier_curve_add()
-    bpy.context.object.data.bevel_depth = 0.2
-    bpy.ops.object.convert(target="MESH")
-
-
-def empties():
-    """Meshes below turned and scaled empties."""
-    bpy.ops.object.empty_add(location=(1, 2, 3), rotation=(0.5, 1, 0), scale=(2, 2, 2))
-    top = bpy.context.object
-    bpy.ops.object.empty_add(rotation=(0, 0, 1))
-    bpy.context.object.parent = top
-    below = bpy.context.object
-    bpy.ops.mesh.primitive_torus_add(location=(1, 0, 0))
-    bpy.context.object.parent = below
 
 
 def materials():
@@ -193,34 +124,10 @@ def skinned():
     body.modifiers.new("rig", "ARMATURE").object = rig
 
 
-SCENES = {
-    "cube": primitive("cube", size=3, location=(1, 2, 3), rotation=(0.5, 0.4, 0.3)),
-    "uv_sphere": primitive("uv_sphere"),
-    "ico_sphere": primitive("ico_sphere", subdivisions=3),
-    "cylinder": primitive("cylinder", vertices=7),
-    "cone": primitive("cone", location=(0, 5, 0)),
-    "torus": primitive("torus"),
-    "monkey": primitive("monkey", rotation=(1, 2, 3)),
-    "grid": primitive("grid"),
-    "hierarchy": hierarchy,
-    "scaled_parent": scaled_parent,
-    "mirrored": mirrored,
-    "instances": instances,
-    "modifiers": modifiers,
-    "camera_and_light": camera_and_light,
-    "text": text,
-    "animated": animated,
-    "animated_hierarchy": animated_hierarchy,
-    "animation_range": animation_range,
-    "mirrored_animation": mirrored_animation,
-    "two_actions": two_actions,
-    "bone_parent": bone_parent,
-    "curve": curve,
-    "empties": empties,
-    "materials": materials,
-    "shape_keys": shape_keys,
-    "skinned": skinned,
-}
+SCENES = (
+    *(instances, camera_and_light, materials, shape_keys, skinned),
+    *(animated_hierarchy, animation_range, mirrored_animation, bone_parent),
+)
 
 
 def shown(name):
@@ -230,7 +137,7 @@ def shown(name):
     triangles = []
     for found in bpy.context.view_layer.objects:
         if found.type == "MESH":
-            whole = found.evaluated_get(graph) if name in ("modifiers", "skinned") else found
+            whole = found.evaluated_get(graph) if name == "skinned" else found
             mesh = whole.to_mesh()
             mesh.calc_loop_triangles()
             world = [found.matrix_world @ v.co for v in mesh.vertices]
@@ -242,7 +149,8 @@ def shown(name):
     return triangles
 
 
-for name, make in SCENES.items():
+for make in SCENES:
+    name = make.__name__
     bpy.ops.wm.read_factory_settings(use_empty=True)
     make()
     scene = bpy.context.scene
@@ -254,4 +162,4 @@ for name, make in SCENES.items():
         triangles.append(shown(name))
     np.savez(out / f"{name}.npz", frames=frames.astype(int), triangles=np.array(triangles))
     scene.frame_set(scene.frame_start)
-    bpy.ops.export_scene.gltf(filepath=str(out / f"{name}.glb"), export_apply=name == "modifiers")
+    bpy.ops.export_scene.gltf(filepath=str(out / f"{name}.glb"))

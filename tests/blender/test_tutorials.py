@@ -1,13 +1,9 @@
 """The steps of the tutorials, done by real Blender: they do what the pages say."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from msh_gltf.converter.formats.model import read_model
-from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.kinds.differences import diff_models
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions
@@ -40,21 +36,13 @@ def kept(out: Path, edit: str, place: str) -> ImportResult:
 
 
 def test_turret(out: Path) -> None:
-    """Two parts of one model change; Blender does today what the kept file says."""
+    """Blender does today what the kept file says."""
     back = import_gltf(out / TURRET, None)
     assert [(change.where, change.what) for change in back.changes] == [
         ("part 'gun' stage 0 level 0", "24 triangles became 48"),
         ("part 'gun' stage 0 level 1", "12 triangles became 24"),
     ]
     assert back.data == kept(out, "e_tur_01.glb", TURRET).data
-    archive = read_nres((example_game() / "turrets.rlb").read_bytes(), "x")
-    old = read_model(read_nres(archive.entries[archive.find("e_tur_01.msh")].payload, "x"), "x")
-    new = read_model(read_nres(back.data, "x"), "x")
-    changed = {item["table"].partition(" ")[0] for item in diff_models(old, new)}
-    geometry = {"Res2", "Res3", "Res4", "Res5", "Res15", "Res13", "Res6", "Res7"}
-    assert changed <= geometry | {"Res2 (slots), header"}
-    assert (old.nodes == new.nodes).all()
-    assert (old.keys == new.keys).all()
 
 
 def test_landscape(out: Path) -> None:
@@ -64,11 +52,10 @@ def test_landscape(out: Path) -> None:
 
 
 def test_building(out: Path) -> None:
-    for path in (out / "my_bunker.glb", EXAMPLES / "edits/my_bunker.glb"):
-        back = import_gltf(path, None, ImportOptions("retail"))
-        assert back.wear == ["BRICK", "armour", "joint"]
-        shutil.copy(path, out / f"{len(back.data)}.glb")
-    assert len(list(out.glob("*.glb"))) == 2, "both gave a model of one size"
+    paths = (out / "my_bunker.glb", EXAMPLES / "edits/my_bunker.glb")
+    now, then = (import_gltf(path, None, ImportOptions("retail")) for path in paths)
+    assert now.wear == then.wear == ["BRICK", "armour", "joint"]
+    assert len(now.data) == len(then.data)
 
 
 @pytest.mark.parametrize("habit", ["untouched", "cube", "reopened", "moved", "renamed"])

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import bpy
-from mathutils import Matrix, Quaternion
+from mathutils import Matrix, Vector
 from trial_looks import set_socket
 from trial_nodes import move_first, paint
 from trial_tools import (
+    add,
     copy_of,
     drag,
     edit,
     edit_mesh,
+    key,
     materials,
     mesh_of,
     move,
@@ -77,82 +79,81 @@ quick(U, "move unit", lambda: shift(obj("walker")), "walker", "unit")
 quick(U, "scale unit", lambda: put("walker", scale=(2, 2, 2)), "walker", "unit")
 quick(U, "recolour inside", lambda: set_socket("glow", "Emission Strength", 0.0), "glow")
 quick(U, "cube added", lambda: bpy.ops.mesh.primitive_cube_add(location=(3, 0, 0)), "Cube")
-quick(
-    U,
-    "copy component",
-    lambda: put(copy_of(component(GUN).name, below=True), location=(0, 0, 2)),
-    GUN,
-    "e_gun_01.001",
-    "Base_TM",
-)
-
-
-@edit(U, "walker", DOME, "Base_TM", "animation", "r_dome", "r_walk")
-def animated_root_on_socket():
-    root = first_mesh(component(DOME))
-    root.rotation_mode = "QUATERNION"
-    for frame, angle in ((0, 0.0), (12, 1.0)):
-        root.rotation_quaternion = Quaternion((0, 0, 1), angle)
-        root.keyframe_insert("rotation_quaternion", frame=frame)
-    return [root.name]
 
 
 S = "mission"
 B, W = "Base", "Walker 1"
-quick(S, "nothing", lambda: None)
-for title, name in (("building", B), ("unit", W)):
-    quick(S, f"move {title}", lambda name=name: move(name, (10, 20, 0.5)), name)
-    quick(S, f"turn {title}", lambda name=name: turn(name), name)
-    quick(S, f"tilt {title}", lambda name=name: turn(name, 0.3, (1, 0, 0)), name)
-    quick(S, f"scale {title}", lambda name=name: put(name, scale=(2, 2, 2)), name)
-    quick(S, f"mirror {title}", lambda name=name: put(name, scale=(-1, 1, 1)), name)
-    quick(S, f"delete {title}", lambda name=name: drop(obj(name)), name)
-    quick(S, f"rename {title}", lambda name=name: put(name, name="Fort"), name, "Fort")
-    quick(S, f"delete top of {title}", lambda name=name: remove(name), name, "fr_hangar", "u_walker")
-    quick(S, f"move root of {title}", lambda name=name: shift(placed(name)), name)
-    quick(S, f"turn root of {title}", lambda name=name: twist(placed(name)), name)
-    quick(
-        S,
-        f"scale root of {title}",
-        lambda name=name: put(placed(name), scale=(2, 2, 2)),
-        name,
-        "fr_hangar",
-        "u_walker",
-        "Base_TM",
-    )
-    quick(S, f"delete root of {title}", lambda name=name: drop(placed(name)), name, "fr_hangar", "u_walker")
-    quick(S, f"move mesh of {title}", lambda name=name: shift(first_mesh(obj(name))), name)
-    quick(S, f"turn mesh of {title}", lambda name=name: twist(first_mesh(obj(name))), name)
-    quick(S, f"delete mesh of {title}", lambda name=name: drop(first_mesh(obj(name))), name, "Base_TM")
-    quick(
-        S,
-        f"edit mesh of {title}",
-        lambda name=name: move_first(first_mesh(obj(name)).name),
-        name,
-        "Base_TM",
-        "f_hangar",
-        "r_walk",
-    )
-    quick(S, f"copy {title}", lambda name=name: shift(copy_of(name, below=True), (30, 0, 0)), name, f"{name}.001")
-    quick(
-        S,
-        f"linked copy of {title}",
-        lambda name=name: shift(copy_of(name, below=True, linked=True), (30, 0, 0)),
-        name,
-        f"{name}.001",
-    )
-    quick(S, f"other clan of {title}", lambda name=name: obj(name)["msh"].update({"clan": 0}), name)
 
 
 def tree():
     return next(o.name for o in bpy.context.scene.objects if o.get("msh", {}).get("object_kind") in (2, 3))
 
 
-quick(S, "move tree", lambda: shift(obj(tree())) or [tree()])
-quick(S, "scale tree", lambda: put(tree(), scale=(3, 3, 3)) or [tree()])
-quick(S, "delete tree", lambda: (tree(), drop(obj(tree())))[:1])
-quick(S, "move mesh of tree", lambda: shift(first_mesh(obj(tree()))) or [tree()])
-quick(S, "copy tree", lambda: shift(copy_of(tree(), below=True), (30, 0, 0)) or [tree(), f"{tree()}.001"])
+PLACED = {"building": lambda: B, "unit": lambda: W, "tree": tree}
+
+
+def of_placed(title, change, *names, kinds=("building", "unit", "tree")):
+    """Note an edit of what a mission places."""
+    for kind in kinds:
+
+        def run(find=PLACED[kind]):
+            name = find()
+            change(name)
+            return [name, f"{name}.001"]
+
+        quick(S, title.format(kind), run, *names)
+
+
+MODELS = ("fr_hangar", "f_hangar", "u_walker", "r_walk", "Base_TM")
+quick(S, "nothing", lambda: None)
+of_placed("move {}", lambda name: move(name, (10, 20, 0.5)))
+of_placed("turn {}", turn)
+of_placed("tilt {}", lambda name: turn(name, 0.3, (1, 0, 0)))
+of_placed("scale {}", lambda name: put(name, scale=(2, 2, 2)))
+of_placed("flat {}", lambda name: put(name, scale=(1, 1, 0.2)))
+of_placed("mirror {}", lambda name: put(name, scale=(-1, 1, 1)))
+of_placed("delete {}", lambda name: drop(obj(name)))
+of_placed("rename {}", lambda name: put(name, name="Fort"), "Fort")
+of_placed("delete top of {}", remove, *MODELS)
+of_placed("move root of {}", lambda name: shift(placed(name)))
+of_placed("turn root of {}", lambda name: twist(placed(name)))
+of_placed("scale root of {}", lambda name: put(placed(name), scale=(2, 2, 2)), *MODELS)
+of_placed("delete root of {}", lambda name: drop(placed(name)), *MODELS)
+of_placed("move mesh of {}", lambda name: shift(first_mesh(obj(name))))
+of_placed("turn mesh of {}", lambda name: twist(first_mesh(obj(name))))
+of_placed("delete mesh of {}", lambda name: drop(first_mesh(obj(name))), *MODELS)
+of_placed("edit mesh of {}", lambda name: move_first(first_mesh(obj(name)).name), *MODELS)
+of_placed("copy {}", lambda name: shift(copy_of(name, below=True), (30, 0, 0)))
+of_placed("linked copy of {}", lambda name: shift(copy_of(name, below=True, linked=True), (30, 0, 0)))
+of_placed("other clan of {}", lambda name: obj(name)["msh"].update({"clan": 0}), kinds=("building", "unit"))
+of_placed("animated {}", lambda name: key(name, "location", {0: (5, 5, 0), 24: (9, 9, 0)}), "animation")
+of_placed("hidden {}", lambda name: obj(name).hide_set(True))
+of_placed("flip mesh of {}", lambda name: first_mesh(obj(name)).data.flip_normals(), *MODELS)
+of_placed("glowing mesh of {}", lambda name: _glow(first_mesh(obj(name)).data.materials), "glow", *MODELS)
+of_placed("copy mesh of {}", lambda name: put(copy_of(first_mesh(obj(name)).name), location=(3, 0, 0)), *MODELS)
+of_placed("mesh of {} taken out", lambda name: take_out(first_mesh(obj(name))), *MODELS)
+of_placed(
+    "keys inside {}", lambda name: key(first_mesh(obj(name)).name, "location", {0: (0, 0, 0), 9: (2, 0, 0)}), *MODELS
+)
+of_placed("no clip inside {}", lambda name: [o.animation_data_clear() for o in obj(name).children_recursive], *MODELS)
+of_placed("{} follows a zone", lambda name: follow(name, "Nature.zone_0"))
+of_placed("parent of {}", lambda name: put(name, parent=add("group", None)), "group")
+
+
+def _glow(slots):
+    slots[0] = materials("glow")[0]
+
+
+def take_out(one):
+    world = one.matrix_world.copy()
+    one.parent = None
+    one.matrix_world = world
+
+
+def follow(name, other):
+    obj(name).constraints.new("COPY_LOCATION").target = obj(other)
+
+
 quick(S, "move route point", lambda: put(mesh_of("route_1").vertices[0].co, x=9), "route_1")
 quick(S, "move route", lambda: (switch_on(), move("route_1")), "route_1")
 quick(S, "delete route", lambda: remove("route_1"), "route_1")
@@ -176,7 +177,6 @@ quick(S, "move ground", lambda: move("terrain", (10, 0, 0)), "terrain")
 quick(S, "edit ground", lambda: move_first("terrain", (0, 0, 5)), "terrain", "Land")
 quick(S, "recolour inside", lambda: set_socket("glow", "Emission Strength", 0.0), "glow")
 quick(S, "cube added", lambda: bpy.ops.mesh.primitive_cube_add(location=(3, 0, 0)), "Cube")
-quick(S, "parent to another", lambda: put(W, parent=obj(B)), W, B)
 
 
 def _clan(name, other):
@@ -207,20 +207,18 @@ def _ground(change):
     edit_mesh("terrain", change)
 
 
-@edit(T, "terrain")
-def raise_corner():
-    _ground(lambda w, b: put(_inner(w).co, z=_inner(w).co.z + 5))
+def _raise(corner, **by):
+    put(corner.co, **{axis: getattr(corner.co, axis) + value for axis, value in by.items()})
 
 
-@edit(T, "terrain")
-def raise_all():
-    for vertex in mesh_of("terrain").vertices:
-        vertex.co.z += 2.5
+def _delete_faces(work, bmesh):
+    bmesh.ops.delete(work, geom=[_inner(work).link_faces[0]], context="FACES_ONLY")
 
 
-@edit(T, "terrain", "coarse")
-def ground_face_deleted():
-    _ground(lambda w, b: b.ops.delete(w, geom=[_inner(w).link_faces[0]], context="FACES_ONLY"))
+quick(T, "raise corner", lambda: _ground(lambda w, b: _raise(_inner(w), z=5)), "terrain")
+quick(T, "dragged across", lambda: _ground(lambda w, b: _raise(_inner(w), x=500)), "terrain")
+quick(T, "raise all", lambda: [_raise(vertex, z=2.5) for vertex in mesh_of("terrain").vertices], "terrain")
+quick(T, "ground face deleted", lambda: _ground(_delete_faces), "terrain", "coarse")
 
 
 @edit(T, "terrain")
@@ -254,11 +252,6 @@ def blend_():
         one.value = 1.0 if one.value < 0.5 else 0.0
 
 
-@edit(T, "terrain")
-def dragged_across():
-    _ground(lambda w, b: put(_inner(w).co, x=_inner(w).co.x + 500))
-
-
 quick(T, "ground moved", lambda: move("terrain", (1, 0, 0)), "terrain")
 quick(T, "ground scaled", lambda: put("terrain", scale=(1, 1, 2)), "terrain")
 quick(T, "coarse corner", lambda: (switch_on(), move_first("coarse", (0, 0, 5))), "coarse")
@@ -281,32 +274,9 @@ def areal_meshes():
 
 @edit(R, "areal", "corner")
 def corner_moved():
-    import numpy as np
-
-    points = np.array([tuple(v.co) for o in areal_meshes() for v in o.data.vertices])
-    faces = np.array(
-        [
-            tuple(v.co)
-            for o in areal_meshes()
-            for f in o.data.polygons
-            for v in map(o.data.vertices.__getitem__, f.vertices)
-        ]
-    )
-    places, count = np.unique(faces, axis=0, return_counts=True)
-    inner = [
-        p
-        for p, n in zip(places, count, strict=True)
-        if n >= 3 and (p[:2] > points[:, :2].min(0) + 1).all() and (p[:2] < points[:, :2].max(0) - 1).all()
-    ]
-    for one in areal_meshes():
-        for vertex in one.data.vertices:
-            if np.allclose(tuple(vertex.co), inner[0]):
-                vertex.co.x += 0.5
-
-
-@edit(R, "areal", "corner")
-def corner_far():
-    mesh_of(areal_meshes()[0].name).vertices[0].co.x += 5000
+    for vertex in (vertex for one in areal_meshes() for vertex in one.data.vertices):
+        if (vertex.co - Vector((32, 32, 0))).length < 0.01:
+            vertex.co.x += 0.5
 
 
 @edit(R, "areal")
@@ -324,6 +294,7 @@ def areal_deleted():
     edit_mesh(name, change)
 
 
+quick(R, "corner far", lambda: _raise(areal_meshes()[0].data.vertices[0], x=5000), "areal", "corner")
 quick(R, "areals moved", lambda: [move(o.name, (3, 0, 0)) for o in areal_meshes()], "areal", "class_1", "areals")
 quick(R, "areals scaled", lambda: [put(o, scale=(1.1, 1.1, 1)) for o in areal_meshes()], "areal", "class_1", "areals")
 quick(R, "class deleted", lambda: remove(areal_meshes()[-1].name), "areal", "class_3", "areals")

@@ -16,6 +16,11 @@ quick(M, "turn node by a hair", lambda: turn("gun", 0.002), "gun")
 quick(M, "scale node", lambda: put("gun", scale=(2, 2, 2)), "gun")
 quick(M, "scale node unevenly", lambda: put("gun", scale=(1, 2, 1)), "gun")
 quick(M, "mirror node", lambda: put("gun", scale=(-1, 1, 1)), "gun")
+quick(M, "mirror animated node", lambda: put("tower", scale=(-1, 1, 1)), "tower")
+quick(M, "mirror animated node twice", lambda: put("tower", scale=(-1, 1, -1)), "tower")
+quick(M, "mirror root", lambda: put("Base_TM", scale=(-1, 1, 1)), "Base_TM", "tower", "gun", "radar")
+quick(M, "mirror applied", lambda: apply_scale("tower", (-1, 1, 1)), "tower", "gun.level1")
+quick(M, "mirror applied below", lambda: apply_scale("tower", (-1, -1, -1), "gun", "radar"), "tower")
 quick(M, "move root", lambda: move("Base_TM"), "Base_TM")
 quick(M, "turn root", lambda: turn("Base_TM"), "Base_TM")
 quick(M, "scale root", lambda: put("Base_TM", scale=(1.5, 1.5, 1.5)), "Base_TM", "tower", "gun", "radar")
@@ -31,7 +36,6 @@ quick(M, "copy branch", lambda: put(copy_of("tower", below=True), location=(0, 3
 quick(M, "no parent", lambda: put("gun", parent=None), "gun")
 quick(M, "other parent", lambda: put("gun", parent=obj("Base_TM")), "gun")
 quick(M, "hidden in viewport", lambda: put("gun", hide_viewport=True), "gun")
-quick(M, "hidden in render", lambda: put("gun", hide_render=True), "gun")
 quick(M, "empty added", lambda: put(add("socket", None, "tower"), location=(1, 1, 1)), "socket")
 quick(M, "flags property", lambda: obj("gun")["msh"].update({"flags": 4}), "gun")
 
@@ -58,6 +62,15 @@ def apply_transforms_of_animated():
     bpy.ops.object.transform_apply(location=True, rotation=True, scale=True)
 
 
+def apply_scale(name, scale, *below):
+    """Scale, and Object > Apply > Scale, on it and on some below it."""
+    obj(name).scale = scale
+    for one in (name, *below):
+        obj(one).data = mesh_of(one).copy()
+    pick(*below, name)
+    bpy.ops.object.transform_apply(location=False, rotation=False, scale=True)
+
+
 @edit(M, "gun")
 def set_origin():
     pick("gun").data = mesh_of("gun").copy()
@@ -71,16 +84,6 @@ def scale_all():
     for one in [o for o in bpy.context.scene.objects if o.parent is None]:
         one.location *= 1.5
         one.scale *= 1.5
-
-
-@edit(M, "Base_TM", "tower", "gun", "radar", "model")
-def scale_all_and_apply():
-    scale_all()
-    bpy.ops.object.select_all(action="SELECT")
-    for one in bpy.context.scene.objects:
-        if one.data is not None and one.data.users > 1:
-            one.data = one.data.copy()
-    bpy.ops.object.transform_apply(location=False, rotation=False, scale=True)
 
 
 @edit(M, "gun")
@@ -108,13 +111,6 @@ def cube_added_below():
 def light_and_camera_added():
     bpy.ops.object.camera_add(location=(5, 5, 5))
     bpy.ops.object.light_add(type="POINT", location=(0, 0, 4))
-
-
-@edit(M, "words", "Text")
-def text_added():
-    bpy.ops.object.text_add(location=(0, 0, 4))
-    bpy.context.object.name = "words"
-    bpy.context.object.data.body = "A"
 
 
 @edit(M, "gun", "tower")
@@ -161,19 +157,18 @@ quick(M, "array modifier", lambda: obj("gun").modifiers.new("m", "ARRAY"), "gun"
 quick(M, "subdivision modifier", lambda: obj("gun").modifiers.new("m", "SUBSURF"), "gun")
 
 
-@edit(M, "gun")
-def delete_face():
-    edit_mesh("gun", lambda w, b: b.ops.delete(w, geom=[w.faces[0]], context="FACES_ONLY"))
+def _change(change):
+    edit_mesh("gun", change)
 
 
-@edit(M, "gun")
-def delete_all_faces():
-    edit_mesh("gun", lambda w, b: b.ops.delete(w, geom=list(w.faces), context="FACES"))
-
-
-@edit(M, "gun")
-def subdivide():
-    edit_mesh("gun", lambda w, b: b.ops.subdivide_edges(w, edges=list(w.edges), cuts=1, use_grid_fill=True))
+quick(M, "delete face", lambda: _change(lambda w, b: b.ops.delete(w, geom=[w.faces[0]], context="FACES_ONLY")), "gun")
+quick(M, "delete all faces", lambda: _change(lambda w, b: b.ops.delete(w, geom=[*w.faces], context="FACES")), "gun")
+quick(
+    M,
+    "subdivide",
+    lambda: _change(lambda w, b: b.ops.subdivide_edges(w, edges=[*w.edges], cuts=1, use_grid_fill=True)),
+    "gun",
+)
 
 
 @edit(M, "gun")
@@ -186,17 +181,6 @@ def extrude():
     edit_mesh("gun", change)
 
 
-@edit(M, "gun")
-def loose_edge():
-    edit_mesh("gun", lambda w, b: w.edges.new([w.verts.new((0, 0, 3)), w.verts.new((0, 1, 3))]))
-
-
-@edit(M, "gun")
-def second_texture_layer():
-    layer = mesh_of("gun").uv_layers.new(name="second")
-    layer.data[0].uv = (0.3, 0.7)
-
-
 def paint(name, domain="CORNER", colour=(1, 0, 0, 1)):
     layer = mesh_of(name).color_attributes.new("Col", "BYTE_COLOR", domain)
     for one in layer.data:
@@ -207,7 +191,6 @@ def paint(name, domain="CORNER", colour=(1, 0, 0, 1)):
 
 quick(M, "painted colours", lambda: paint("gun"), "gun", "colours", only_extension=True)
 quick(M, "painted points", lambda: paint("gun", "POINT"), "gun", "colours", only_extension=True)
-quick(M, "painted level", lambda: paint("gun.level1"), "gun.level1", "colours", only_extension=True)
 quick(M, "painted white", lambda: paint("gun", colour=(1, 1, 1, 1)), "gun", "colours")
 
 
@@ -226,12 +209,3 @@ def armature_():
     group = obj("gun").vertex_groups.new(name=rig.data.bones[0].name)
     group.add(range(len(mesh_of("gun").vertices)), 1.0, "REPLACE")
     obj("gun").modifiers.new("rig", "ARMATURE").object = rig
-
-
-@edit(M, "gun")
-def solid_modifier_on_copy():
-    copy = copy_of("gun")
-    copy.name = "thick"
-    copy.location.y += 2
-    copy.modifiers.new("s", "SOLIDIFY").thickness = 0.1
-    return ["thick"]

@@ -29,6 +29,7 @@ import numpy as np
 
 from blender_extension import build
 from msh_gltf.converter import cli
+from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.game import workers
 from tests.blender.trial_compare import differences
 from tests.docs.materials import example_game
@@ -172,14 +173,19 @@ def judged(folder: Path, way: str, kind: str, name: str) -> Outcome:
 
 
 def differing(before: Path, after: Path) -> list[str]:
-    """The files of a game that are others now; those of its history are left out."""
-    files = [path for path in after.rglob("*") if path.is_file() and ".msh-gltf" not in path.parts]
-    was = {path: before / path.relative_to(after) for path in files}
-    return sorted(
-        path.relative_to(after).as_posix()
-        for path, old in was.items()
-        if not old.is_file() or old.read_bytes() != path.read_bytes()
-    )
+    """The files of a game that are others now, with the entries of archives; those of its history are left out."""
+    files = [path for path in sorted(after.rglob("*")) if path.is_file() and ".msh-gltf" not in path.parts]
+    out = []
+    for path in files:
+        name = path.relative_to(after).as_posix()
+        old, new = (before / name).read_bytes() if (before / name).is_file() else b"", path.read_bytes()
+        if old != new and path.suffix in (".rlb", ".lib"):
+            was, now = (
+                {e.name: (bytes(e.payload), e.attr1) for e in read_nres(data, "x").entries} for data in (old, new)
+            )
+            name += f" ({', '.join(sorted(one for one in was.keys() | now.keys() if was.get(one) != now.get(one)))})"
+        out += [name] if old != new else []
+    return out
 
 
 def is_in(name: str, text: str) -> bool:
