@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -25,8 +24,6 @@ from docs.make_commands import (
     options_below,
 )
 from msh_gltf.converter.cli.common import GROUPS, Option
-from msh_gltf.converter.cli.common import options_of as takes
-from msh_gltf.converter.options import Declared, option
 
 every_command = pytest.mark.parametrize("reference", REFERENCES, ids=name_of)
 
@@ -66,25 +63,6 @@ def test_help_has_the_groups_of_the_page(reference: Reference) -> None:
     in_page = re.findall(r"^## (\w+)$|^### `(--[\w-]+)`$", page, re.MULTILINE)
     assert in_help == [names for names in in_page if names[0] != "Examples"]
     assert ("Options", "") not in in_help
-
-
-def test_columns_of_the_groups_are_in_line() -> None:
-    @dataclass
-    class Two:
-        long_name: str = option("", "--long-name FILE", "input", "One.", "")
-        x: bool = option(False, "-x", group="run", help="Two.", example="")
-
-    @click.command(cls=type(REFERENCES[0].command))
-    @takes(Two)
-    def command() -> None: ...
-
-    shown = CliRunner().invoke(command, ["--help"]).output
-    assert len({line.index(text) for line in shown.splitlines() for text in ("One.", "Two.") if text in line}) == 1
-
-
-def test_a_default_that_is_no_value_is_shown() -> None:
-    one = Option(["--jobs"], about=Declared("--jobs", "run", "Work.", "", default_text="one per core"))
-    assert one.help == "Work.  [default: one per core]"
 
 
 @pytest.mark.parametrize("name", MOD.command.commands)
