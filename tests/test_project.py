@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 
 import dev
-from msh_gltf.converter import __version__
 from msh_gltf.converter.errors import called, in_words
 from tests.conftest import SLOW
 from tests.support.gltf_view import GltfView
@@ -183,14 +182,6 @@ def test_what_extras_bring_is_imported_where_they_are_asked_for() -> None:
         assert not foreign(path) & heavy or calls, path
 
 
-def test_packages_are_listed() -> None:
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
-    found = {f"msh_gltf.{module_name(p)}" for p in SOURCES if p.stem == "__init__"}
-    assert {"msh_gltf", *found} == set(settings["packages"])
-    assert settings["package-dir"] == {f"msh_gltf.{name}": name for name in PACKAGES}
-    assert (ROOT / "msh_gltf/py.typed").is_file()
-
-
 def test_a_checkout_works_without_installation(tmp_path: Path) -> None:
     """From its path alone, as Python for Windows finds it; no module has a second name."""
     code = (
@@ -209,18 +200,6 @@ def test_a_checkout_works_without_installation(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout.split() == ["msh_gltf.converter.cli", "[]"]
-
-
-def test_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
-    """Lines of the README's output are lines that the commands print today."""
-    readme = (ROOT / "README.md").read_text("utf-8")
-    shown = run_apart("msh2gltf", ROOT / "examples/walker.msh", "-o", tmp_path / "walker.glb").stdout
-    for line in shown.splitlines():
-        text = line.replace(f"{tmp_path}/", "demo/")
-        assert text in readme, text
-    back = run_apart("gltf2msh", tmp_path / "walker.glb", "-o", tmp_path / "walker.msh").stdout
-    assert back.splitlines()[0] in readme
-    assert (tmp_path / "walker.msh").read_bytes() == (ROOT / "examples/walker.msh").read_bytes()
 
 
 def test_example_models_are_current(tmp_path: Path) -> None:
@@ -282,23 +261,6 @@ def test_no_file_is_longer_than_500_lines() -> None:
         folders[:] = [name for name in folders if not name.startswith(".") and name not in ("build", "node_modules")]
         for path in (Path(folder, name) for name in names if name.endswith(".py")):
             assert path.read_bytes().count(b"\n") <= 500, path
-
-
-def test_version() -> None:
-    assert run_apart("msh2gltf", "--version").stdout.strip() == f"msh-gltf, version {__version__}"
-
-
-def test_render_script_has_help() -> None:
-    """It needs bpy; without it, Python says so and nothing else happens."""
-    text = (ROOT / "examples/blender/preview.py").read_text("utf-8")
-    assert ast.get_docstring(ast.parse(text))
-
-
-def test_no_compiled_files_are_tracked() -> None:
-    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
-    if tracked.returncode:
-        pytest.skip("not a git checkout: nothing says which files are tracked")
-    assert not re.search(r"__pycache__|node_modules|\.venv", tracked.stdout)
 
 
 #: What may use an exception that is not ours: it says in words what is wrong.

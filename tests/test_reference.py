@@ -4,7 +4,6 @@ import ast
 import json
 import re
 import runpy
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -92,10 +91,6 @@ def test_every_field_is_spoken_of(record: str) -> None:
         assert tuple(FIELDS[record]) == dtype.names
     else:
         assert len(FIELDS[record]) in (1, int(np.prod(dtype.shape)))
-
-
-@pytest.mark.parametrize("record", FIELDS)
-def test_texts_are_whole(record: str) -> None:
     for name, text in FIELDS[record].items():
         assert set(text) - {"alias"} == {"meaning", "evidence", "writer"}, name
         assert all(value.strip() for value in text.values()), name
@@ -170,21 +165,6 @@ def test_every_translation_is_used() -> None:
     assert MAKE["TRANSLATIONS"].keys() - used == set()
 
 
-def test_offsets_are_the_records() -> None:
-    """What a page says of offset and type is how NumPy reads the bytes."""
-    text = TEXTS["model.md"]
-    block = next(b for b in MAKE["BLOCK"].finditer(text) if b["name"].endswith(":BATCH_DTYPE"))
-    row = r"^\| (\d+)<br>0x([0-9a-f]+) \| \*\*(\w+)\*\*<br>(\w+)"
-    rows = re.findall(row, block[0], re.MULTILINE)
-    raw = bytes(range(20))
-    batch = np.frombuffer(raw, import_module("msh_gltf.converter.formats.model").BATCH_DTYPE)[0]
-    assert len(rows) == 8
-    for offset, hexadecimal, name, kind in rows:
-        size = int(kind.removeprefix("uint")) // 8
-        assert int(offset) == int(hexadecimal, 16)
-        assert int.from_bytes(raw[int(offset) : int(offset) + size], "little") == batch[name]
-
-
 def test_diagrams_are_current() -> None:
     make = script("make_diagrams.py")
     drawn = {f"{name}.svg": draw().svg() for name, draw in make["DRAWINGS"].items()}
@@ -231,29 +211,3 @@ def test_vertex_attributes_are_on_the_page(tmp_path: Path, source: Path, options
     drawn = [p for mesh in document["meshes"] for p in mesh["primitives"]]
     attributes = {name for primitive in drawn for name in primitive["attributes"]}
     assert attributes <= words, attributes - words
-
-
-def test_numbers_in_diagrams_are_right() -> None:
-    """The frame map, the sample and the shared edge that are drawn are what the code makes."""
-    from msh_gltf.converter.numeric.pose import frame_index
-    from msh_gltf.converter.numeric.surfaces import neighbour_links
-    from msh_gltf.converter.rebuild.nodes import frame_map
-
-    make = script("make_diagrams.py")
-    keys, words = make["_KEYS"], make["_WORDS"]
-    times = np.array([time for _, time in keys])
-    assert frame_map(times, keys[0][0], len(words)).tolist() == list(words)
-    frame = int(frame_index([3.3])[0])
-    row = words[frame] - keys[0][0]
-    drawn = make["sampler"]().svg()
-    assert f">2.8, half to even: {frame}<" in drawn
-    assert f">k0 = key {words[frame]}, k1 = key {words[frame] + 1}<" in drawn
-    alpha = (3.3 - times[row]) / (times[row + 1] - times[row])
-    assert f">{alpha:.5f}...<" in drawn
-
-    a, b, c, e = (0, 0, 0), (1, -1, 0), (1, 1, 0), (2, 0, 0)
-    link, packed = neighbour_links(np.array([(a, b, c), (c, b, e)], np.float32))
-    assert link[0].tolist() == [0xFFFF, 1, 0xFFFF]
-    assert link[1].tolist() == [0, 0xFFFF, 0xFFFF]
-    for number in packed.tolist():
-        assert f">{number:#x}<" in make["winged_edge"]().svg()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -93,21 +94,28 @@ def exported(folder: Path, source: Path, name: str, *options: object) -> dict[st
     return snapshot(folder)
 
 
-@pytest.mark.parametrize("name", ["walker.glb", "walker.gltf"])
-def test_an_export_is_that_of_the_command(name: str, tmp_path: Path) -> None:
-    source = EXAMPLES / "walker.msh"
-    result = msh_gltf.export_gltf(msh_gltf.read_msh(source), str(tmp_path / "api" / name))
-    assert snapshot(tmp_path / "api") == exported(tmp_path / "command", source, name)
+@pytest.mark.parametrize(
+    ("place", "entry", "name", "options"),
+    [
+        ("walker.msh", None, "walker.glb", {}),
+        ("walker.msh", None, "walker.gltf", {}),
+        ("walker.msh", None, "m.glb", {"textures": (str(EXAMPLES / "textures"),)}),
+        ("static.rlb", "i_room_006.msh", "m.glb", {}),
+        ("static.rlb", "MTCHECK.msh", "m.glb", {}),
+        ("static.rlb", "R_H_002.MSH", "m.glb", {}),
+    ],
+)
+def test_an_export_is_that_of_the_command(
+    place: str, entry: str | None, name: str, options: dict[str, Any], game: Path, tmp_path: Path
+) -> None:
+    """With what lies beside a model, or where the options say."""
+    source = (EXAMPLES if entry is None else game) / place
+    chosen = msh_gltf.ExportOptions(**options)
+    result = msh_gltf.export_gltf(msh_gltf.read_msh(source, entry), str(tmp_path / "api" / name), options=chosen)
+    words = [*(("--entry", entry) if entry else ()), *(("--textures", *options["textures"]) if options else ())]
+    assert snapshot(tmp_path / "api") == exported(tmp_path / "command", source, name, *words)
     assert result.files[-1] == tmp_path / "api" / name
-    assert result.findings == []
-
-
-@pytest.mark.parametrize("entry", ["i_room_006.msh", "MTCHECK.msh", "R_H_002.MSH"])
-def test_an_entry_is_exported_with_what_lies_beside_it(entry: str, game: Path, tmp_path: Path) -> None:
-    source = game / "static.rlb"
-    msh_gltf.export_gltf(msh_gltf.read_msh(source, entry), tmp_path / "api/m.glb")
-    wanted = exported(tmp_path / "command", source, "m.glb", "--entry", entry)
-    assert snapshot(tmp_path / "api") == wanted
+    assert entry or result.findings == []
 
 
 @pytest.mark.parametrize("name", ["Land.msh", "Land.map"])
@@ -120,15 +128,6 @@ def test_maps_are_exported_and_come_back(name: str, tmp_path: Path) -> None:
     for back in (content, msh_gltf.import_gltf(tmp_path / "api/m.glb")):
         (path,) = msh_gltf.write_msh(back, tmp_path / name, force=True)
         assert path.read_bytes() == (LEVEL / name).read_bytes()
-
-
-def test_textures_are_looked_up_where_the_options_say(tmp_path: Path) -> None:
-    textures = EXAMPLES / "textures"
-    options = msh_gltf.ExportOptions(textures=(str(textures),))
-    model = msh_gltf.read_msh(EXAMPLES / "walker.msh")
-    msh_gltf.export_gltf(model, tmp_path / "api/m.glb", options=options)
-    wanted = exported(tmp_path / "command", EXAMPLES / "walker.msh", "m.glb", "--textures", textures)
-    assert snapshot(tmp_path / "api") == wanted
 
 
 def test_a_model_whose_tables_were_replaced_is_exported_as_it_is(tmp_path: Path) -> None:
@@ -181,14 +180,6 @@ def test_a_model_that_was_rebuilt_gets_its_wear(tmp_path: Path) -> None:
     (tmp_path / "new.wea").write_text("1\n0 other\n")
     assert [p.name for p in msh_gltf.write_msh(result, tmp_path / "new.msh")] == ["new.msh"]
     assert "new.wea is there already" in result.warnings[1]
-
-
-def test_a_sidecar_elsewhere_is_given(tmp_path: Path) -> None:
-    msh_gltf.export_gltf(msh_gltf.read_msh(EXAMPLES / "walker.msh"), tmp_path / "m.glb")
-    moved = (tmp_path / "m.msh-sidecar").rename(tmp_path / "other")
-    with pytest.raises(msh_gltf.ConversionError, match="sidecar is missing"):
-        msh_gltf.import_gltf(tmp_path / "m.glb")
-    assert msh_gltf.import_gltf(tmp_path / "m.glb", sidecar=str(moved)).kept_all
 
 
 def test_what_cannot_be_read_is_a_conversion_error(tmp_path: Path) -> None:
@@ -305,14 +296,6 @@ def test_a_game_tells_which_materials_exist(tmp_path: Path) -> None:
     (tmp_path / "tree.wea").write_text("1\r\n0 no_such\r\n", newline="")
     (found,) = msh_gltf.check(tmp_path / "tree.wea", game=EXAMPLES / "textures")
     assert "look-missing" in [finding.code for finding in found.findings]
-
-
-def test_queries_take_what_is_read() -> None:
-    model = msh_gltf.read_msh(EXAMPLES / "walker.msh")
-    dialect = msh_gltf.decide(model).dialect
-    assert len(msh_gltf.walk_triangles(model, dialect).triangle)
-    terrain = msh_gltf.read_terrain(LEVEL / "Land.msh")
-    assert msh_gltf.TerrainQueries(terrain).height_at(terrain.positions[:1, :2])[1] >= 0
 
 
 # ------------------------------------------------------------------ python -m msh_gltf
