@@ -78,12 +78,9 @@ def local_poses(items: Sequence[ImportedNode | Node], tracks: Sequence[Track], f
 def world_poses(items: Sequence[ImportedNode | Node], tracks: Sequence[Track], frames: F64) -> F64:
     """Return the transforms of items to the world at some frames. (n, T, 4, 4)."""
     world = local_poses(items, tracks, frames)
-    order = parents_first([item.parent for item in items], root=-1)
-    for i in order:
+    for i in parents_first([item.parent for item in items], root=-1):
         if (above := items[i].parent) >= 0:
             world[i] = world[above] @ world[i]
-    if len(order) < len(items):  # what is below itself has no place
-        world[[*{*range(len(items))}.difference(order)]] = np.eye(4)
     return world
 
 
