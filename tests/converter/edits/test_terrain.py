@@ -436,5 +436,13 @@ def test_what_comes_of_an_edit(name: str, tmp_path: Path) -> None:
     TERRAIN.require(name, found(name, tmp_path))
 
 
+def test_a_single_file_gets_its_lists_beside_it(tmp_path: Path) -> None:
+    e = Edit(LEVEL, tmp_path)
+    rename(e, {SHARED: "lava"})
+    path = e.document.save(e.path)
+    assert call(cli.gltf2msh, path, "-o", tmp_path / "new" / "Land.msh", "-q") == 0
+    assert {"Land.msh", "Land1.wea", "Land2.wea"} <= {one.name for one in (tmp_path / "new").iterdir()}
+
+
 if __name__ == "__main__":
     TERRAIN.write_each(CASES, found)
