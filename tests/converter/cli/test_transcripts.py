@@ -30,7 +30,7 @@ from tests.support.corruption.base import Nres
 from tests.support.game import archive, entry, make_game
 from tests.support.gltf_edit import Editable
 from tests.support.recorded import digest, shown
-from tests.support.runs import run
+from tests.support.runs import run, run_apart
 
 TRANSCRIPTS = Path(__file__).with_name("transcripts.txt")
 #: Of more lines than these the last ones are told by a digest.
@@ -232,7 +232,8 @@ def played(typed: list[str], folder: Path) -> list[str]:
             known = dict(facts(folder, known))
             continue
         with mock.patch.dict(os.environ, ENVIRONMENT):
-            done = run(command, *words, cwd=folder)
+            # help by itself: once it was other after tests that ran before
+            done = (run_apart if "--help" in words else run)(command, *words, cwd=folder)
         lines += told("|", done.stdout, folder) + told("!", done.stderr, folder)
         lines += [f"= {done.returncode}"] if done.returncode else []
         now = dict(facts(folder, known))
