@@ -328,7 +328,7 @@ def header_flat(model: MshModel, dialect: Dialect) -> Iterator[Bad]:
     least = _ROUND * float(extent.max())
     if ((extent > least) & (thick == 0)).any():
         problem = "header's box is flat, the geometry is not"
-        yield Bad(problem, _in_header(), None, thick.tolist(), extent.tolist())
+        yield Bad(problem, _in_header(), None, *(size.round(6).tolist() for size in (thick, extent)))
     if extent.max() > 0 and header["sphere_radius"] == 0:
         yield Bad("header's sphere has no size", _in_header("sphere_radius"), None, 0, "a radius")
 
