@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -36,7 +37,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 class Recorded:
     """A file beside a test module, which writes it again when it is run as ``python -m tests...``.
 
-    Where a line has ``~`` for its first digest, that is of numbers whose last digits depend on the processor.
+    Where a line has ``~`` for a digest, that is of numbers whose last digits depend on the processor.
     """
 
     def __init__(self, module: str, name: str) -> None:
@@ -51,7 +52,8 @@ class Recorded:
         assert text == known, f"{name}\n  was {known}\n  is  {text}\nwhere that is right: python -m {again}"
 
     def _kept(self, name: str, text: str) -> str:
-        return f"~{text[8:]}" if self.known.get(name, "").startswith("~") else text
+        words, known = text.split(" "), self.known.get(name, "").split(" ")
+        return " ".join("~" if old == "~" else word for word, old in zip_longest(words, known[: len(words)]))
 
     def write(self, rows: Iterable[tuple[str, str]]) -> None:
         self.path.write_text("".join(f"{name} | {self._kept(name, text)}\n" for name, text in rows), "utf-8")
