@@ -19,7 +19,7 @@ from ..options import ImportOptions
 from ..scene.companions import is_point, length_of, name_of
 from ..scene.decode import rest_pose
 from ..scene.dialect import node_of_part
-from ..scene.scene import ImportedNode, Node
+from ..scene.scene import ImportedNode, ImportedScene, Node
 from .controller import NamedController
 from .nodes import POSE_NOISE, Identified, world_matrices
 
@@ -113,17 +113,7 @@ def compare_points(
     for point_item in placed.values():
         origin = next((point for point in shown if point.row == _row(items[point_item.item])), None)
         _add(plan, identified, point_item, origin)
-    moved = {track.node for clip in identified.imported.clips for track in clip.tracks}
-    for i, item in enumerate(items):
-        if not is_point(item, names):
-            continue
-        where = Subject("control point", item.name)
-        if i in moved:
-            reason = "a control point moves with its node alone"
-            plan.report.skipped(where, "is animated", reason, "animate the node", "place", "turn")
-        if item.mesh >= 0:
-            reason = "the game draws nothing there"
-            plan.report.skipped(where, "has a mesh", reason, "give the mesh to its node", "triangles")
+    _report_beyond_points(plan, identified.imported, names)
     return plan
 
 
@@ -152,7 +142,23 @@ def new_points(identified: Identified) -> PointPlan:
     plan = PointPlan()
     for point_item in _placed(identified, ()):
         _add(plan, identified, point_item, said=False)
+    _report_beyond_points(plan, identified.imported, ())
     return plan
+
+
+def _report_beyond_points(plan: PointPlan, imported: ImportedScene, names: Collection[str]) -> None:
+    """Report what points of a file have, and those of the game cannot: clips and meshes."""
+    moved = {track.node for clip in imported.clips for track in clip.tracks}
+    for i, item in enumerate(imported.nodes):
+        if not is_point(item, names):
+            continue
+        where = Subject("control point", item.name)
+        if i in moved:
+            reason = "a control point moves with its node alone"
+            plan.report.skipped(where, "is animated", reason, "animate the node", "place", "turn")
+        if item.mesh >= 0:
+            reason = "the game draws nothing there"
+            plan.report.skipped(where, "has a mesh", reason, "give the mesh to its node", "triangles")
 
 
 def _placed(identified: Identified, names: Collection[str]) -> Iterable[_Placed]:

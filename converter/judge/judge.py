@@ -75,7 +75,7 @@ def differences_of_points(
             np.array(p.position),
             *_unit(p.direction),
             {"flags": p.flags, "node2": p.node2},
-            (p.name,),
+            (p.name, f"{p.name.rpartition('.point')[0]}.point"),  # a node of the file may have the name
         )
         for p in points
     ]

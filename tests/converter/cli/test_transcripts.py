@@ -33,7 +33,7 @@ from tests.support.recorded import digest, shown
 from tests.support.runs import run, run_apart
 
 TRANSCRIPTS = Path(__file__).with_name("transcripts.txt")
-#: Of more lines than these the last ones are told by a digest.
+#: Of more lines than these the last ones are a digest.
 LONGEST = 30
 #: What is another one in each run, or where bytes are packed otherwise.
 OTHER = [
@@ -209,7 +209,7 @@ def facts(folder: Path, known: dict[str, tuple[bytes, str]]) -> Iterator[tuple[s
                 yield name, (data, shown(path) if drawn and path.suffix in (".glb", ".png") else digest(data))
 
 
-def told(mark: str, text: str, folder: Path) -> list[str]:
+def printed(mark: str, text: str, folder: Path) -> list[str]:
     """What is printed, without what is of this machine and moment."""
     text = text.replace(f"{folder}{os.sep}", "").replace(str(folder), "HERE")
     for pattern, instead in OTHER:
@@ -228,13 +228,13 @@ def played(typed: list[str], folder: Path) -> list[str]:
         if command in STEPS:
             with chdir(folder):
                 said = STEPS[command](*words)
-            lines += told("|", said, folder) if command == "show" else []
+            lines += printed("|", said, folder) if command == "show" else []
             known = dict(facts(folder, known))
             continue
         with mock.patch.dict(os.environ, ENVIRONMENT):
             # help by itself: once it was other after tests that ran before
             done = (run_apart if "--help" in words else run)(command, *words, cwd=folder)
-        lines += told("|", done.stdout, folder) + told("!", done.stderr, folder)
+        lines += printed("|", done.stdout, folder) + printed("!", done.stderr, folder)
         lines += [f"= {done.returncode}"] if done.returncode else []
         now = dict(facts(folder, known))
         lines += [f"- {name}" for name in known if name not in now]

@@ -130,6 +130,10 @@ def node_gone(d: Editable) -> None:
     above["children"] += nodes[1].pop("children", [])
 
 
+def drawn(d: Editable) -> None:
+    spun(d, mesh=0)
+
+
 def no_scene_extras(d: Editable) -> None:
     del d.json["scenes"][0]["extras"]
 
@@ -156,6 +160,8 @@ CASES = {
     },
     "too far": Case(lambda d: d.node("down.point").update(translation=[0.0, 2e6, 0.0])),
     "a new model": Case(no_scene_extras, {"use_sidecar": False}),
+    "with a mesh": Case(drawn),
+    "with a mesh, no sidecar": Case(drawn, {"use_sidecar": False}),
     # editors round places in binary32: what is far from its node drifts farther
     "drifted": Case(
         lambda d: d.node("far.point")["translation"].__setitem__(2, -1e5 - 0.05),

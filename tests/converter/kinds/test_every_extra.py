@@ -83,7 +83,7 @@ def found(case: tuple[str, str, int, str], folder: Path) -> str:
     path, extras = folder / name, document[objects][index]["extras"]["msh"]
     path.with_suffix(".msh-sidecar").write_bytes(sidecar)
     before = extras[key]
-    told = []
+    found = []
     for value in VALUES:
         extras[key] = value
         try:
@@ -93,8 +93,8 @@ def found(case: tuple[str, str, int, str], folder: Path) -> str:
         text, refused = import_of(path)
         assert len(refused) <= LONGEST_LINE
         assert "cannot be read as glTF" not in refused, value
-        told.append(text)
-    return " ".join(told)
+        found.append(text)
+    return " ".join(found)
 
 
 def import_of(path: Path) -> tuple[str, str]:

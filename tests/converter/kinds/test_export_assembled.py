@@ -124,12 +124,12 @@ def found(name: str, folder: Path) -> str:
     mission = parts.write(folder / "GAME")
     lines = []
     for source in (mission.parent, folder / "GAME/UNITS/robot.dat"):
-        told = {title: told_of(source, folder / title, options) for title, options in OPTIONS.items()}
-        lines += [f"{title}: {text}" for title, text in told.items() if not title or text != told[""]]
+        said = {title: said_of(source, folder / title, options) for title, options in OPTIONS.items()}
+        lines += [f"{title}: {text}" for title, text in said.items() if not title or text != said[""]]
     return "; ".join(lines).replace(f"{folder}/", "")
 
 
-def told_of(source: Path, folder: Path, options: dict[str, Any]) -> str:
+def said_of(source: Path, folder: Path, options: dict[str, Any]) -> str:
     """What an export shows, what is said of it, and where each of its first objects and components is."""
     folder.mkdir(exist_ok=True)
     target = folder / f"{source.stem}.glb"

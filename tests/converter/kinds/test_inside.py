@@ -86,8 +86,8 @@ def test_what_a_sidecar_says_of_models_and_the_level_is_held_against_what_it_has
     inside = kept.description.inside
     model = next(key for key in inside if key.startswith("model "))
     for key, number in ((model, inside["terrain"]), ("terrain", inside[model]), (model, "99"), (model, "x")):
-        told = replace(kept.description, inside=inside | {key: number})
-        path.write_bytes(write_sidecar(replace(kept, description=told)))
+        described = replace(kept.description, inside=inside | {key: number})
+        path.write_bytes(write_sidecar(replace(kept, description=described)))
         with pytest.raises(ConversionError, match="description cannot be read"):
             file.back()
 

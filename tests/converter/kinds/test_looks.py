@@ -250,9 +250,9 @@ def made_new(values: str, name: str, like: str, lightmapped: bool) -> str:
 def new_materials() -> Iterator[tuple[str, str]]:
     for known, lightmapped in itertools.product(KNOWN, (False, True)):
         for name, like in ((known, ""), ("brick", ""), ("brick", known), (known, "DEFAULT")):
-            told = {values: made_new(values, name, like, lightmapped) for values in VALUES}
+            made = {values: made_new(values, name, like, lightmapped) for values in VALUES}
             words = f"{name}{f' like {like}' if like else f' as {known}' * (name == 'brick')}"
-            yield f"{words}{', lightmapped' * lightmapped}", "; ".join(f"{key}: {text}" for key, text in told.items())
+            yield f"{words}{', lightmapped' * lightmapped}", "; ".join(f"{key}: {text}" for key, text in made.items())
 
 
 def test_what_becomes_of_new_materials() -> None:

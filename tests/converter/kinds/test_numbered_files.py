@@ -195,6 +195,13 @@ def much_no_extras(d: Editable) -> None:
         node.pop("extras", None)
 
 
+def called_as_a_point(d: Editable) -> None:
+    """Without custom properties, and with a mesh."""
+    point = d.node("CameraCenter.point")
+    del point["extras"]
+    point["mesh"] = 0
+
+
 def new_points(d: Editable) -> None:
     words = {"kind": "point", "flags": 5, "node2": 3, "length": 2.0}
     new_node(d, 0, {"name": "AAA.point", "translation": [1, 2, 3], "extras": {"msh": words}})
@@ -215,6 +222,7 @@ CASES = {
     "another frame": Case(another_frame),
     "the root moves otherwise": Case(root_moves_otherwise),
     "named control points gone": Case(lambda d: without(d, "CameraCenter.point", "Свет.point", "gone.point")),
+    "a part called as a named control point": Case(called_as_a_point),
     "new control points": Case(new_points),
     "a node gone": Case(delete_6),
     "a new node": Case(lambda d: new_node(d, 3, {"name": "arm", "translation": [1, 0, 0]})),
