@@ -92,7 +92,8 @@ def differences_of_points(
 
     left, free = dict(enumerate(mine)), dict(enumerate(theirs))
     for i, k in _pairs(mine, theirs):
-        a, b = left.pop(i), free.pop(k)
+        b = free.pop(k)
+        a = replace(one := left.pop(i), names=(one.names[0], *b.names, *one.names[1:]))  # lines may call it either
         frame = np.eye(4) if a.node >= 0 else world[b.node]  # one without a node stands in the world
         if a.node not in (-1, b.node):
             add(a, "node", f"is on node {called(written.nodes[b.node].name)} in the game")

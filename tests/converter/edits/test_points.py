@@ -158,6 +158,7 @@ CASES = {
         f"a name {what}": Case(lambda d, n=name: put(d, 2, {"name": f"{n}.point", **KIND}))
         for what, name in {"of nothing": "", "too long": "ы" * 32, "not of CP1251": "日本"}.items()
     },
+    "a stored name not of CP1251": Case(lambda d: spun(d, name="日本.point")),
     "too far": Case(lambda d: d.node("down.point").update(translation=[0.0, 2e6, 0.0])),
     "a new model": Case(no_scene_extras, {"use_sidecar": False}),
     "with a mesh": Case(drawn),
