@@ -44,13 +44,13 @@ def make_terrain(
         a, b, c = points[list(face)].astype("f8")
         cross = np.cross(b - a, c - a)
         normal = np.trunc(np.abs(v := cross / np.linalg.norm(cross) * 32767) + 0.5) * np.sign(v)
-        flags = 0x600 | (0x4 if pairs[i][1] != 255 else 0) | 0x10 << 16
+        flags = 0x600 | (0x4 if pairs[i][1] != 255 else 0) | int(chance.choice([0x10, 0x10, 0x2, 0x41])) << 16
         link, edge = neighbours[i]
         packed += struct.pack(
             "<I2BH3H3H3hBB",
             flags,
             *pairs[i],
-            0xFFFF,
+            int(chance.choice([0xFFFF, 0xFFFF, 7])),
             *face,
             *link,
             *map(int, normal),
@@ -59,8 +59,9 @@ def make_terrain(
         )
     for start, count in runs:
         seen = list(dict.fromkeys(pairs[start : start + count]))
-        for pair in seen:
-            group = [i for i in range(start, start + count) if pairs[i] == pair]
+        backwards = -1 if chance.random() < 0.3 else 1
+        for pair in seen[::backwards]:
+            group = [i for i in range(start, start + count) if pairs[i] == pair][::backwards]
             draw += b"".join(struct.pack("<HBB", i, 0x58 if k == 0 else 0x48, 0) for k, i in enumerate(group))
     slots = bytearray()
     for k, (start, count) in enumerate(runs):
