@@ -173,9 +173,7 @@ def label_of(content: str, key: str) -> str:
     spec = _SPECS.get(content, {}).get(int(stream) if stream.isdecimal() else -1)
     if spec is not None and occurrence in ("0", "0h"):
         return f"Res{stream} (header)" if occurrence == "0h" else spec.label
-    if content in _SPECS:
-        return f"entry {occurrence} of type {stream}"
-    return key
+    return f"entry {occurrence} of type {stream}" if occurrence else key
 
 
 def split(content: str, data: bytes) -> Split | None:

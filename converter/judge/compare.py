@@ -479,11 +479,10 @@ class Comparison:
                 facts.append(False)
                 continue
             names, others = self.file.materials[m], self.result.materials[k]
-            # a row that people typed counts, where the name is that of another row
-            by_row = (
-                any(n in self.result.known or _ROW.fullmatch(n) for n in names)
-                and self.file.rows[m] == self.result.rows[k] >= 0
-            )
+            # a row that people typed counts, where the name is that of another row; a name may state it, too
+            typed = [int(n.removeprefix("material_")) for n in names if _ROW.fullmatch(n)]
+            rows = [self.file.rows[m]] if self.file.rows[m] >= 0 else typed
+            by_row = bool(typed or names & self.result.known) and self.result.rows[k] in rows
             other_row = self.result.rows_count and self.file.rows[m] not in (-1, self.result.rows[k])
             named.append(other_row or (bool(names - {""}) and not names & others and not by_row))
             had = self.result.facts_of_materials[k]

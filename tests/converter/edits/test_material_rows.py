@@ -125,6 +125,7 @@ EDITS = {
     "no .wea, all renamed": Row(lambda d: [rename(d, f"material_{i}", f"metal{i}") for i in range(4)], wear=None),
     "rows beyond the .wea": Row(lambda d: rename(d, "material_3", "lamp"), wear=b"2\r\n0 armour\r\n1 glass"),
     "a row in the extras": Row(lambda d: d.json["materials"][0]["extras"]["msh"].update(row=2)),
+    "a new material that is called by a row": Row(lambda d: assign(d, "material_1")),
     "new faces of a new material": Row(new_faces),
     "a name that cannot be, no extras": Row(lambda d: bare(d, lambda d: rename(d, "armour", "日本"))),
     **{
