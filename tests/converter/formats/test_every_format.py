@@ -71,6 +71,23 @@ def about_controller(read: controller.Controller) -> str:
     return "; ".join([*out, *(read.part_name(row) for row in range(len(read.parts)))])
 
 
+def about_mission(read: mission.Mission) -> str:
+    out = []
+    for one in read.objects:
+        place = (one.kind, one.record["position"].tolist(), one.record["turns"].tolist(), one.scale, one.record["clan"])
+        named = (
+            one.reference,
+            one.title,
+            one.logical_id,
+            one.host,
+            [(each.title, each.number) for each in one.properties],
+        )
+        out.append(" ".join(map(str, (*place, *named))))
+    out += [f"{clan.title} {clan.type} {clan.base} {clan.zone_counts}" for clan in read.clans]
+    out += [f"route {route.id}: {len(route.points)}" for route in read.routes]
+    return "; ".join([*out, read.map, f"lodes {read.lodes['amount'].tolist()}"])
+
+
 def about_unit(unit: objects.Unit) -> str:
     of_row = (unit.archive, unit.key, unit.label, unit.part_class, unit.attach, unit.is_gun, unit.is_shown)
     return "; ".join(" ".join(str(ask(row)) for ask in of_row) for row in range(len(unit)))
@@ -150,7 +167,9 @@ FORMATS: dict[str, Format] = {
         made.textures,
         lambda texm: [texm.rgba(level) for level in range(len(texm.levels))],
     ),
-    "mission": Format(lambda data: mission.read_mission(data, "data.tma"), mission.write_mission, made.missions),
+    "mission": Format(
+        lambda data: mission.read_mission(data, "data.tma"), mission.write_mission, made.missions, about_mission
+    ),
     "unit": Format(lambda data: objects.read_unit(data, "a.dat"), objects.write_unit, made.units, about_unit),
     "registry": Format(
         lambda data: objects.read_registry(read_nres(data, "objects.rlb")),

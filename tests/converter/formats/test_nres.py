@@ -115,13 +115,6 @@ def test_replace_leaves_all_else(data: bytes, draw: st.DataObject) -> None:
         assert bytes(region).rstrip(b"\0") in kept
 
 
-def test_payloads_are_views() -> None:
-    data = write_nres(new_archive([Entry(1, 0, 0, 0, bytes(36), 0, 0, b"1234")], "x"))
-    payload = read_nres(data, "x").entries[0].payload
-    assert isinstance(payload, memoryview)
-    assert payload.obj is data
-
-
 def test_map_file(tmp_path: Path) -> None:
     empty = tmp_path / "пусто.dat"
     empty.write_bytes(b"")

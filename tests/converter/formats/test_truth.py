@@ -9,26 +9,19 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.files import read_file
-from msh_gltf.converter.formats import controller, material, objects, terrain
-from msh_gltf.converter.formats.areal_map import read_areal_map
+from msh_gltf.converter.formats import controller, material, terrain
 from msh_gltf.converter.formats.controller import Controller, Reference
-from msh_gltf.converter.formats.mission import SINCE, read_mission
 from msh_gltf.converter.formats.model import TABLES
 from msh_gltf.converter.formats.model_parts import read_footing
 from msh_gltf.converter.formats.nres import Archive, is_nres, read_nres
 from msh_gltf.converter.formats.texture import FORMATS, new_texm, read_texm, write_texm
-from msh_gltf.converter.formats.wear import new_wear, read_wear, read_wear_names, write_wear
+from msh_gltf.converter.formats.wear import new_wear, read_wear, write_wear
 from msh_gltf.converter.kinds.open_files import read_msh
-from msh_gltf.converter.numeric.surfaces import hull, sphere_radius
-from tests.support import assembly as make
 from tests.support.corpus import CORPUS, DATA, LIBS, every_sample
-from tests.support.maps import every_level
 
 equal = np.testing.assert_array_equal
 #: The whole games that are there.
 GAMES = [path.parents[1] for path in sorted(Path(CORPUS).glob("*/truth/manifest.json"))] if CORPUS else []
-#: Bytes of a pixel by texture format.
-PIXEL = {0: 1, 565: 2, 556: 2, 4444: 2, 88: 2, 888: 4, 8888: 4}
 needs_games = pytest.mark.skipif(not CORPUS, reason="MSH_GLTF_CORPUS is not set")
 
 
@@ -83,48 +76,6 @@ def test_models(sample) -> None:
 def test_load_order() -> None:
     """As msh-core (docs/reference/sources.md) has it, 4.1; the last two are not loaded."""
     assert list(TABLES) == [1, 2, 3, 4, 5, 10, 8, 19, 7, 13, 6, 15, 16, 18, 20, 9, 17]
-
-
-@every_level
-def test_terrains(level) -> None:
-    found, truth = terrain.read_terrain(load(level.folder / "Land.msh"), "Land.msh"), level.terrain
-    equal(found.positions, truth["pos"])
-    equal(found.blend, truth["weight"])
-    fields = {"vertex": "face", "flags": "flags", "first": "mat1", "second": "mat2", "link": "link"}
-    fields |= {"selectors": "edge_class", "normal": "face_normal", "opaque27": "unk27"}
-    for name, key in fields.items():
-        equal(found.faces[name], truth[key])
-    equal(found.draw_order["face"], truth["draw_face"])
-    equal(found.draw_order["flags"], truth["draw_flags"])
-    for number in (terrain.FINE, terrain.COARSE):
-        equal(found.faces_of(number), np.flatnonzero(truth["level"] == number))
-    assert found.across == found.down == level.facts("terrain")["squares"]
-    middle = truth["pos"][truth["face"]].mean(axis=1)
-    equal(found.grid.squares_at(middle), found.square_of_face)
-    for slot in found.slots:  # the sphere is that of the box
-        low, high = slot["aabb_min"], slot["aabb_max"]
-        center = ((low + high) * np.float32(0.5)).astype(np.float32)
-        equal(center, slot["sphere_center"])
-        assert sphere_radius(center, hull(low, high)) == slot["sphere_radius"]
-
-
-@every_level
-def test_areal_maps(level) -> None:
-    areals, truth, facts = read_areal_map(load(level.folder / "Land.map")), level.areal, level.facts("areal")
-    equal(areals.vertex_start, truth["start"])
-    equal(areals.vertices, truth["vertex"])
-    equal(areals.links["areal"], truth["link"][:, 0])
-    equal(areals.links["edge"], truth["link"][:, 1])
-    for field in ("anchor", "area", "normal", "logic", "class_id"):
-        equal(areals.records[field], truth[field])
-    equal(areals.cell_start, truth["cell_start"])
-    equal(areals.cell_ids, truth["cell_ids"])
-    assert [areals.cells_x, areals.cells_y] == facts["cells"]
-    assert areals.records["poly_count"].sum() == facts["poly_records"]
-    assert len(areals.extra_links) == 3 * facts["poly_records"]
-    arrays = [value for value in vars(areals).values() if isinstance(value, np.ndarray)]
-    assert len(arrays) == 8
-    assert not any(array.flags.writeable for array in arrays)
 
 
 def test_masks_of_buildings() -> None:
@@ -202,87 +153,32 @@ def test_textures(game: Path | None) -> None:
                 formats.add(texm.format)
                 seen += 1
         assert seen == len(recorded.files)
-    assert (formats, min(smallest)) == (set(PIXEL) - {88}, 1)
+    assert (formats, min(smallest)) == (set(FORMATS) - {88}, 1)
 
 
-def test_every_texture_format_of_the_page_is_read() -> None:
-    assert {kind: dtype.itemsize for kind, (dtype, _) in FORMATS.items()} == PIXEL
-
-
-def lists_of_materials() -> list[bytes]:
-    """Bundled ones, and every one of whole games: loose or in an archive."""
-    out = [path.read_bytes() for path in sorted(DATA.rglob("*")) if path.suffix.lower() == ".wea"]
-    for path in (path for game in GAMES for path in sorted((game / "game").rglob("*"))):
+@pytest.mark.parametrize("game", [None, *GAMES], ids=str)
+def test_new_lists_of_materials_have_the_form_of_the_games(game: Path | None) -> None:
+    """Of bundled ones, and of those of whole games, loose or in an archive; all have rows with numbers in order."""
+    lists = []
+    for path in sorted((DATA if game is None else game / "game").rglob("*")):
         if path.suffix.lower() == ".wea":
-            out.append(path.read_bytes())
-        elif path.is_file() and is_nres(data := read_file(path)):
-            out += [bytes(e.payload) for e in read_nres(data, path.name).entries if e.type_text == "WEAR"]
-    return out
-
-
-def test_lists_of_materials() -> None:
-    """Names as one expression finds them in a well-formed ASCII text; new ones have the form of the game's."""
-    rows, sections = r"(?:\d+ \S+\n)*", 0
-    for data in lists_of_materials():
+            lists.append(path.read_bytes())
+        elif game and path.is_file() and is_nres(data := read_file(path)):
+            lists += [bytes(e.payload) for e in read_nres(data, path.name).entries if e.type_text == "WEAR"]
+    assert lists
+    for data in lists:
         wear, findings = read_wear(data, "x.wea")
-        text = data.decode("ascii").replace("\r\n", "\n")
-        match = re.fullmatch(rf"(\d+)\n({rows})(?:\nLIGHTMAPS\n(\d+)\n({rows}))?", text)
-        assert match
-        names = [re.findall(r"\d+ (\S+)\n", part or "") for part in (match[2], match[4])]
-        assert [len(part) for part in names] == [int(match[1]), int(match[3] or 0)]
-        assert [wear.materials, wear.lightmaps] == names
-        assert read_wear_names(data) == wear.materials
         assert {finding.code for finding in findings} <= {"wear-id"}
+        halves, ids = data.partition(b"LIGHTMAPS")[::2], [iter(range(1000)), iter(range(1000))]
+        halves = [
+            re.sub(rb"(?m)^\d+ ", lambda _, n=n: b"%d " % next(n), half) for half, n in zip(halves, ids, strict=True)
+        ]
         made = new_wear(wear.materials, wear.lightmaps)
-        ids = [iter(range(1000)), iter(range(1000))]
-        halves = zip(data.partition(b"LIGHTMAPS")[::2], ids, strict=True)
-        expected = [re.sub(rb"(?m)^\d+ ", lambda _, ids=ids: b"%d " % next(ids), half) for half, ids in halves]
-        assert write_wear(made) == (b"LIGHTMAPS" if wear.lightmaps else b"").join(expected)
+        assert write_wear(made) == (b"LIGHTMAPS" if wear.lightmaps else b"").join(halves)
         assert made.check() == []
-        sections += bool(wear.lightmaps)
-    assert sections
 
 
-# ------------------------------------------------------------------ missions and what belongs to models
-
-
-@pytest.mark.parametrize("version", range(1, 11))
-def test_every_version_of_a_mission(version: int) -> None:
-    mission = read_mission(make.full_mission(version), "data.tma")
-    base, hero, tree, rock = mission.objects
-    assert [placed.kind for placed in mission.objects] == [0, 1, 2, 3]
-    assert base.reference == "UNITS\\BUILDS\\base.dat"
-    assert rock.record["position"].tolist() == [1, 2, 3]
-    assert tree.record["turns"].tolist() == [0, 0, 0.5]
-    assert int(base.record["clan"]) == (1 if version >= SINCE["clan"] else 0xFFFFFFFF)
-    assert hero.logical_id == (101 if version >= SINCE["logical_id"] else -1)
-    assert hero.title == ("Герой" if version >= SINCE["name"] else "")
-    assert hero.host == ((100, 2) if version >= SINCE["host"] else None)
-    assert tree.scale == ((1.5,) * 3 if version >= SINCE["scale"] else (1.0,) * 3)
-    numbers = [(each.title, each.number) for each in base.properties]
-    wanted = [("LogicalID", 100), ("MaxSpeedPercent", 0.5)]
-    assert numbers == (wanted if version >= SINCE["property_version"] else [])
-    assert mission.map == "DATA\\MAPS\\Tut_1\\Land"
-    assert [(route.id, len(route.points)) for route in mission.routes] == [(7, 2), (8, 0)]
-    nature, player = mission.clans
-    assert (nature.title, nature.type, nature.base) == ("Nature", 0, (10.0, 20.0))
-    assert (nature.zone_counts, nature.zones["outer"].tolist()) == ([1, 0, 2], [5, 1, 1])
-    assert player.title == "Игрок"
-    assert mission.lodes["amount"].tolist() == [5000]
-
-
-@needs_games
-def test_keys_of_a_registry() -> None:
-    found = objects.read_registry(load(Path(CORPUS or "") / "missions/game/objects.rlb"))
-    keys = truth_of_missions("objects.json")["keys"]
-    assert len(keys) == len(found.keys())
-    for truth in keys:
-        one = found.resolve(truth["key"].swapcase())
-        assert one is not None
-        assert (one.tag, list(one.chain)) == (truth["tag"], truth["chain"])
-        assert [[member.archive, member.name] for member in found.members(one.index)] == truth["rows"]
-        for member, wanted in ((one.model, truth["model"]), (one.wear, truth["wea"])):
-            assert wanted is None or str(member).lower() == wanted.lower()
+# ------------------------------------------------------------------ what belongs to models
 
 
 @needs_games
