@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import trimesh
 
+import msh_gltf
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
@@ -93,16 +95,12 @@ def changed(change: Act) -> Act:
     return build
 
 
-def laid_by(number: int, sets: Callable[[Builder], dict[str, int]] = lambda _: {}) -> Act:
-    """Three meshes whose texture is laid by a set of coordinates; Blender writes -1 for a UV map that is not there."""
-
-    def build(b: Builder) -> None:
-        for name in "abc":
-            b.node(name=name, mesh=b.mesh(attributes=sets(b), material=0))
-        textured(b, {"index": 0, "texCoord": number})
-        b.json["scenes"][0]["nodes"] = [0, 1, 2]
-
-    return build
+def laid_by_none(b: Builder) -> None:
+    """Three meshes whose texture is laid by no set of coordinates: Blender writes -1 for a UV map that is not there."""
+    for name in "abc":
+        b.node(name=name, mesh=b.mesh(material=0))
+    textured(b, {"index": 0, "texCoord": -1})
+    b.json["scenes"][0]["nodes"] = [0, 1, 2]
 
 
 def transformed(**transform: Any) -> Act:
@@ -201,23 +199,16 @@ DOCUMENTS: dict[str, File] = {
     **{f"TEXCOORD_{number} that is not finite": File(not_finite(f"TEXCOORD_{number}")) for number in range(2)},
     "flags beyond 16 bits": File(changed(lambda b: b.json["nodes"][0].update(extras={"msh": {"flags": 1 << 16}}))),
     "negative flags": File(changed(lambda b: b.json["nodes"][0].update(extras={"msh": {"flags": -1}}))),
-    "an extension that is required": File(changed(lambda b: b.json.update(extensionsRequired=["KHR_magic"]))),
-    "meshopt": File(changed(lambda b: b.json.update(extensionsRequired=["EXT_meshopt_compression"]))),
-    "more than the view has": File(changed(lambda b: b.json["accessors"][0].update(count=99))),
     "scaled to nothing": File(changed(lambda b: b.json["nodes"][0].update(scale=[1, 1, 0]))),
     "moved by NaN": File(changed(lambda b: b.json["nodes"][0].update(translation=[0, 0, float("nan")]))),
     "no nodes": File(changed(lambda b: b.json.update(scenes=[{}]))),
     "morph targets without a name": File(
         changed(lambda b: (b.json["meshes"][0].pop("name"), primitive(b).update(targets=[{"POSITION": 0}])))
     ),
-    "too few values": File(changed(lambda b: b.clip(0, "translation", [0, 1], [[0, 0, 0]] * 3))),
     "too few values of splines": File(
         changed(lambda b: b.clip(0, "translation", [0, 1], [[0, 0, 0]] * 3, "CUBICSPLINE"))
     ),
-    "a UV map that is not there": File(laid_by(-1)),
-    "another set that is not there": File(laid_by(1)),
-    "the third set": File(laid_by(2, lambda b: {"TEXCOORD_2": b.accessor(QUAD[:, :2] + 2)})),
-    "too few coordinates": File(laid_by(2, lambda b: {"TEXCOORD_2": b.accessor(QUAD[:3, :2])})),
+    "a UV map that is not there": File(laid_by_none),
     "the specification's texture transform": File(transformed(offset=[0, 1], rotation=np.pi / 2, scale=[0.5, 0.5])),
     "a texture transform of nothing": File(transformed()),
     "a texture that is shifted": File(transformed(offset=[0, 1])),
@@ -337,6 +328,35 @@ TEXTS: tuple[bytes, ...] = (
 )
 
 
+#: The same square, or triangle of it, in other layouts.
+LAYOUTS = (
+    f"o a\n{SQUARE}f 1 2 3\n",
+    f"\ufeff# x\r\n\r\n  o a  \n{SQUARE}f  1\t2 3 # usemtl f 1 2 3\n",
+    f"o a\n{SQUARE}f 1 \\\n2 3",
+    f"o a\n{SQUARE}s off\nl 1 2\np 1\nvp 1\nf 1 2 3\n".replace("\n", "\r"),
+    "o a\nv 0 0 0 1\nv 1 0 0 1\nv 1e0 0 -1.0E+00 1\nf 1 2 3\n",
+    "o a\nv 0 0 0 1 0 0\nv 1 0 0 1 0 0\nv 1 0 -1 1 0 0\nf 1 2 3\n",
+)
+UP_Z = "# msh-gltf up=z\n"
+#: Shared by two faces of unlike area, across a seam of texture coordinates.
+SEAM = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 1 1 -2\nv 0 0 0\nvt 0 0\nvt 1 1\nf 1/1 2/1 3/1\nf 2/2 4/2 3/2\n"
+SOME_NORMALS = "v 0 0 0\nv 1 0 0\nv 1 1 0\nvn 1 0 0\no a\nf 1//1 2//1 3//1\no b\nf 1 2 3\no c\nf 1 1 1\n"
+RING = "v 1 0 0\nv 0.5 1 0\nv -0.5 1 0\nv -1 0 0\nv 0 -1 0\nvt 0 0\nvt 0 0\nvt 0 0\nvt 0 0\nvt 0 0\n" + "vn 0 0 1\n" * 5
+SHAPES = {
+    **{f"layout {number}": text for number, text in enumerate(LAYOUTS)},
+    "y up": "v 1 2 3\nv 4 5 6\nv 7 8 10\nvn 0 1 0\nf 1//1 2//1 3//1\n",
+    "z up": UP_Z + "v 1 2 3\nv 4 5 6\nv 7 8 10\nvn 0 1 0\nf 1//1 2//1 3//1\n",
+    "no normals, a seam": UP_Z + SEAM,
+    "no normals of some": UP_Z + SOME_NORMALS,
+    "a polygon that is not convex": UP_Z + "v 1 0.2 0\nv 0 2 0\nv 0 0 0\nv 2 0 0\nv 2 2 0\nf 1 2 3 4 5\n",
+    **{
+        f"{corners} corners as {form}": f"{UP_Z}{RING}f {' '.join(form.format(i + 1) for i in range(corners))}\n"
+        for corners in (3, 4, 5)
+        for form in ("{0}", "{0}/{0}", "{0}//{0}", "{0}/{0}/{0}")
+    },
+}
+
+
 #: A list of materials with numbers beyond 1 and below 0, one for three, none, words, and pictures.
 MTL = (
     b"newmtl odd\nKd 1.5 -0.5 0.25\nKe 0.5\nd 1.25\nnewmtl clear\nKd 0.5\nd 0.25\nTr 0.5\nKe 1 2 3 4\nmap_Kd no.png\n"
@@ -361,6 +381,46 @@ def found_of_text(text: bytes, folder: Path) -> str:
         out.append(f"{item.name!r} {item.parent} {rows} {shape}")
     streams = [None if array is None else array.tobytes() for array in (given.streams.normals, given.streams.uv0)]
     return "; ".join([*out, digest(streams), *given.report.warnings, *map(str, given.report.not_applied)])
+
+
+def found_in_shape(text: str, folder: Path) -> str:
+    """Place and normal of each corner of an OBJ's triangles, by object."""
+    (folder / "in.obj").write_bytes(text.encode())
+    given = read_obj(folder / "in.obj")
+    rows = np.hstack([given.streams.positions, given.streams.normals])
+    out = []
+    for item in (item for item in given.nodes if item.mesh >= 0):
+        for p in given.meshes[item.mesh].primitives:
+            index = given.streams.indices[p.index_start : p.index_start + p.index_count].astype(int) + p.vertex_start
+            corners = [" ".join(f"{number + 0:.3g}" for number in row) for row in rows[index]]
+            out.append(f"{item.name}: {', '.join(corners)}")
+    return "; ".join([*out, *given.report.warnings, *map(str, given.report.not_applied)])
+
+
+# ------------------------------------------------------------------ files that trimesh reads
+
+
+def found_by_trimesh(ending: str, data: bytes, folder: Path) -> str:
+    (folder / f"in.{ending}").write_bytes(data)
+    return outcome(lambda: msh_gltf.import_gltf(folder / f"in.{ending}"), folder)
+
+
+#: Without normals, and with corners that two faces of unlike area share.
+PLY = "ply\nformat ascii 1.0\nelement vertex 4\n{}element face 2\nproperty list uchar int vertex_indices\nend_header\n"
+PLY = (
+    PLY.format("".join(f"property float {axis}\n" for axis in "xyz"))
+    + "0 0 0\n1 0 0\n1 1 0\n1 1 -2\n3 0 1 2\n3 1 3 2\n"
+)
+OTHERS: dict[str, tuple[str, bytes]] = {
+    "trimesh, stl of a box": ("stl", trimesh.creation.box([1, 2, 3]).export(file_type="stl")),
+    "trimesh, ply of a fold": ("ply", PLY.encode()),
+    **{
+        f"trimesh, broken {ending} {number}": (ending, data)
+        for ending in ("stl", "ply", "off")
+        for number, data in enumerate((b"", b"solid x\nfacet normal\n", b"ply\nformat ascii 1.0\n"))
+    },
+    "trimesh, a loader that is missing": ("step", b"ISO-10303-21;"),
+}
 
 
 # ------------------------------------------------------------------ colours of vertices
@@ -426,6 +486,8 @@ ROWS: dict[str, Callable[[Path], str]] = {
     **{name: lambda folder, name=name: found_of_document(name, folder) for name in DOCUMENTS},
     **{f"broken {i}": lambda folder, data=data: found_of_bytes(data, folder) for i, data in enumerate(BROKEN)},
     **{f"OBJ {i}": lambda folder, text=text: found_of_text(text, folder) for i, text in enumerate(TEXTS)},
+    **{f"OBJ, {name}": lambda folder, text=text: found_in_shape(text, folder) for name, text in SHAPES.items()},
+    **{name: lambda folder, given=given: found_by_trimesh(*given, folder) for name, given in OTHERS.items()},
     **{f"colours, {name}": case.found for name, case in COLOURS.items()},
 }
 

@@ -1,7 +1,7 @@
 """What glTF 2.0 demands of a reader: a file for each row of the table in ``docs/reference/gltf.md``.
 
 A row is *read* (a second reader shows the same), *refused* (in words) or *reported* (a line, and the
-rest as the second reader shows it); nothing else.
+rest as the second reader shows it); nothing else. Then what trimesh and DracoPy write, and broken documents.
 """
 
 from __future__ import annotations
@@ -12,24 +12,31 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
+from trimesh.exchange.gltf import export_gltf
 
 from msh_gltf import import_gltf
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.numeric.pose import rotation_matrix
 from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.scene.decode import decode, rest_pose
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import Track, evaluate
-from tests.support.foreign import TO_GAME, Builder
+from msh_gltf.importers.gltf_file import _draco_counts
+from tests.support.foreign import QUAD, TO_GAME, Builder
 from tests.support.gltf_codes import CODES, FILES, invalid, valid
+from tests.support.gltf_edit import PATHS_ELSEWHERE
 from tests.support.gltf_reader_rules import ROWS
+from tests.support.gltf_rules import primitive
 from tests.support.runs import require
 from tests.support.second_reader import SecondReader
 from tests.support.validator import FOLDER, issues
 
 PAGE = Path(__file__).parents[2] / "docs/reference/gltf.md"
+OPTIONS = ImportOptions(rigid_skin=True, fps=24)
 
 
 def save(b: Builder, folder: Path) -> Path:
@@ -92,6 +99,11 @@ def same_motion(path: Path, data: bytes, dialect: str) -> None:
             np.testing.assert_allclose(TO_GAME.T @ rotation_matrix(turn) @ TO_GAME, wanted[:3, :3], atol=2e-4)
 
 
+def reported(back: ImportResult) -> list[str]:
+    new = [fact.line for one in back.new_materials for fact in one.not_applied]
+    return [*back.warnings, *(fact.line for fact in back.not_applied), *new]
+
+
 @pytest.mark.parametrize("rule", ROWS)
 def test_rules(rule: str, tmp_path: Path) -> None:
     words, build = ROWS[rule]
@@ -100,13 +112,12 @@ def test_rules(rule: str, tmp_path: Path) -> None:
     path = save(b, tmp_path)
     if table()[rule] == "refused":
         with pytest.raises(ConversionError) as caught:
-            import_gltf(path, options=ImportOptions(rigid_skin=True, fps=24))
+            import_gltf(path, options=OPTIONS)
         assert words in str(caught.value)
         return
-    back = import_gltf(path, options=ImportOptions(rigid_skin=True, fps=24))
+    back = import_gltf(path, options=OPTIONS)
     assert not any("is not read" in w or "broken" in w for w in back.warnings)
-    said = [*back.warnings, *(fact.line for fact in back.not_applied)]
-    said += [fact.line for new in back.new_materials for fact in new.not_applied]
+    said = reported(back)
     assert table()[rule] == ("reported" if words else "read")
     assert not words or any(words in line for line in said), said
     same_as_shown(tmp_path / "in.gltf", back.data, back.dialect)
@@ -161,13 +172,73 @@ def test_an_invalid_file_is_refused_in_words_or_read_as_the_page_says(
     assert outcome.keys() == CODES.keys() | FILES.keys()
     path = invalid_files[code]
     try:
-        back = import_gltf(path, options=ImportOptions(rigid_skin=True, fps=24))
+        back = import_gltf(path, options=OPTIONS)
     except ConversionError as error:
         assert outcome[code] == "refused"
         said = str(error).replace(str(path), "")
         assert not re.search(r"Traceback|Expecting|Error\b|cannot be read as glTF|object at 0x", said), said
         return
-    lines = [*back.warnings, *(fact.line for fact in back.not_applied)]
-    lines += [fact.line for new in back.new_materials for fact in new.not_applied]
-    usual = import_gltf(invalid_files["valid"], options=ImportOptions(rigid_skin=True)).warnings
-    assert outcome[code] == ("reported" if set(lines) - set(usual) else "read"), lines
+    usual = import_gltf(invalid_files["valid"], options=OPTIONS).warnings
+    assert outcome[code] == ("reported" if set(reported(back)) - set(usual) else "read"), reported(back)
+
+
+# ------------------------------------------------------------------ files of other programs
+
+
+def scenes_of_trimesh() -> dict[str, trimesh.Scene]:
+    turn = trimesh.transformations.rotation_matrix(0.7, [1, 2, 3], [0.1, 0.2, 0.3])
+    nested, scaled, mirrored = trimesh.Scene(), trimesh.Scene(), trimesh.Scene()
+    nested.add_geometry(trimesh.creation.box(), node_name="body")
+    nested.add_geometry(trimesh.creation.cone(1, 2), node_name="head", parent_node_name="body", transform=turn)
+    scaled.add_geometry(trimesh.creation.icosphere(1), transform=turn @ np.diag([2, 0.5, 1, 1]))
+    mirrored.add_geometry(trimesh.creation.annulus(1, 2, 1), transform=np.diag([-1, 1, 1, 1]))
+    coloured = trimesh.creation.box([1, 2, 3])
+    coloured.visual.vertex_colors = np.arange(32).reshape(8, 4) * 7
+    soup = trimesh.Scene(trimesh.creation.random_soup(50))
+    smooth = trimesh.creation.capsule(2, 0.5, count=[8, 8])
+    assert len(smooth.vertex_normals)  # then they are in the file
+    made = {"nested": nested, "scaled": scaled, "mirrored": mirrored, "coloured": trimesh.Scene(coloured)}
+    return made | {"triangles": soup, "smooth": trimesh.Scene(smooth)}
+
+
+@pytest.mark.parametrize("name", scenes_of_trimesh())
+def test_scenes_of_trimesh(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "in.gltf"
+    path.write_bytes(export_gltf(scenes_of_trimesh()[name], embed_buffers=True)["model.gltf"])
+    back = import_gltf(path)
+    same_as_shown(path, back.data, back.dialect)
+
+
+def test_draco(tmp_path: Path) -> None:
+    dracopy = pytest.importorskip("DracoPy", reason="DracoPy is not installed")
+    faces, ball = np.array([[0, 1, 2], [1, 3, 2]], np.uint32), trimesh.creation.icosphere(3)
+    for ordered in (True, False):  # one after another, and edge by edge; numbers of several bytes
+        packed = dracopy.encode(ball.vertices, faces=ball.faces, quantization_bits=14, preserve_order=ordered)
+        assert _draco_counts(packed) == (len(ball.faces), len(ball.vertices)) == (1280, 642)
+        packed = dracopy.encode(QUAD, faces=faces, quantization_bits=14, preserve_order=ordered)
+        assert _draco_counts(packed) == (2, 4)
+        b = Builder()
+        b.node(mesh=b.mesh())
+        whole = b.save(tmp_path).rename(tmp_path / "whole.gltf")
+        about = {"bufferView": b.view(packed), "attributes": {"POSITION": 0}}
+        primitive(b)["extensions"] = {"KHR_draco_mesh_compression": about}
+        b.json["extensionsRequired"] = ["KHR_draco_mesh_compression"]
+        back = import_gltf(b.save(tmp_path))
+        same_as_shown(whole, back.data, back.dialect)
+
+
+@pytest.mark.parametrize("uri", PATHS_ELSEWHERE)
+def test_paths_to_other_machines_are_refused_before_anything_looks_there(
+    uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    b = Builder()
+    b.node(mesh=b.mesh())
+    path = b.save(tmp_path)
+    path.write_text(json.dumps(b.document() | {"buffers": [{"byteLength": len(b.data), "uri": uri}]}))
+
+    def looked(self: Path, strict: bool = False) -> Path:
+        raise AssertionError(f"{self} was resolved")
+
+    monkeypatch.setattr(Path, "resolve", looked)
+    with pytest.raises(ConversionError, match="lies outside the file's directory"):
+        import_gltf(path, options=ImportOptions(use_sidecar=False))

@@ -276,33 +276,6 @@ def test_no_model_of_an_archive_is_read_twice(tmp_path: Path) -> None:
     assert [call.args[1] for call in opened.call_args_list] == [str(path)]
 
 
-# ------------------------------------------------------------------ files that trimesh reads
-
-
-@pytest.mark.parametrize("ending", ["stl", "ply", "off"])
-def test_a_file_that_trimesh_reads_becomes_a_new_model(ending: str, tmp_path: Path) -> None:
-    trimesh.creation.box([1, 2, 3]).export(tmp_path / f"crate.{ending}")
-    result = msh_gltf.import_gltf(tmp_path / f"crate.{ending}")
-    msh_gltf.write_msh(result, tmp_path / "crate.msh")
-    (part,) = msh_gltf.to_trimesh(msh_gltf.read_msh(tmp_path / "crate.msh")).geometry.values()
-    assert np.allclose(sorted(part.extents), [1, 2, 3])
-    assert len(part.faces) == 12
-
-
-@pytest.mark.parametrize("data", [b"", b"garbage", b"solid x\nfacet normal\n", b"ply\nformat ascii 1.0\n"])
-@pytest.mark.parametrize("ending", ["stl", "ply", "off"])
-def test_broken_files_are_one_error(data: bytes, ending: str, tmp_path: Path) -> None:
-    (tmp_path / f"broken.{ending}").write_bytes(data)
-    with pytest.raises(ConversionError):
-        msh_gltf.import_gltf(tmp_path / f"broken.{ending}")
-
-
-def test_a_missing_loader_is_one_line_with_the_command(tmp_path: Path) -> None:
-    (tmp_path / "part.step").write_bytes(b"ISO-10303-21;")
-    with pytest.raises(ConversionError, match=r"reading \.step needs more packages; pip install cascadio"):
-        msh_gltf.import_gltf(tmp_path / "part.step")
-
-
 def test_a_level_is_named_by_text() -> None:
     level = msh_gltf.load_level(str(DATA / "maps/spec__AutoMAP_00/Land"))
     assert level.terrain.streams

@@ -8,13 +8,8 @@ from typing import Any
 import numpy as np
 import trimesh
 
-from msh_gltf.converter.formats.model import read_model
-from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.numeric.pose import rotation_matrix
-from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.scene.decode import decode, rest_pose
-from msh_gltf.converter.scene.dialect import Dialect
+from msh_gltf.converter.scene.decode import rest_pose
 from msh_gltf.converter.scene.scene import Scene
 
 Json = dict[str, Any]
@@ -89,12 +84,6 @@ class Builder:
         return path
 
 
-def convert(path: Path, **options: Any) -> tuple[Scene, list[str]]:
-    back = import_gltf(path, None, ImportOptions(**options))
-    model = read_model(read_nres(back.data, "x"), "x")
-    return decode(model, Dialect(back.dialect), "x"), back.warnings
-
-
 def world(scene: Scene, lod: int = 0) -> np.ndarray:
     """(T, 3, 3) triangles of a level of detail in model space, game axes."""
     turn, shift = rest_pose(scene)
@@ -107,31 +96,6 @@ def world(scene: Scene, lod: int = 0) -> np.ndarray:
                 points = scene.streams.positions[index.astype(int) + p.vertex_start]
                 out.append(points.astype(float) @ matrix.T + shift[part.node])
     return np.concatenate(out).reshape(-1, 3, 3) if out else np.zeros((0, 3, 3))
-
-
-def same_triangles(got: np.ndarray, expected: np.ndarray, tolerance: float = 1e-4) -> None:
-    """Equal as sets, winding included."""
-
-    def ordered(triangles: np.ndarray) -> np.ndarray:
-        rolled = np.stack([np.roll(triangles, -k, axis=1) for k in range(3)], axis=1)
-        keys = np.round(rolled.reshape(len(triangles), 3, 9) / 1e-3)
-        best = [min(range(3), key=lambda k, row=row: row[k].tolist()) for row in keys]
-        chosen = rolled[np.arange(len(triangles)), best].reshape(-1, 9)
-        return chosen[np.lexsort(np.round(chosen / 1e-3).T[::-1])]
-
-    assert got.shape == expected.shape
-    size = max(1.0, np.abs(expected).max(initial=0))  # a stored quaternion turns by up to 3e-5
-    np.testing.assert_allclose(ordered(got), ordered(expected), atol=tolerance * size)
-
-
-def quad(matrix: np.ndarray | None = None, points: np.ndarray = QUAD) -> np.ndarray:
-    """The quad's triangles after a glTF-space matrix, in game axes; a mirror turns them round."""
-    corners = points.astype(float)[[[0, 1, 2], [1, 3, 2]]]
-    if matrix is not None:
-        corners = corners @ matrix[:3, :3].T + matrix[:3, 3]
-        if np.linalg.det(matrix[:3, :3]) < 0:
-            corners = corners[:, [0, 2, 1]]
-    return corners @ TO_GAME.T
 
 
 def matrix_of(translation=(0, 0, 0), axis=(0, 1, 0), angle=0.0, scale=(1, 1, 1)) -> np.ndarray:

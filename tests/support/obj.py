@@ -13,7 +13,6 @@ from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import ImportedScene, Scene
-from msh_gltf.importers.obj import read_obj
 from tests.support.corpus import Sample
 
 ANIMATED = "retail__odd__s_rock_009"
@@ -41,12 +40,6 @@ def triangles(given: ImportedScene, item: int = 0) -> np.ndarray:
         index = given.streams.indices[p.index_start : p.index_start + p.index_count]
         out.append(given.streams.positions[index.astype(int) + p.vertex_start])
     return np.concatenate(out).reshape(-1, 3, 3)
-
-
-def read(folder: Path, text: str | bytes, **how: str) -> ImportedScene:
-    path = folder / "in.obj"
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return read_obj(path, **how)
 
 
 SQUARE = "v 0 0 0\nv 1 0 0\nv 1 0 -1\nv 0 0 -1\n"  # in game axes x and y run from 0 to 1
