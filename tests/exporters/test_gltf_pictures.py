@@ -1,4 +1,7 @@
-"""Materials as the game shows them, pictures beside the glTF, lightmaps, silhouettes, and the ground of terrains."""
+"""Materials as the game shows them, against recorded truth: pictures, lightmaps and the ground of terrains.
+
+What comes of looks, of options and of games that lack something stands in ``pictures.txt``.
+"""
 
 import dataclasses
 import json
@@ -6,29 +9,30 @@ import shutil
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
-from urllib.parse import unquote
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from msh_gltf.converter import MANIFEST, cli
+from msh_gltf.converter import cli
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import replace_entry
 from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.scene.appearance import Appearance, Picture
-from msh_gltf.converter.storage import VAULT
 from msh_gltf.exporters.gltf import export_gltf
 from tests.support.blender import needs_blender, round_trip
 from tests.support.corpus import LIBS, SAMPLES, sample_called
 from tests.support.game import MESH, archive, entry
 from tests.support.gltf_view import GltfView
 from tests.support.maps import level_called
+from tests.support.recorded import Recorded, digest, shown
 from tests.support.runs import call, run
 
+PICTURES = Recorded(__file__, "pictures.txt")
 LIT = sample_called("retail__system__R_H_002")
 LIBRARIES = ("Material.lib", "Textures.lib", "lightmap.lib")
 GROUNDS = [f"LND_0{i}" for i in range(9)]
@@ -58,9 +62,7 @@ def export(source: Path, target: Path, *options: object) -> GltfView:
 
 
 def picture(view: GltfView, image: dict[str, Any]) -> np.ndarray:
-    where = view["bufferViews"][image["bufferView"]]
-    raw = view.buffer[where["byteOffset"] : where["byteOffset"] + where["byteLength"]]
-    return np.asarray(Image.open(BytesIO(raw)).convert("RGBA"))
+    return np.asarray(Image.open(BytesIO(view.picture(image))).convert("RGBA"))
 
 
 def linear(values: list[int]) -> list[float]:
@@ -105,171 +107,20 @@ def truth() -> dict[str, np.ndarray]:
         return {key.casefold(): file[key] for key in file}
 
 
-def images_of(target: Path) -> list[Path]:
-    """Where the pictures beside a glTF lie."""
-    view = GltfView(target)
-    return [target.parent / unquote(image["uri"]) for image in view["images"]]
-
-
-def snapshot(folder: Path) -> dict[str, bytes]:
-    """Every file but a manifest, whose id is random, and what a vault keeps."""
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*.*")
-        if path.is_file() and path.name != MANIFEST and VAULT not in path.parts
-    }
-
-
-def change_texture(game: Path, name: str, at: int = -1) -> None:
-    """Another byte in the pixels of a texture of the game."""
-    library = read_nres(read_file(game / "Textures.lib"), "")
-    index = library.find(name)
-    assert index is not None
-    data = bytearray(library.entries[index].payload)
-    data[at] ^= 0xFF
-    (game / "Textures.lib").write_bytes(write_nres(replace_entry(library, index, bytes(data))))
-
-
-def test_an_archive_called_textures(game: Path, tmp_path: Path) -> None:
-    """Its folder does not meet that of the pictures."""
-    (game / "textures").write_bytes(archive([entry(MESH, b"lit.msh", LIT.source)]))
-    out = tmp_path / "out"
-    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
-    assert (out / "textures~2/lit.glb").is_file()
-    assert not list((out / "textures").rglob("*.glb"))
-
-
-def break_textures(game: Path) -> None:
-    library = read_nres(read_file(game / "Textures.lib"), "")
-    for index in range(len(library.entries)):
-        library = replace_entry(library, index, b"Texm, not really")
-    (game / "Textures.lib").write_bytes(write_nres(library))
-
-
-def rename_a_material(game: Path) -> None:
-    wear = (game / "lit.wea").read_bytes()
-    name = wear.split()[2]
-    (game / "lit.wea").write_bytes(wear.replace(name, b"Nothing_9"))
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (break_textures, "shown without it"),
-        (rename_a_material, "has no material 'Nothing_9': 'DEFAULT' is shown"),
-        (lambda game: (game / "Textures.lib").unlink(), "no Textures.lib in"),
-        (lambda game: (game / "Material.lib").unlink(), "no Material.lib in"),
-        (lambda game: (game / "lightmap.lib").unlink(), "no lightmap.lib in"),
-        (lambda game: (game / "Material.lib").write_bytes(b"junk"), "Material.lib"),
-    ],
-)
-def test_broken_links_are_warnings(change: Callable[[Path], object], said: str, game: Path, tmp_path: Path) -> None:
-    """Models are shown without what is not there, alone and in a run."""
-    change(game)
-    result = run("msh2gltf", game / "lit.msh", "--game", game, "-o", tmp_path / "lit.glb")
-    assert result.returncode == 0
-    assert said in result.stderr
-    assert run("msh2gltf", game, "-o", tmp_path / "out").returncode == 0
-
-
-def test_a_single_gltf_has_its_pictures_beside(game: Path, tmp_path: Path) -> None:
-    target = tmp_path / "there" / "lit.gltf"
-    target.parent.mkdir()
-    export(game / "lit.msh", target)
-    for path in images_of(target):
-        assert path.parent in (target.parent / "textures", target.parent / "textures/lightmaps")
-        assert path.is_file()
-    assert import_gltf(target).data == LIT.source
-    # another model in the same folder shares them; an edited one is not lost unasked
-    room = ("msh2gltf", game / "models/room.msh", "--game", game, "-o", target.parent / "room.gltf")
-    assert run(*room).returncode == 0
-    edited = next(p for p in images_of(target) if p in images_of(target.parent / "room.gltf"))
-    Image.new("RGB", (4, 4), "red").save(edited)
-    for path in target.parent.glob("room.*"):
-        path.unlink()
-    refused = run(*room)
-    assert refused.returncode == 2
-    assert f"{edited}: output exists already" in refused.stderr
-    inside = tmp_path / "inside.gltf"
-    export(game / "lit.msh", inside, "--embed-textures")
-    assert not (tmp_path / "textures").exists()
-    assert all("bufferView" in image for image in GltfView(inside)["images"])
-
-
-def lit_materials(view: GltfView) -> list[dict[str, Any]]:
-    return [m for m in view["materials"] if m["extras"]["msh"]["lightmap"] != 255]
-
-
 def test_lightmaps(game: Path, tmp_path: Path) -> None:
     """Emission through the second UV set, with the material's own light as its factor."""
-    target = tmp_path / "lit.glb"
-    view = export(game / "lit.msh", target)
-    lit = lit_materials(view)
-    assert lit
-    names = LIT.truth["lightmaps"]
-    for made in lit:
-        emission = made["emissiveTexture"]
-        assert emission["texCoord"] == 1
+    view, seen = export(game / "lit.msh", tmp_path / "lit.glb"), 0
+    for made in view["materials"]:
         about = made["extras"]["msh"]
-        name = names[about["lightmap"]][1]
-        assert about["light"].casefold() == name.casefold()
+        if about["lightmap"] == 255:
+            continue
+        emission, name = made["emissiveTexture"], LIT.truth["lightmaps"][about["lightmap"]][1]
+        assert (emission["texCoord"], about["light"].casefold()) == (1, name.casefold())
         shown = picture(view, view["images"][view["textures"][emission["index"]]["source"]])
         np.testing.assert_array_equal(shown, truth()[f"lightmap.lib::{name}".casefold()])
         assert any(made["emissiveFactor"])
-    off = export(game / "lit.msh", target, "--lightmaps", "off")
-    for made in lit_materials(off):
-        assert "texCoord" not in made.get("emissiveTexture", {})
-        assert "light" not in made["extras"]["msh"]
-
-
-def written(**changes: Any) -> dict[str, Any]:
-    """A material of a model whose every row has one look and one picture."""
-    alpha = changes.pop("alpha_values", [255, 255, 255, 255])
-    loaded = load_file(LIT.path, None, ExportOptions(textures=(str(LIBS),)))
-    assert loaded.appearance is not None
-    pixels = np.full((2, 2, 4), 128, np.uint8)
-    pixels[..., 3] = np.reshape(alpha, (2, 2))
-    plain = next(iter(loaded.appearance.materials.values()))
-    look = dataclasses.replace(
-        plain, texture="T", colour=(0.5, 1.0, 0.25, 1.0), self_light=(0, 0, 0), translucent=False, additive=False
-    )
-    look = dataclasses.replace(look, **changes)
-    drawn = Picture("T", "", "1", lambda: pixels)
-    lights = {0: Picture("L", "", "2", lambda: pixels)} if changes.get("phases") == 7 else {}
-    appearance = Appearance(dict.fromkeys(range(256), look), {"T": drawn}, lights)
-    made = export_gltf(loaded.scene, ExportOptions(), appearance=appearance).json["materials"]
-    return next(m for m in made if m["extras"]["msh"]["lightmap"] != 255)
-
-
-@pytest.mark.parametrize(
-    ("alpha", "changes", "mode"),
-    [
-        ([0, 255, 0, 255], {}, None),
-        ([255] * 4, {"translucent": True}, "BLEND"),
-        ([0, 255, 0, 255], {"translucent": True}, "MASK"),
-        ([0, 255, 9, 255], {"translucent": True}, "BLEND"),
-        ([0] * 4, {"translucent": True}, "BLEND"),
-        ([0, 255, 0, 255], {"translucent": True, "colour": (1, 1, 1, 0.5)}, "BLEND"),
-        ([0, 255, 0, 255], {"translucent": True, "additive": True}, "BLEND"),
-    ],
-)
-def test_how_alpha_is_drawn(alpha: list[int], changes: dict[str, Any], mode: str | None) -> None:
-    made = written(alpha_values=alpha, **changes)
-    assert made.get("alphaMode") == mode
-    assert made.get("emissiveFactor") == ([0.2140411, 1.0, 0.0508761] if "additive" in changes else None)
-    assert made["extras"]["msh"].get("additive") == (1 if "additive" in changes else None)
-
-
-def test_own_light_of_what_adds_is_kept() -> None:
-    made = written(self_light=(0.5, 0.25, 0), additive=True, translucent=True)
-    assert made["emissiveFactor"] == [0.2140411, 0.0508761, 0]
-
-
-def test_light_without_own_light_has_the_surface_colour() -> None:
-    made = written(phases=7)
-    factor = [((c * 128 / 255 + 0.055) / 1.055) ** 2.4 for c in (0.5, 1.0, 0.25)]
-    np.testing.assert_allclose(made["emissiveFactor"], factor, atol=1e-6)
-    assert made["emissiveTexture"]["texCoord"] == 1
+        seen += 1
+    assert seen
 
 
 def make_land(game: Path) -> Path:
@@ -343,30 +194,120 @@ def test_through_blender(land: Path, game: Path, tmp_path: Path) -> None:
             assert back.data == source
 
 
-def test_pictures_that_were_saved_unchanged(game: Path, tmp_path: Path) -> None:
-    """Another PNG of the same pixels is no edit; a removed one neither."""
-    out, new = tmp_path / "out", tmp_path / "new"
-    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
-    pictures = sorted((out / "textures").rglob("*.png"))
-    for path in pictures[1:]:
-        with Image.open(path) as old:
-            pixels = old.convert("RGBA")
-        pixels.save(path, compress_level=1)
-    pictures[0].unlink()
-    assert call(cli.gltf2msh, out, "--game", game, "-o", new, "-q") == 0
-    assert snapshot(new) == snapshot(game)
+# ------------------------------------------------------------------ what else comes of it
 
 
-def test_a_texture_that_changed_in_the_game(game: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
-    painted = next(path for path in (out / "textures").rglob("*.png") if path.stem.casefold() == "tex_012.0")
-    with Image.open(painted) as old:
-        Image.new("RGB", old.size, (200, 16, 99)).save(painted)
-    change_texture(game, painted.stem)
-    result = run("gltf2msh", out, "--game", game, "-o", tmp_path / "new")
-    assert result.returncode == 1
-    assert "has changed since it was converted" in result.stdout
-    forced = run("gltf2msh", out, "--game", game, "-o", tmp_path / "forced", "--force")
-    assert forced.returncode == 0
-    assert "1 texture went into" in forced.stdout
+def said(result: CompletedProcess, game: Path, out: Path) -> str:
+    """What a command says, and digests of what it leaves in a folder but for sidecars and manifests."""
+    files = sorted(path for path in out.rglob("*.*") if path.suffix in (".glb", ".gltf", ".png"))
+    made = [f"{path.relative_to(out).as_posix()} {about(path)}" for path in files]
+    return "; ".join([str(result.returncode), *result.stderr.replace(f"{game.parent}/", "").splitlines(), *made])
+
+
+def about(path: Path) -> str:
+    if path.suffix != ".gltf":
+        return shown(path)
+    document = json.loads(path.read_text("utf-8"))
+    return digest(json.dumps({key: document[key] for key in document if key not in ("asset", "buffers")}).encode())
+
+
+def broken(change: Callable[[Path], object]) -> Callable[[Path], str]:
+    """Models are shown without what is not there, alone and in a run."""
+
+    def found(game: Path) -> str:
+        change(game)
+        alone, whole = game.parent / "alone", game.parent / "whole"
+        result = run("msh2gltf", game / "lit.msh", "--game", game, "-o", alone / "lit.glb")
+        return f"{said(result, game, alone)}; in a run {run('msh2gltf', game, '-o', whole).returncode}"
+
+    return found
+
+
+def break_textures(game: Path) -> None:
+    library = read_nres(read_file(game / "Textures.lib"), "")
+    for index in range(len(library.entries)):
+        library = replace_entry(library, index, b"Texm, not really")
+    (game / "Textures.lib").write_bytes(write_nres(library))
+
+
+def rename_a_material(game: Path) -> None:
+    wear = (game / "lit.wea").read_bytes()
+    (game / "lit.wea").write_bytes(wear.replace(wear.split()[2], b"Nothing_9"))
+
+
+def beside(*options: str) -> Callable[[Path], str]:
+    """Pictures lie beside a .gltf, where another model finds them; one that was edited is not lost unasked."""
+
+    def found(game: Path) -> str:
+        out, lines = game.parent / "out", []
+        for model, edited in (("lit", ""), ("models/room", ""), ("models/room", "textures/*.png")):
+            for path in [*out.glob(edited or "none"), *out.glob("room.*")]:
+                Image.new("RGB", (4, 4), "red").save(path) if path.suffix == ".png" else path.unlink()
+            target = out / f"{Path(model).name}.gltf"
+            result = run("msh2gltf", game / f"{model}.msh", "--game", game, "-o", target, *options)
+            lines.append(said(result, game, out))
+        assert import_gltf(out / "lit.gltf").data == LIT.source
+        return " / ".join(lines)
+
+    return found
+
+
+def an_archive_called_textures(game: Path) -> str:
+    """Its folder does not meet that of the pictures."""
+    (game / "textures").write_bytes(archive([entry(MESH, b"lit.msh", LIT.source)]))
+    out = game.parent / "out"
+    return said(run("msh2gltf", game, "-o", out, "-q"), game, out)
+
+
+def looks(alpha: tuple[int, ...], **changes: Any) -> Callable[[Path], str]:
+    """A material of a model whose every row has one look, and one picture of this alpha."""
+
+    def found(_: Path) -> str:
+        loaded = load_file(LIT.path, None, ExportOptions(textures=(str(LIBS),)))
+        pixels = np.full((2, 2, 4), 128, np.uint8)
+        pixels[..., 3] = np.reshape(alpha, (2, 2))
+        first = next(iter(loaded.appearance.materials.values()))
+        look = dataclasses.replace(first, **{"texture": "T", **SOLID, **changes})
+        lights = {0: Picture("L", "", "2", lambda: pixels)} if changes.get("phases") == 7 else {}
+        appearance = Appearance(dict.fromkeys(range(256), look), {"T": Picture("T", "", "1", lambda: pixels)}, lights)
+        made = export_gltf(loaded.scene, ExportOptions(), appearance=appearance).json["materials"]
+        one = next(m for m in made if m["extras"]["msh"]["lightmap"] != 255)
+        shown = {
+            key: one[key] for key in ("alphaMode", "alphaCutoff", "emissiveFactor", "emissiveTexture") if key in one
+        }
+        return f"{shown}, additive {one['extras']['msh'].get('additive')}"
+
+    return found
+
+
+SOLID = {"colour": (0.5, 1.0, 0.25, 1.0), "self_light": (0, 0, 0), "translucent": False, "additive": False}
+FULL, HOLES, NEARLY = (255,) * 4, (0, 255, 0, 255), (0, 255, 9, 255)
+ROWS: dict[str, Callable[[Path], str]] = {
+    "beside": beside(),
+    "inside": beside("--embed-textures"),
+    "lightmaps off": beside("--lightmaps", "off"),
+    "an archive called textures": an_archive_called_textures,
+    "textures that are broken": broken(break_textures),
+    "a material that no library has": broken(rename_a_material),
+    **{f"no {name}": broken(lambda game, name=name: (game / name).unlink()) for name in LIBRARIES},
+    "Material.lib is no archive": broken(lambda game: (game / "Material.lib").write_bytes(b"junk")),
+    "alpha, solid": looks(FULL),
+    "alpha, holes that are not asked for": looks(HOLES),
+    "alpha, translucent": looks(FULL, translucent=True),
+    "alpha, holes": looks(HOLES, translucent=True),
+    "alpha, nearly holes": looks(NEARLY, translucent=True),
+    "alpha, nothing": looks((0,) * 4, translucent=True),
+    "alpha, half a colour with holes": looks(HOLES, translucent=True, colour=(1, 1, 1, 0.5)),
+    "alpha, added to what is behind": looks(HOLES, translucent=True, additive=True),
+    "alpha, added, with light of its own": looks(FULL, translucent=True, additive=True, self_light=(0.5, 0.25, 0)),
+    "a lightmap, without light of its own": looks(FULL, phases=7),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_what_comes_of_it(name: str, game: Path) -> None:
+    PICTURES.require(name, ROWS[name](game))
+
+
+if __name__ == "__main__":
+    PICTURES.write_each(ROWS, lambda name, folder: ROWS[name](make_game(folder)))

@@ -2,17 +2,12 @@
 
 from pathlib import Path
 
-import numpy as np
-
 from msh_gltf.converter import cli
-from msh_gltf.converter.kinds.open_files import read_msh
 from msh_gltf.converter.options import ExportOptions
-from msh_gltf.converter.scene.assembly import AssembledModel, Assembly, Marker, Placement, Pose, root_pose, turned
-from msh_gltf.converter.scene.decode import decode
-from msh_gltf.converter.scene.dialect import decide
-from msh_gltf.converter.scene.extras import NodeExtras
+from msh_gltf.converter.scene.assembly import Assembly
 from msh_gltf.exporters.gltf import export_assembly
 from msh_gltf.exporters.gltf_file import glb_bytes
+from tests.converter.judge.worlds import WORLDS
 from tests.exporters.test_gltf_pictures import make_game, make_land
 from tests.support.corpus import SAMPLES, sample_called
 from tests.support.maps import level_called
@@ -54,24 +49,15 @@ def whole_game(folder: Path) -> list[Path]:
 
 
 def assemblies(folder: Path) -> list[Path]:
-    """A room, a rock on one of its nodes, the same again elsewhere, and markers; and nothing at all."""
-    parts = []
-    for name in ("retail__static__i_room_006", "retail__odd__s_rock_009"):
-        sample = sample_called(name)
-        model = read_msh(sample.path, None)
-        wear = sample.path.with_suffix(".wea").read_text("cp1251").splitlines()[1:]
-        parts.append(AssembledModel(decode(model, decide(model).dialect, name, wear=wear)))
-    placed = []
-    for pose in (Pose(), Pose(np.array([5.0, -7.0, 2.0]), turned([0, 0, 0.7]))):
-        placed.append(Placement("hall", NodeExtras(kind="component", index=0), model=0, pose=pose))
-        inverse = root_pose(parts[1].scene).inverse()
-        placed.append(Placement("gun", NodeExtras(kind="component", index=1), len(placed) - 1, 2, 1, pose=inverse))
-    full = Assembly("a", parts, placed)
-    corners = np.array([[0, 0, 0], [4, 0, 0], [4, 4, 1]], np.float32)
-    full.markers = {"routes": [Marker("r", NodeExtras(kind="route"), outline=corners)], "none": []}
-    for name, assembly in {"full": full, "empty": Assembly("a")}.items():
-        (folder / f"{name}.glb").write_bytes(glb_bytes(export_assembly(assembly, ExportOptions(), clips=True)))
-    return [folder / "full.glb", folder / "empty.glb"]
+    """A mission and a unit, with every clip and with those of ranges; and nothing at all."""
+    (folder / "empty.glb").write_bytes(glb_bytes(export_assembly(Assembly("a"), ExportOptions(), clips=True)))
+    files = [folder / "empty.glb"]
+    for name in ("mission", "unit"):
+        source = WORLDS[name].make(folder)
+        for clips in ("all", "states"):
+            files.append(folder / f"{name}_{clips}.glb")
+            assert call(cli.msh2gltf, source, "--clips", clips, "-o", files[-1], "-q") == 0
+    return files
 
 
 def test_the_validator_is_silent(tmp_path: Path) -> None:

@@ -4,15 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from msh_gltf.converter.formats.model import read_model
-from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import load_file
-from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.kinds.obj import obj_files
 from msh_gltf.converter.options import ExportOptions
-from msh_gltf.converter.scene.decode import decode
-from msh_gltf.converter.scene.dialect import Dialect
-from msh_gltf.converter.scene.scene import ImportedScene, Scene
+from msh_gltf.converter.scene.scene import ImportedScene
 from tests.support.corpus import Sample
 
 ANIMATED = "retail__odd__s_rock_009"
@@ -26,11 +21,6 @@ def to_obj(
     for path, data in obj_files(loaded, target, options=options, frame=frame, up=up, sidecar=sidecar):
         path.write_bytes(data)
     return target
-
-
-def scene_of(back: ImportResult) -> Scene:
-    model = read_model(read_nres(back.data, "x"), "x")
-    return decode(model, Dialect(back.dialect), "x")
 
 
 def triangles(given: ImportedScene, item: int = 0) -> np.ndarray:
