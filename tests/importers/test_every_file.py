@@ -406,10 +406,9 @@ def found_by_trimesh(ending: str, data: bytes, folder: Path) -> str:
 
 
 #: Without normals, and with corners that two faces of unlike area share.
-PLY = "ply\nformat ascii 1.0\nelement vertex 4\n{}element face 2\nproperty list uchar int vertex_indices\nend_header\n"
 PLY = (
-    PLY.format("".join(f"property float {axis}\n" for axis in "xyz"))
-    + "0 0 0\n1 0 0\n1 1 0\n1 1 -2\n3 0 1 2\n3 1 3 2\n"
+    "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\nelement face 2\n"
+    "property list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n1 1 0\n1 1 -2\n3 0 1 2\n3 1 3 2\n"
 )
 OTHERS: dict[str, tuple[str, bytes]] = {
     "trimesh, stl of a box": ("stl", trimesh.creation.box([1, 2, 3]).export(file_type="stl")),
