@@ -4,8 +4,10 @@ import hashlib
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from msh_gltf.converter import MANIFEST
+from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.names import escape
 from msh_gltf.converter.formats.nres import Entry, is_nres, read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import name_field, new_archive
@@ -112,6 +114,35 @@ def snapshot(root: Path) -> dict[str, str]:
         else:
             out[name] = "directory"
     return out
+
+
+def files_of(root: Path) -> dict[str, bytes]:
+    """Every file of a game, the vault aside."""
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and VAULT not in path.parts
+    }
+
+
+def content(data: bytes | None) -> dict[tuple[bytes, int], tuple[Any, ...]]:
+    """What a file holds, whatever its layout: the entries of an archive with their attributes, or all of it."""
+    if data is None:
+        return {}
+    try:
+        entries = read_nres(data, "x").entries
+    except ConversionError:
+        return {(b"", 0): (data,)}
+    seen: dict[bytes, int] = {}
+    found = {}
+    for one in entries:
+        nth = seen[one.name_bytes] = seen.get(one.name_bytes, -1) + 1
+        found[one.name_bytes, nth] = (bytes(one.payload), one.type_id, one.attr1, one.attr2, one.attr3)
+    return found
+
+
+def digest_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def unpack_archives(root: Path) -> Path:

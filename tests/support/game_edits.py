@@ -1,6 +1,7 @@
 """Edited entries by the project's own importer, and what their files are checked by."""
 
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,11 +14,18 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.terrain import read_terrain
+from msh_gltf.converter.game.changes import unpack_changes
+from msh_gltf.converter.game.differences import make_exactly
+from msh_gltf.converter.game.packing import decode_delta, unpack
+from msh_gltf.converter.game.split import Table, split
 from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.options import ExportOptions, ImportOptions
 from msh_gltf.converter.scene.dialect import decide
 from tests.support.gltf_edit import Editable
 from tests.support.random_edits import EDITS, Edited, NotHere
+
+#: A stretch of so many bytes, of more values than these, is what somebody made.
+WINDOW, FEW = 64, 8
 
 
 @cache
@@ -71,3 +79,40 @@ def findings_of(data: bytes) -> Counter[tuple[str, str | None]]:
         terrain = read_terrain(archive, "x")
         found = check_terrain(terrain) + check_terrain_further(terrain)
     return Counter((one.code, one.table) for one in found)
+
+
+# ------------------------------------------------------------------ what a difference holds
+
+
+def bare(diff: bytes, before: bytes) -> list[bytes]:
+    """What a difference makes of its base set to zero, and what it holds."""
+    packed = unpack(diff)
+    if packed.description["kind"] == "new":
+        return [bytes(packed.payload)]
+    if packed.description["kind"] != "tables":
+        return [decode_delta(packed.payload, bytes(len(before)), packed.size)]
+    changes = unpack_changes(packed.description, packed.payload)
+    tables = split(changes.content, before)
+    assert tables is not None
+    out = [bytes(packed.payload)]
+    for key, change in changes.rows.items():
+        table = tables.tables[key]
+        sizes = None if change.stride else tuple(map(len, table.lines))
+        zeros = Table(bytes(len(table.data)), change.stride, sizes)
+        out.append(change.written(zeros, np.ones(len(change.rows), np.bool_)))
+    for key, blob in changes.blobs.items():
+        out.append(decode_delta(blob.delta, bytes(len(tables.tables[key].data)), blob.size))
+    made = make_exactly(replace(changes, layout=b""), before, 0)
+    if changes.layout:
+        out.append(decode_delta(changes.layout, bytes(len(made)), packed.size))
+    return out
+
+
+def repeats(data: bytes, base: bytes) -> bool:
+    """Whether 64 bytes with more than eight values are 64 bytes of the base, window by window."""
+    windows = {base[i : i + WINDOW] for i in range(len(base) - WINDOW + 1)}
+    for i in range(len(data) - WINDOW + 1):
+        window = data[i : i + WINDOW]
+        if window in windows and len(set(window)) > FEW:
+            return True
+    return False

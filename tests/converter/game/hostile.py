@@ -14,10 +14,10 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.converter.game.commands import prepared
 from tests.support.gltf_edit import Editable
 from tests.support.runs import run
 from tests.support.strace import traced
+from tests.support.verbs import two_outputs
 
 _PATHS = (
     "../outside/x",
@@ -58,7 +58,7 @@ _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 def prepare(folder: Path, chance: random.Random) -> Path:
     """A game with a history, an edited output directory, a mod, and what must stay as it is."""
-    shutil.copytree(prepared(), folder, dirs_exist_ok=True)
+    shutil.copytree(two_outputs(), folder, dirs_exist_ok=True)
     (folder / "outside").mkdir()
     (folder / "outside/x").write_bytes(b"nobody's")
     glb = folder / "out_a/turrets.rlb/e_tur_01.glb"
@@ -176,7 +176,7 @@ def hostile_mod(folder: Path, chance: random.Random) -> tuple[str, ...]:
             if name != "mod.json":
                 new.writestr(chance.choice([name, name, "../outside/x"]), bytes(data))
     shutil.rmtree(folder / "game")
-    shutil.copytree(prepared() / "game", folder / "game")
+    shutil.copytree(two_outputs() / "game", folder / "game")
     command = chance.choice(["install", "show"])
     return ("msh-mod", command, str(bad), str(folder / "game"))
 

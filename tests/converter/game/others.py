@@ -9,14 +9,13 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import read_nres, write_nres
-from msh_gltf.converter.formats.nres_edits import add_entry, repack, replace_entry
+from msh_gltf.converter.formats.nres_edits import repack, replace_entry
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.games import Games
-from msh_gltf.converter.game.undo import restore, status, undo
+from msh_gltf.converter.game.undo import restore, status
 from msh_gltf.converter.game.vault import Vault
-from tests.converter.game.contents import content, digest_of
 from tests.converter.game.stopping import Killed, stopped_at
-from tests.support.game import archive
+from tests.support.game import archive, content, digest_of
 
 #: FourCC TEST: the entries of these archives are nobody's format.
 TEST = int.from_bytes(b"TEST", "little")
@@ -94,75 +93,6 @@ class Others(RuleBasedStateMachine):
         ours = [r["files"].get(file, {}).get("after") for r in Vault(self.root).records()]
         if path.read_bytes() != data:  # our change was in force already
             assert digest_of(data) in [*digests, *ours]
-
-    def put_entry(self, file: str, index: int, payload: bytes, owner: str) -> int:
-        """An edit of one entry, on top of what is there; the number of its transaction."""
-        before = self.files()
-        with GameEdits(self.root, "edit", owner) as door:
-            number = door.number
-            edited = replace_entry(read_nres(before[file], file), index, payload)
-            door.put(file, write_nres(edited), lambda _: False)
-            door.commit()
-        self.note_done(before)
-        return number
-
-    @rule(file=st.sampled_from(ARCHIVES))
-    def undo_after_a_patch(self, file: str) -> None:
-        """What another program wrote between two edits comes back byte for byte."""
-        if file not in self.files() or file in self.foreign:
-            return
-        before = self.files()
-        names = [b"ours%s" % os.urandom(3).hex().encode(), b"aa%s" % os.urandom(3).hex().encode()]
-        with GameEdits(self.root, "edit", "out:12") as door:
-            edited = add_entry(read_nres(before[file], file), names[0], TEST, b"ours")
-            door.put(file, write_nres(edited), lambda _: False)
-            door.commit()
-        self.note_done(before)
-        # theirs is behind ours: composed again, ours would be the last
-        data = write_nres(add_entry(read_nres((self.root / file).read_bytes(), file), names[1], TEST, b"theirs"))
-        self.foreign.add(file)
-        self.theirs.add((file, (names[1], 0)))
-        self.without = {**self.without, file: None}
-        (self.root / file).write_bytes(data)
-        self.note()
-        number, before = self.put_entry(file, 1, os.urandom(50), "out:13"), self.files()
-        with GameEdits(self.root, "undo", "msh-mod") as door:
-            back = door.number
-            door.commit("undo", undoes=undo(door, number))
-        self.note_done(before)
-        assert (self.root / file).read_bytes() == data
-        now = self.files()
-        with GameEdits(self.root, "restore", "msh-mod") as door:  # the same bytes, all of them another program's
-            restore(door, [file], to=digest_of(data))
-            door.commit("restore")
-        self.note_done(now)
-        with GameEdits(self.root, "undo", "msh-mod") as door:
-            door.commit("undo", undoes=undo(door, back))
-        self.note_done(now)
-        assert self.files() == before
-
-    @rule(file=st.sampled_from(ARCHIVES))
-    def rows_of_two(self, file: str) -> None:
-        """Two change a row each, and the first one goes: the second is not taken back to what was not there."""
-        last = len(NAMES) - 1
-        before = self.files()
-        if file not in before or file in self.foreign:
-            return
-        rows = bytes(read_nres(before[file], file).entries[last].payload)
-        one = with_row(rows, os.urandom(3))
-        first = self.put_entry(file, last, one, "out:14")
-        second = self.put_entry(file, last, with_row(one, os.urandom(4)), "out:15")
-        there = self.files()
-        with GameEdits(self.root, "edit", "out:14") as door:
-            mine = [layer for layer in door.open(file).layers if layer.owner == "out:14"]
-            door.put(file, None, mine.__contains__)
-            door.commit()
-        self.note_done(there)
-        now = self.files()
-        with GameEdits(self.root, "undo", "msh-mod") as door, pytest.raises(ConversionError):
-            undo(door, second)
-        assert self.files() == now
-        assert first < second
 
     def note_foreign(self, file: str, slot: tuple[bytes, int], value: tuple) -> bool:
         """Another program gives an entry a value: whether it is new, so that nobody takes it for ours."""
@@ -256,32 +186,6 @@ class Others(RuleBasedStateMachine):
             assert self.files() == before
 
     @rule(file=st.sampled_from(ARCHIVES), payload=payloads)
-    def damaged_original_is_made_good(self, file: str, payload: bytes) -> None:
-        """Where the game has the bytes, an original that is damaged is kept again."""
-        before = self.files()
-        if file not in before:
-            return
-        path = self.vault / "originals" / digest_of(before[file])
-        (self.vault / "originals").mkdir(parents=True, exist_ok=True)
-        there = path.read_bytes() if path.is_file() else None
-        path.write_bytes(b"half")
-        try:
-            with GameEdits(self.root, "edit", "out:5") as door:
-                door.put(
-                    file, write_nres(replace_entry(read_nres(before[file], file), 0, b"5" + payload)), lambda _: False
-                )
-                wrote = door.commit()
-        except ConversionError:
-            wrote = []
-        if path.read_bytes() == b"half":
-            path.unlink()
-            if there is not None:
-                path.write_bytes(there)
-        if wrote and there is not None:
-            assert path.read_bytes() == before[file]
-        self.note_done(before)
-
-    @rule(file=st.sampled_from(ARCHIVES), payload=payloads)
     def changed_meanwhile(self, file: str, payload: bytes) -> None:
         """Another program writes while a run is at work: that is not replaced."""
         before, path = self.files(), self.root / file
@@ -296,37 +200,3 @@ class Others(RuleBasedStateMachine):
                 door.commit()
         assert path.read_bytes() == theirs
         path.write_bytes(before[file])
-
-    @rule(
-        name=st.sampled_from(["edits.jsonl", "writer", "intent.json", "staged", "changes", "originals", "../DATA"]),
-        nth=payloads,
-    )
-    def linked(self, name: str, nth: bytes) -> None:
-        """A link in the vault of a received game, or in place of a folder of it."""
-        if not self.vault.is_dir():
-            return
-        place, aside, before = self.vault / name, self.folder / "aside", self.files()
-        is_there = os.path.lexists(place)
-        if is_there:
-            os.replace(place, aside)
-        is_folder = name in ("staged", "changes", "originals", "../DATA")
-        (self.folder / "there").mkdir()
-        (self.folder / "there/x").write_bytes(b"nobody's")
-        place.symlink_to(self.folder / ("there" if is_folder else "outside.txt"))
-        try:
-            with GameEdits(self.root, "edit", "out:4") as door:
-                door.put(PLAIN, b"linked" + nth, lambda layer: layer.owner == "out:4")
-                door.commit()
-            refused = False
-        except ConversionError:
-            refused = True
-        if place.is_symlink():
-            place.unlink()
-        if is_there:
-            if not place.exists():
-                os.replace(aside, place)
-            aside.unlink(missing_ok=True)
-        assert os.listdir(self.folder / "there") == ["x"]
-        shutil.rmtree(self.folder / "there")
-        assert self.files() == before or not refused
-        self.note_done(before)

@@ -1,7 +1,8 @@
 """Random pairs of mods by two authors, through the commands: ``python -m tests.converter.game.pairs N SEED``.
 
-Each author edits a copy of a game and makes a mod; both mods are installed into a fresh copy, in either order.
-What two mods have in common is told by second implementations of the formats (``parts``), row by row.
+Each author edits a copy of a game and makes a mod; both mods are installed into a fresh copy, in either order. Files of
+glTF are edited as the judge of the tests edits them (``converter/judge``), each as its author makes it: in the output
+directory, then the commands.
 """
 
 import json
@@ -10,26 +11,139 @@ import sys
 import tempfile
 import traceback
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from subprocess import CompletedProcess
 from time import perf_counter
+from typing import Any
 
 import numpy as np
+from PIL import Image
 
-from msh_gltf.converter import cli
+from msh_gltf.converter.formats.material import MATERIAL_TYPE
+from msh_gltf.converter.formats.nres import Archive, is_nres, read_nres, write_nres
+from msh_gltf.converter.formats.nres_edits import replace_entry
+from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.mods import read_mod
-from tests.converter.game.contents import files_of
-from tests.converter.game.mod_rows import Parts, bare, game_parts, repeats
+from tests.converter.judge.grounds import Areals, Terrain
+from tests.converter.judge.world import World
+from tests.converter.judge.worlds import Mission, Unit
 from tests.docs.materials import example_game
 from tests.support import inside_game
 from tests.support.corpus import CORPUS
-from tests.support.mod_edits import KINDS, edited, quiet
+from tests.support.game import content, files_of
+from tests.support.game_edits import bare, repeats
+from tests.support.random_edits import EDITS, Edited, NotHere
+from tests.support.recorded import digest
+from tests.support.runs import run
 
 NAMES = ("Башни", "Walls 2")
 _INVALID = "would not be valid with both changes"
 #: Files of games that nobody edits here, and that take long to copy.
 _IGNORED = shutil.ignore_patterns("*.avi", "Video")
+#: Edits that keep the number of rows, of the kinds that mods are made of.
+SMALL = ("move node", "turn node", "move vertices", "change uv", "move key", "rename node", "assign material")
+#: Where files of an output directory are, and how they are opened and edited.
+GLTF: dict[str, tuple[str, Callable[[Path], Any], Mapping[str, Callable[..., object]]]] = {
+    "model": ("*.[Rr][Ll][Bb]/*.glb", Edited, EDITS),
+    "small edit of a model": ("*.[Rr][Ll][Bb]/*.glb", Edited, {name: EDITS[name] for name in SMALL}),
+    "colour": ("*.[Rr][Ll][Bb]/*.glb", World.of_file, {"change colour": World.change_colour}),
+    "mission": ("MISSIONS/**/data.glb", Mission.of_file, Mission.edits),
+    "unit": ("UNITS/**/*.glb", Unit.of_file, Unit.edits),
+    "ground": ("DATA/**/[Ll][Aa][Nn][Dd].glb", Terrain.of_file, Terrain.edits),
+    "areals": ("DATA/**/*.[Mm][Aa][Pp].glb", Areals.of_file, Areals.edits),
+}
+Chance = np.random.Generator
+
+
+def one_of(chance: Chance, found: Sequence[Any]) -> Any:
+    if not found:
+        raise NotHere
+    return found[int(chance.integers(len(found)))]
+
+
+# ------------------------------------------------------------------ edits of what is no glTF
+
+
+def new_model(folder: Path, target: Chance, chance: Chance) -> None:
+    path = one_of(target, sorted((folder / "out").glob("*.[Rr][Ll][Bb]/*.glb")))
+    shutil.copy(path, path.with_name(f"added_{chance.integers(3)}.glb"))
+
+
+def painted_texture(folder: Path, target: Chance, chance: Chance) -> None:
+    path = one_of(target, sorted((folder / "out").glob("textures/*.png")))
+    picture = np.array(Image.open(path).convert("RGBA"))
+    height, width = (int(chance.integers(1, max(2, side // 3))) for side in picture.shape[:2])
+    top, left = (int(chance.integers(side - own)) for side, own in zip(picture.shape, (height, width), strict=False))
+    picture[top : top + height, left : left + width, :3] = chance.integers(0, 256, (height, width, 3))
+    Image.fromarray(picture).save(path)
+
+
+def picture_into_the_library(folder: Path, target: Chance, chance: Chance) -> None:
+    """A texture that is there, or a new one."""
+    path = folder / f"wall{chance.integers(4)}.png"
+    Image.fromarray(chance.integers(0, 256, (8, 8, 3)).astype(np.uint8)).save(path)
+    if run("gltf2msh", path, "--into", folder / "game/Textures.lib").returncode:
+        raise NotHere
+
+
+def entry_bytes(folder: Path, target: Chance, chance: Chance) -> None:
+    """What a script does: a byte of a material, or of an entry of a format that nobody knows."""
+    rows: list[tuple[Path, Archive, int, int]] = []
+    for path in sorted((folder / "game").glob("*.*")):
+        if path.is_file() and is_nres(data := path.read_bytes()) and "object" not in path.name.lower():
+            for i, entry in enumerate((archive := read_nres(data, path.name)).entries):
+                is_material = entry.type_id == MATERIAL_TYPE and len(entry.payload) >= 40
+                known = entry.start(4) in (b"NRes", b"Texm") or entry.name.lower().endswith((".wea", ".cpt"))
+                if is_material or (entry.payload and not known and entry.type_id != MATERIAL_TYPE):
+                    rows.append((path, archive, i, 24 if is_material else 0))
+    path, archive, index, start = one_of(target, rows)
+    data = bytearray(archive.entries[index].payload)
+    data[int(chance.integers(start, 40 if start else len(data)))] ^= int(chance.integers(1, 64))
+    with GameEdits(folder / "game", "a script", f"script:{folder.name}") as door:
+        made = write_nres(replace_entry(archive, index, bytes(data)))
+        door.put(path.name, made, lambda layer: False, item=path.name)
+        door.commit()
+
+
+OTHERS = (new_model, painted_texture, picture_into_the_library, entry_bytes)
+KINDS = sorted([*GLTF, *(one.__name__ for one in OTHERS)])
+
+
+def edited(folder: Path, kinds: Sequence[str], target: Chance, chance: Chance) -> list[str]:
+    """Edit the files of an author, and put them into the game; what has no place, or is refused, is left out.
+
+    Args:
+        folder: the author's; its game may still be as it was.
+        kinds: of ``KINDS``.
+        target: which files.
+        chance: what is done to them.
+
+    Returns:
+        What was done.
+    """
+    done = []
+    for kind in kinds:
+        try:
+            if kind in GLTF:
+                where, opened, edits = GLTF[kind]
+                document = opened(path := one_of(target, sorted((folder / "out").glob(where))))
+                edits[name := one_of(chance, sorted(edits))](document, chance)
+                getattr(document, "file", document).save(path)
+            else:
+                next(one for one in OTHERS if one.__name__ == (name := kind))(folder, target, chance)
+        except (NotHere, StopIteration, KeyError, IndexError, ValueError):
+            continue
+        done.append(name.replace("_", " "))
+    place = (folder / "out", "--game", folder / "game", "--in-place", "-q", "-j", "1")
+    if run("gltf2msh", *place, "--add").returncode:
+        run("gltf2msh", *place)
+    return done
+
+
+# ------------------------------------------------------------------ games and mods
 
 
 @cache
@@ -43,8 +157,8 @@ def prepared(name: str) -> Path:
             shutil.copy(example_game() / file, folder / "game" / file)
     else:
         shutil.copytree(Path(str(CORPUS)) / name / "game", folder / "game", ignore=_IGNORED)
-    code, _, errors = quiet(cli.msh2gltf, folder / "game", "-o", folder / "out", "-q", "-j", "1")
-    assert code in (0, 1), errors
+    done = run("msh2gltf", folder / "game", "-o", folder / "out", "-q", "-j", "1")
+    assert done.returncode in (0, 1), done.stderr
     return folder
 
 
@@ -65,13 +179,20 @@ def vault(root: Path) -> dict[str, bytes]:
 
 def findings(root: Path) -> Counter[tuple[str, str, str, str]]:
     """What ``msh-inspect --check`` finds, by file, entry, rule and table."""
-    code, out, errors = quiet(cli.msh_inspect, root, "--check", "--json")
-    assert code in (0, 1), errors
+    done = run("msh-inspect", root, "--check", "--json")
+    assert done.returncode in (0, 1), done.stderr
     found: Counter[tuple[str, str, str, str]] = Counter()
-    for item in json.loads(out)["items"]:
+    for item in json.loads(done.stdout)["items"]:
         for one in item["findings"]:
             found[item["file"], str(item["entry"]), one["code"], str(one.get("table"))] += 1
     return found
+
+
+def mod(*words: object) -> CompletedProcess[str]:
+    """``msh-mod``, which has to do what it is told."""
+    done = run("msh-mod", *words)
+    assert done.returncode == 0, done.stderr
+    return done
 
 
 @dataclass
@@ -96,120 +217,60 @@ class Author:
         self.done = edited(self.folder, kinds, np.random.default_rng(target), np.random.default_rng(seed))
         if files_of(self.game) == files_of(source / "game"):
             return False
-        code, out, errors = quiet(cli.msh_mod, "make", self.game, self.mod, "--name", self.name)
-        assert code == 0, errors
-        made = read_mod(self.mod)
-        for change in made.changes:
-            assert f"{len(change.stored):,} byte" in out, out
-        assert f"{self.mod.stat().st_size:,} byte" in out, out
+        said = mod("make", self.game, self.mod, "--name", self.name).stdout
+        for size in (self.mod.stat().st_size, *(len(change.stored) for change in read_mod(self.mod).changes)):
+            assert f"{size:,} byte" in said, said
         return True
 
 
-@dataclass
-class Pair:
-    """Two mods of one game, and what became of them.
-
-    Attributes:
-        kind: ``disjoint``, ``overlap``, ``equal`` where both make the same, ``structure`` where
-            rows were added or removed: it may be either.
-        outcome: ``merged`` or ``refused``, and why.
-        shared: the entries that both change.
-    """
-
-    kind: str
-    outcome: str
-    shared: list[str]
-    done: list[list[str]]
-    sizes: list[int]
-
-    def __str__(self) -> str:
-        sizes = " + ".join(map(str, self.sizes))
-        return f"{self.kind:9} {self.outcome:7} {sizes:>14} {self.shared or ''} {self.done}"
-
-
-def relation(base: Path, one: Path, other: Path) -> tuple[str, dict[str, str]]:
-    """What two games have changed both, told by the formats' second implementation."""
-    was = game_parts(files_of(base))
-    mine, theirs = (changed(was, game_parts(files_of(root))) for root in (one, other))
-    kinds: dict[str, str] = {}
-    for entry in mine.keys() & theirs.keys():
-        a, b = mine[entry], theirs[entry]
-        if a == b:
-            kinds[entry] = "equal"
-        elif any(a[row] != b[row] for row in a.keys() & b.keys()):
-            kinds[entry] = "overlap"
-        elif any(None in (was[entry].get(row), new) for side in (a, b) for row, new in side.items()):
-            kinds[entry] = "structure"
-        else:
-            kinds[entry] = "disjoint"
-    found = set(kinds.values())
-    return next((k for k in ("overlap", "structure", "equal") if k in found), "disjoint"), kinds
-
-
-def changed(was: dict[str, Parts], now: dict[str, Parts]) -> dict[str, Parts]:
-    """The rows of each entry that differ, with what they become."""
-    out = {}
-    for entry in was.keys() | now.keys():
-        old, new = was.get(entry, {}), now.get(entry, {})
-        rows = {row: new.get(row) for row in old.keys() | new.keys() if old.get(row) != new.get(row)}
-        if rows:
-            out[entry] = rows
-    return out
-
-
-def run_pair(seed: int, folder: Path) -> Pair | None:
-    """Two authors and their mods, installed in either order; ``None`` where one did nothing."""
+def run_pair(seed: int, folder: Path) -> str:
+    """Two authors and their mods, installed in either order: what came of it, or nothing where one did nothing."""
     chance = np.random.default_rng(seed)
     names = games()
     source = prepared(names[int(chance.integers(len(names)))])
-    kinds = [[str(k) for k in chance.choice(sorted(KINDS), int(chance.integers(1, 4)))] for _ in NAMES]
+    kinds = [[str(k) for k in chance.choice(KINDS, int(chance.integers(1, 4)))] for _ in NAMES]
     if same := chance.random() < 0.6:  # the same file, so that there is something to merge
         kinds[1][0] = kinds[0][0]
     targets, seeds = chance.integers(1 << 30, size=(2, 2)).tolist()
     authors = [Author(name, folder / f"author{i}") for i, name in enumerate(NAMES)]
     for i, author in enumerate(authors):
         if not author.work(source, kinds[i], targets[0 if same else i], seeds[i]):
-            return None
+            return ""
     base = source / "game"
-    kind, entries = relation(base, *(author.game for author in authors))
     for author in authors:
         holds_nothing(author.mod, base)
     results = [installed(base, folder / f"order{i}", pair) for i, pair in enumerate((authors, authors[::-1]))]
-    outcomes = {outcome for outcome, _ in results}
-    assert len(outcomes) == 1, results
-    outcome = outcomes.pop()
+    (outcome,) = {outcome for outcome, _ in results}
+    mine, theirs = ({(one.file, one.slot.text) for one in read_mod(author.mod).changes} for author in authors)
     if outcome == "merged":
         assert results[0][1] == results[1][1], "the order shows"
         known = findings(base) | findings(authors[0].game) | findings(authors[1].game)
         assert not (more := findings(folder / "order0") - known), more
-        assert kind != "overlap", entries
+        outcome += f" {digest(sorted(files_of(folder / 'order0').items()))}"
         undone(files_of(base), folder)
-    elif kind in ("disjoint", "equal"):
-        assert all(_INVALID in message for _, message in results), (entries, results)
-    sizes = [author.mod.stat().st_size for author in authors]
-    return Pair(kind, outcome, [f"{e}: {k}" for e, k in sorted(entries.items())], [a.done for a in authors], sizes)
+    elif not mine & theirs:
+        assert all(_INVALID in str(message) for _, message in results), results
+    edits = " and ".join(", ".join(author.done) for author in authors)
+    return f"{outcome}: {edits}; both change {sorted(mine & theirs)}"
 
 
 def installed(base: Path, game: Path, authors: list[Author]) -> tuple[str, object]:
     """Install two mods: ``merged`` and the game, or ``refused`` and the message."""
     shutil.copytree(base, game)
     first, second = authors
-    code, _, errors = quiet(cli.msh_mod, "install", first.mod, game)
-    assert code == 0, errors
-    alone = files_of(game)
+    mod("install", first.mod, game)
+    alone, kept = files_of(game), vault(game)
     assert alone == files_of(first.game), "a mod does not make what its author has"
-    kept = vault(game)
-    code, _, errors = quiet(cli.msh_mod, "install", second.mod, game)
-    if code == 0:
+    done = run("msh-mod", "install", second.mod, game)
+    if done.returncode == 0:
         return "merged", files_of(game)
-    assert code == 2, errors
-    (line,) = errors.splitlines()
+    assert done.returncode == 2, done.stderr
+    (line,) = done.stderr.splitlines()
     for author in authors:
         assert author.name in line, line
     where = [one for one in read_mod(second.mod).changes if one.file in line and one.slot.text in line]
     assert where, line
-    assert files_of(game) == alone, "a refused mod has written"
-    assert vault(game) == kept, "a refused mod has written into the vault"
+    assert (files_of(game), vault(game)) == (alone, kept), "a refused mod has written"
     return "refused", line
 
 
@@ -217,47 +278,43 @@ def undone(original: dict[str, bytes], folder: Path) -> None:
     """Removing both, in either order, gives the game."""
     for i, names in enumerate((NAMES, NAMES[::-1])):
         for name in names:
-            code, _, errors = quiet(cli.msh_mod, "remove", name, folder / f"order{i}")
-            assert code == 0, errors
+            mod("remove", name, folder / f"order{i}")
         assert files_of(folder / f"order{i}") == original
 
 
 def holds_nothing(path: Path, game: Path) -> None:
     """By the contract's measure: applied to zeros, no stretch of an entry's base is there."""
-    was = {name: rows[("whole", 0)] for name, rows in game_parts(files_of(game), whole=True).items()}
     for change in read_mod(path).changes:
-        base = was.get(f"{change.file}::{change.slot.text}#{change.slot.nth}" if change.slot.name else change.file)
+        file = game / change.file
+        was = content(file.read_bytes() if file.exists() else None)
+        base = was.get((change.slot.name, change.slot.nth))
         if base is not None and change.before:
-            assert not any(repeats(part, base) for part in bare(change.stored, base)), change.text
+            assert not any(repeats(part, base[0]) for part in bare(change.stored, base[0])), change.text
 
 
-def run(count: int, seed: int, *, keep_on: bool = False) -> list[Pair]:
-    """Run so many pairs; those of which one changes nothing do not count, nor those that fail."""
-    pairs: list[Pair] = []
-    while len(pairs) < count:
+def outcomes(count: int, seed: int, *, keep_on: bool = False) -> dict[str, str]:
+    """So many pairs by their seeds; those of which one changes nothing do not count, nor those that fail."""
+    found: dict[str, str] = {}
+    while len(found) < count:
         memory = Path("/dev/shm")
         with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
             try:
-                pair = run_pair(seed, Path(folder))
+                if text := run_pair(seed, Path(folder)):
+                    found[str(seed)] = text
             except Exception:
                 if not keep_on:
                     raise
                 print(f"{seed:6} failed")
                 traceback.print_exc()
-                pair = None
-        if pair is not None:
-            pairs.append(pair)
-            print(f"{seed:6} {pair}", flush=True)
         seed += 1
-    return pairs
+    return found
 
 
 def main() -> None:
     started = perf_counter()
-    pairs = run(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0, keep_on=True)
-    for (kind, outcome), count in sorted(Counter((p.kind, p.outcome) for p in pairs).items()):
-        print(f"{kind} {outcome}: {count}")
-    print(f"{len(pairs)} pairs, {perf_counter() - started:.0f} s")
+    found = outcomes(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0, keep_on=True)
+    print(*(f"{seed:>6} {text}" for seed, text in found.items()), sep="\n")
+    print(f"{len(found)} pairs, {perf_counter() - started:.0f} s")
 
 
 if __name__ == "__main__":

@@ -12,12 +12,12 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import write_nres
 from msh_gltf.converter.formats.nres_edits import new_archive
 from msh_gltf.converter.game.archive_folder import LAYOUTS, deflated, library_of, wave_format
-from tests.converter.game.typed import small_game
 from tests.docs.materials import example_game
 from tests.support.game import snapshot
 from tests.support.runs import call
 from tests.support.unpackers import LAYOUTS as TOOLS
 from tests.support.unpackers import members
+from tests.support.verbs import small_game
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -30,12 +30,11 @@ from msh_gltf.converter.game.differences import Touched, apply, difference, dige
 from msh_gltf.converter.game.packing import UNPACKED_FLOOR, Packed, pack, repeats_base, unpack
 from msh_gltf.converter.game.split import split
 from msh_gltf.converter.kinds.new_entries import blank_material
-from tests.converter.game.mod_rows import bare
 from tests.support import assembly as make
 from tests.support.areals import inner, own, sample
 from tests.support.assembled_game import GameParts
 from tests.support.corpus import DATA, SAMPLES
-from tests.support.game_edits import edited_model, edited_terrain
+from tests.support.game_edits import bare, edited_model, edited_terrain
 from tests.support.maps import BUNDLED
 from tests.support.points import CTPT, POINTS, cpt
 from tests.support.recorded import Recorded, digest

@@ -28,12 +28,11 @@ from msh_gltf.converter.formats.objects import read_unit, write_unit
 from msh_gltf.converter.formats.wear import WEAR_TYPE, edited_wear, read_wear
 from msh_gltf.converter.game.differences import Touched, apply, difference, overlap
 from msh_gltf.converter.game.split import split
-from tests.converter.game.mod_rows import bare, repeats
 from tests.support import assembly
 from tests.support.areals import inner, own, sample
 from tests.support.assembled_game import ROBOT, GameParts
 from tests.support.corpus import DATA, LIBS, SAMPLES, sample_called
-from tests.support.game_edits import edited_model, edited_terrain, findings_of
+from tests.support.game_edits import bare, edited_model, edited_terrain, findings_of, repeats
 from tests.support.maps import BUNDLED, level_called
 from tests.support.recorded import Recorded, digest
 

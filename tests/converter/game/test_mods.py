@@ -11,9 +11,10 @@ import pytest
 from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.game.mods import MAX_CHANGES, read_mod
-from tests.converter.game.commands import prepared, prepared_mod
+from tests.converter.game.commands import prepared_mod
 from tests.support.game import snapshot
 from tests.support.runs import call
+from tests.support.verbs import two_outputs
 
 
 def made(path: Path, facts: object, members: dict[str, bytes]) -> Path:
@@ -45,7 +46,7 @@ def test_a_hostile_mod_is_refused_in_a_line(
     tmp_path: Path, change: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "outside.txt").write_bytes(b"nobody's")
-    game = shutil.copytree(prepared() / "game", tmp_path / "game")
+    game = shutil.copytree(two_outputs() / "game", tmp_path / "game")
     with zipfile.ZipFile(io.BytesIO(prepared_mod())) as file:
         facts = json.loads(file.read("mod.json"))
         members = {name: file.read(name) for name in file.namelist() if name != "mod.json"}

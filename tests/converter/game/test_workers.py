@@ -14,10 +14,10 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.game.import_item import ImportTask
 from msh_gltf.converter.game.workers import cores, run_here
-from tests.converter.game.commands import move
 from tests.support.game import MESH, archive, entry, model, write
 from tests.support.runs import call
 from tests.support.tasks import echo, process, square, touch
+from tests.support.verbs import move
 
 
 @pytest.mark.parametrize("jobs", [1, 3, 50])

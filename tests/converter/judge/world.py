@@ -66,9 +66,18 @@ class World:
     def __init__(self, folder: Path) -> None:
         first = exported(type(self))[0]
         shutil.copytree(first.parent, folder, dirs_exist_ok=True)
-        self.path = folder / first.name
-        self.file = Editable(self.path)
+        self.open(folder / first.name)
+
+    def open(self, path: Path) -> None:
+        self.path, self.file = path, Editable(path)
         self.nodes: list[Json] = self.file.json["nodes"]
+
+    @classmethod
+    def of_file(cls, path: Path) -> World:
+        """A glTF that somebody else exported."""
+        world = cls.__new__(cls)
+        world.open(path)
+        return world
 
     def back(self) -> ImportResult:
         return import_gltf(self.file.save(self.path), None, ImportOptions())
