@@ -435,7 +435,8 @@ def _move(given: ImportedScene, material: int, transform: TextureTransform, befo
     moved = np.zeros(len(streams.uv0), np.bool_)
     for primitive in (p for mesh in given.meshes for p in mesh.primitives if p.material == material):
         moved[primitive.vertex_start : primitive.vertex_start + primitive.vertex_count] = True
-    uv = before.undo(transform.apply(streams.uv0[moved]))
+    with np.errstate(over="ignore"):
+        uv = before.undo(transform.apply(streams.uv0[moved])).astype(np.float32)
     if not np.isfinite(uv).all():
         title = f"texture transform of material {called(given.materials[material].name)}"
         raise ConversionError(f"{title} is not finite, or too large")
