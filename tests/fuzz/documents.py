@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.support.foreign import QUAD, Builder, Json
 from tests.support.gltf_codes import valid
-from tests.support.gltf_reader_rules import ROWS
+from tests.support.gltf_rules import built
 
 #: Rows of the table of what glTF demands, by their rule.
 RULES = (
@@ -37,9 +37,7 @@ RULES = (
 
 def documents() -> list[tuple[Json, bytes]]:
     """``(document, buffer)`` each: a skinned mesh with a texture and a clip, what rules are about, a packed mesh."""
-    made = [valid(), *(Builder() for _ in RULES)]
-    for rule, b in zip(RULES, made[1:], strict=True):
-        ROWS[rule][1](b)
+    made = [valid(), *map(built, RULES)]
     own: dict[str, Any] = {"row": 1, "lightmap": -1, "batch_flags": "0x8", "w2": 0, "w4": 1.0, "w6": 65535}
     made[0].json["materials"][0]["extras"] = {"msh": own}
     made[0].json["meshes"][0]["extras"] = {"msh": {"slot": 0, "lod": 0, "group": 0}}

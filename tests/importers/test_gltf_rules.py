@@ -6,7 +6,6 @@ rest as the second reader shows it); nothing else. Then what trimesh and DracoPy
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -29,30 +28,13 @@ from msh_gltf.importers.gltf_file import _draco_counts
 from tests.support.foreign import QUAD, TO_GAME, Builder
 from tests.support.gltf_codes import CODES, FILES, invalid, valid
 from tests.support.gltf_edit import PATHS_ELSEWHERE
-from tests.support.gltf_reader_rules import ROWS
-from tests.support.gltf_rules import primitive
+from tests.support.gltf_rules import ROWS, built, primitive
 from tests.support.runs import require
 from tests.support.second_reader import SecondReader
 from tests.support.validator import FOLDER, issues
 
 PAGE = Path(__file__).parents[2] / "docs/reference/gltf.md"
 OPTIONS = ImportOptions(rigid_skin=True, fps=24)
-
-
-def save(b: Builder, folder: Path) -> Path:
-    short, raw = b.json.pop("short", False), b.json.pop("raw", None)
-    path = b.save(folder)
-    if raw is not None:
-        data = raw(b.document(), b.data)
-        for name, beside in b.json.pop("files", {}).items():
-            (folder / name).write_bytes(beside)
-        path = folder / ("raw.glb" if data[:4] == b"glTF" else "raw.gltf")
-        path.write_bytes(data)
-    if short:
-        document = json.loads(path.read_text())
-        document["buffers"][0]["byteLength"] += 4
-        path.write_text(json.dumps(document))
-    return path
 
 
 def same_as_shown(path: Path, data: bytes, dialect: str) -> None:
@@ -106,10 +88,7 @@ def reported(back: ImportResult) -> list[str]:
 
 @pytest.mark.parametrize("rule", ROWS)
 def test_rules(rule: str, tmp_path: Path) -> None:
-    words, build = ROWS[rule]
-    b = Builder()
-    build(b)
-    path = save(b, tmp_path)
+    words, path = ROWS[rule][0], built(rule).save(tmp_path)
     if table()[rule] == "refused":
         with pytest.raises(ConversionError) as caught:
             import_gltf(path, options=OPTIONS)
