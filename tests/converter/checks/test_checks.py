@@ -1,5 +1,7 @@
 """Valid files have no errors, and no warnings but those that somebody put there on purpose."""
 
+import copy
+import json
 import os
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pytest
 from msh_gltf.converter.kinds.check import check_file
 from msh_gltf.converter.kinds.open_files import read_msh
 from tests.support.assembled_game import GameParts
-from tests.support.corpus import CORPUS, DATA, LIBS, every_sample, sample_called
+from tests.support.corpus import CORPUS, DATA, LIBS, sample_called
 from tests.support.maps import LEVELS
 
 #: The generator numbers rows of material lists at random, makes the legacy outlier, and fills
@@ -22,62 +24,53 @@ MISSING = {"registry-cycle", "object-model", "object-file", "unit-key", "mission
 ODD = ON_PURPOSE | {"table-missing", "batch-tile", "map-key"}
 
 
+ROOT = Path(__file__).parents[3]
+NOTHING: dict[str, set[str]] = {"error": set(), "warning": set(), "note": set()}
+NOTES = {".map": {"areal-polys"}, ".lib": {"nres-region"}}
+FILES = [path for folder in (DATA, LIBS, *(level.folder for level in LEVELS)) for path in sorted(folder.iterdir())]
+
+
 def found(path: Path) -> dict[str, set[str]]:
-    """Codes by severity, notes left out, of a file and all its entries."""
-    out: dict[str, set[str]] = {"error": set(), "warning": set(), "note": set()}
+    """Codes by severity of a file and all its entries."""
+    out = copy.deepcopy(NOTHING)
     checked = check_file(path, path.name)
     assert checked
-    for one in checked:
-        for finding in one.findings:
-            out[finding.severity].add(finding.code)
+    for finding in (finding for one in checked for finding in one.findings):
+        out[finding.severity].add(finding.code)
     return out
 
 
-@every_sample
-def test_models(sample) -> None:
-    codes = found(sample.path)
+@pytest.mark.parametrize(
+    "path",
+    [p for p in FILES if p.suffix.lower() in (".msh", ".map", ".wea", ".lib")],
+    ids=lambda path: f"{path.parent.name}/{path.name}",
+)
+def test_bundled_files(path: Path) -> None:
+    codes, truth = found(path), path.with_suffix(".json")
     assert not codes["error"]
-    assert codes["warning"] <= (ODD if "odd" in sample.id.lower() else ON_PURPOSE)
-    if sample.entry is None:
-        assert ("node-legacy" in codes["warning"]) == sample.truth["legacy"]
+    assert codes["warning"] <= (ODD if "odd" in path.stem.lower() else set() if path.suffix == ".lib" else ON_PURPOSE)
+    assert path.parent == DATA or codes["note"] <= NOTES.get(path.suffix.lower(), set())
+    if path.parent == DATA and path.suffix == ".msh":
+        assert ("node-legacy" in codes["warning"]) == json.loads(truth.read_text("utf-8"))["legacy"]
 
 
-@pytest.mark.parametrize("name", ["hangar", "tree", "walker"])
-def test_examples(name: str) -> None:
-    """What this project makes has nothing to find at all."""
-    path = Path(__file__).parents[3] / f"examples/{name}.msh"
-    assert found(path) == {"error": set(), "warning": set(), "note": set()}
-
-
-@pytest.mark.parametrize("level", LEVELS, ids=[level.id for level in LEVELS])
-def test_levels(level) -> None:
-    for path in sorted(level.folder.iterdir()):
-        if path.suffix.lower() in (".msh", ".map", ".wea"):
-            codes = found(path)
-            assert not codes["error"] | codes["warning"] - ON_PURPOSE, path.name
-            assert codes["note"] <= {"areal-polys"}
-
-
-@pytest.mark.parametrize("path", sorted(LIBS.glob("*.lib")), ids=lambda p: p.name)
-def test_libraries(path: Path) -> None:
-    codes = found(path)
-    assert not codes["error"] | codes["warning"]
-    assert codes["note"] <= {"nres-region"}
-
-
-def test_build_dat() -> None:
-    assert found(DATA / "BuildDat.lst") == {"error": set(), "warning": set(), "note": set()}
+@pytest.mark.parametrize(
+    "path",
+    [*sorted((ROOT / "examples").glob("*.msh")), DATA / "BuildDat.lst"],
+    ids=lambda path: f"{path.parent.name}/{path.name}",
+)
+def test_what_this_project_makes_has_nothing_to_find(path: Path) -> None:
+    assert found(path) == NOTHING
 
 
 def test_a_game_with_units_and_a_mission(tmp_path: Path) -> None:
-    nothing = {"error": set(), "warning": set(), "note": set()}
     root = tmp_path / "game"
     mission = GameParts().write(root)
     for path in (mission, root / "objects.rlb", *root.glob("UNITS/**/*.dat")):
-        assert found(path) == nothing, path
+        assert found(path) == NOTHING, path
     alone = tmp_path / "data.tma"
     alone.write_bytes(mission.read_bytes())
-    assert found(alone) == nothing, "without a game nothing is looked for"
+    assert found(alone) == NOTHING, "without a game nothing is looked for"
 
 
 def test_whole_games() -> None:

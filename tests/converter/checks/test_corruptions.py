@@ -1,13 +1,13 @@
 """Every kind of the catalogue is found under its code, as written down; checks and conversion agree on it.
 
-What is found in the first sample of each kind, with its place, value and count, stands in ``findings.txt``, with a
-digest of what is found in all;
+What is found in the first sample of each kind, with its place, value and count, stands in ``findings.txt``, with what
+the second reader of the tests counts in it that is not in the valid file, and a digest of what is found in all;
 ``python -m tests.converter.checks.test_corruptions`` writes it again, for you to read what became different.
 """
 
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,6 +20,10 @@ from msh_gltf.converter.game.inspect import check_item, check_tasks
 from msh_gltf.converter.kinds.check import Checked
 from msh_gltf.converter.kinds.differences import diff_files, lines
 from tests.converter.checks.test_agreement import require_agreement_of
+from tests.second.container import Container, Problems, archive_problems
+from tests.second.level import areal_problems, terrain_problems
+from tests.second.model import model_problems
+from tests.second.placed import controller_problems, mission_problems, unit_problems
 from tests.support.corruption import CATALOGUE
 from tests.support.corruption.base import Case, Corruption
 from tests.support.recorded import Recorded, digest
@@ -33,6 +37,19 @@ CONVERTED = 2
 #: What is found, by kind.
 FINDINGS = Recorded(__file__, "findings.txt")
 STATM = Path("/proc/self/statm")
+#: The second reader of a format.
+READERS: dict[str, Callable[[bytes], Problems]] = {
+    "model": model_problems,
+    "file": model_problems,
+    "archive": archive_problems,
+    "objects.rlb": archive_problems,
+    "terrain": terrain_problems,
+    "areal map": areal_problems,
+    "unit": unit_problems,
+    "mission": mission_problems,
+    "game, MISSIONS/Single.01/data.tma": mission_problems,
+    "controller": lambda archive: controller_problems(Container(archive).entries[-1].data),
+}
 
 
 @contextmanager
@@ -90,6 +107,13 @@ def differences(case: Case) -> str:
     return f" | {len(found)} lines of differences, {digest(found)}"
 
 
+def seen_by_another(kind: Corruption, case: Case) -> str:
+    """What the second reader counts in a file more than in the valid one."""
+    read = READERS.get(kind.format)
+    found = sorted(read(case.path.read_bytes()) - read(case.valid().read_bytes())) if read else []
+    return f" | a second reader: {', '.join(found)}" if found else ""
+
+
 def cases(kind: Corruption, folder: Path) -> Iterator[tuple[Case, str]]:
     """The cases of a kind, and what is found in each: that which the rule says, and the codes of others."""
     for case in kind.make(folder):
@@ -99,17 +123,18 @@ def cases(kind: Corruption, folder: Path) -> Iterator[tuple[Case, str]]:
         yield case, said_of(kind, found).replace(str(folder), "")
 
 
-def on_record(found: list[tuple[Case, str]]) -> str:
+def on_record(kind: Corruption, found: list[tuple[Case, str]]) -> str:
     """What is found in the first case, how it differs from the valid file, and a digest of all cases."""
     (case, said), *_ = found
-    return f"{said}{differences(case)} | {len(found)} cases, {digest([text for _, text in found])}"
+    number = f"{len(found)} cases, {digest([text for _, text in found])}"
+    return f"{said}{differences(case)}{seen_by_another(kind, case)} | {number}"
 
 
 @pytest.mark.parametrize("kind", CATALOGUE, ids=[kind.name for kind in CATALOGUE])
 def test_every_corruption_is_found(kind: Corruption, tmp_path: Path) -> None:
     found = list(cases(kind, tmp_path / "cases"))
     assert found, "no sample has a place for it"
-    FINDINGS.require(kind.name, on_record(found))
+    FINDINGS.require(kind.name, on_record(kind, found))
     for number, (case, _) in enumerate(found[:CONVERTED]):
         with bounded():
             require_agreement_of(kind, case, tmp_path / f"game {number}")
@@ -130,6 +155,6 @@ def test_every_rule_is_broken_by_some_corruption() -> None:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         FINDINGS.write(
-            (kind.name, on_record(list(cases(kind, Path(folder) / str(number)))))
+            (kind.name, on_record(kind, list(cases(kind, Path(folder) / str(number)))))
             for number, kind in enumerate(CATALOGUE)
         )

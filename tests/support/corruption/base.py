@@ -82,7 +82,7 @@ def kinds(format: str, samples: Callable[[], list[Any]], write: Callable[..., Pa
                 yield Case(sample.id, path, partial(valid, place.with_name(f"{number} valid"), sample))
 
         def valid(place: Path, sample: Any) -> Path:
-            place.mkdir()
+            place.mkdir(exist_ok=True)
             return write(place, sample, nothing)
 
         CATALOGUE.append(Corruption(f"{format}: {name}", code, format, make))
