@@ -99,6 +99,19 @@ END
         cd /proc; msh-inspect --roundtrip /dev/shm/$$.msh 2>&1 | sed "s/found in.*//"; echo ${PIPESTATUS[0]}
         rm /dev/shm/$$.msh
     """,
+    "a device": "msh2gltf /dev/zero; echo $?; msh-inspect /dev/zero; echo $?",
+    "a full disk: what finds no room fails, nothing is half there, a repeat with room completes": """
+        msh2gltf "$GAME" -o whole -q; mkdir disk; mount -t tmpfs -o size=300k tmpfs disk || exit 77
+        msh2gltf "$GAME" -o disk/out -j 1 > said 2>&1; echo $?; grep -o -m 1 "No space left on device" said
+        grep -c "Traceback" said; rm said; cd disk/out
+        for file in $(find . -name '*.glb' -o -name '*.msh-sidecar'); do cmp "$file" "../../whole/$file"; done
+        find . -name '.msh-gltf-*.tmp'; cd ../..; mount -o remount,size=20m disk
+        msh2gltf "$GAME" -o disk/out -q; echo $?; diff -r -I '^ "id": "[0-9a-f]' disk/out whole && echo same
+    """,
+    "a disk that cannot be written": """
+        mkdir disk; mount -t tmpfs -o ro tmpfs disk || exit 77
+        msh2gltf "$GAME" -o disk | grep -c "(Read-only file system)"; msh2gltf "$GAME" -o disk/deeper; echo $?
+    """,
     "times of any century": """
         cp -r "$GAME" game; msh2gltf game -o out -q
         find out -type f ! -name manifest.json -exec md5sum {} + > sums
