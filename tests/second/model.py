@@ -203,7 +203,7 @@ def _posed(m: Model, retail: bool) -> list[V3]:
     for node in m.nodes:
         word = m.map[node[2]] if node[2] != NONE else NONE
         key = m.keys[min(word, node[3])]  # a word that is not below the run's last key means that key
-        move, turn = key[:3], _rotation(key[4:8] if retail else (key[7], *key[4:7]))
+        move, turn = key[:3], rotation(key[4:8] if retail else (key[7], *key[4:7]))
         if node[1] != NONE:
             above_turn, above_move = worlds[node[1]]
             move = tuple(a + b for a, b in zip(_times(above_turn, move), above_move, strict=True))
@@ -217,7 +217,7 @@ def _posed(m: Model, retail: bool) -> list[V3]:
     return points
 
 
-def _rotation(q: V3) -> list[V3]:
+def rotation(q: V3) -> list[V3]:
     length = math.hypot(*q)
     w, x, y, z = (c / length for c in q) if length else (1.0, 0.0, 0.0, 0.0)
     return [

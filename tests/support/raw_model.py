@@ -1,15 +1,18 @@
 """Second implementations of what one asks models, in plain numbers."""
 
-import math
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from msh_gltf.converter.formats.model import MshModel
+from tests.second.model import rotation
 from tests.support import scalar_sampler
 
-V3 = tuple[float, float, float]
+V3 = np.ndarray
+plus, minus, times, dot, cross = np.add, np.subtract, np.multiply, np.dot, np.cross
 
 Row = tuple[int, int, int, int, tuple[int, int, int]]
 
@@ -57,93 +60,48 @@ class Raw:
         return triangle < self.count(7, 16)
 
     def vertex(self, row: int) -> V3:
-        return self.read(3, "<3f", 12 * row)
+        return np.array(self.read(3, "<3f", 12 * row))
 
-    def poses(self, time: float) -> list[tuple[list[list[float]], V3]]:
-        """(rows of the rotation matrix, translation) of every node in model space."""
+    def poses(self, time: float) -> list[tuple[V3, V3]]:
+        """(rotation matrix, translation) of every node in model space."""
         count = self.count(1, 38)
         if not self.count(8, 24):
-            return [([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]], (0.0, 0.0, 0.0))] * count
+            return [(np.eye(3), np.zeros(3))] * count
         sampler = scalar_sampler.ScalarModel(
             self.bytes_of[1], self.bytes_of[8], self.bytes_of.get(19, b""), self.model.frame_count, self.retail
         )
-        local = []
-        for node in range(count):
-            q, p = scalar_sampler.sample(sampler, node, time)
-            local.append((runtime_rows([float(v) for v in q]), tuple(float(v) for v in p)))
 
-        def world(node: int) -> tuple[list[list[float]], V3]:
+        def world(node: int) -> tuple[V3, V3]:
+            q, p = scalar_sampler.sample(sampler, node, time)
+            rows, move = np.array(rotation(tuple(map(float, q)))), np.array(p, np.float64)
             parent = self.read(1, "<H", node * 38 + 2)[0]
             if parent == 0xFFFF:
-                return local[node]
-            rows, move = world(parent)
-            below, by = local[node]
-            turned = [[sum(rows[i][k] * below[k][j] for k in range(3)) for j in range(3)] for i in range(3)]
-            return turned, plus(apply(rows, by), move)
+                return rows, move
+            above, shift = world(parent)
+            return above @ rows, above @ move + shift
 
         return [world(node) for node in range(count)]
 
 
-def runtime_rows(q: list[float]) -> list[list[float]]:
-    """The engine's ``quat_to_matrix`` of the unit quaternion (msh-animation, 4.4)."""
-    length = math.sqrt(sum(v * v for v in q))
-    w, x, y, z = [v / length for v in q] if length else [1.0, 0.0, 0.0, 0.0]
-    return [
-        [1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)],
-        [2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x)],
-        [2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)],
-    ]
+def apply(rows: V3, v: V3) -> V3:
+    return rows @ v
 
 
-def apply(rows, v) -> V3:
-    return tuple(sum(r * c for r, c in zip(row, v, strict=True)) for row in rows)  # type: ignore
-
-
-def plus(a, b) -> V3:
-    return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
-
-
-def minus(a, b) -> V3:
-    return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
-
-
-def times(a, k: float) -> V3:
-    return (a[0] * k, a[1] * k, a[2] * k)
-
-
-def dot(a, b) -> float:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-def cross(a, b) -> V3:
-    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
-
-
-def meets(corners: list[V3], start: V3, ray: V3) -> tuple[float, bool] | None:
-    """Distance, and whether the hit is off the edges.
+def all_hits(raw: Raw, start: V3, ray: V3, time: float, lod: int = 0, group: int = 0) -> list[tuple[float, bool, Row]]:
+    """(distance, off the edges, row) of every hit, no sphere looked at.
 
     Plane first, then the side of every edge: not the algorithm under test.
     """
-    a, b, c = corners
-    normal = cross(minus(b, a), minus(c, a))
-    steep = dot(normal, ray)
-    if abs(steep) <= 1e-11 * math.sqrt(dot(normal, normal) * dot(ray, ray)):
-        return None
-    distance = dot(normal, minus(a, start)) / steep
-    point = plus(start, times(ray, distance))
-    side = min(dot(normal, cross(minus(q, p), minus(point, p))) for p, q in ((a, b), (b, c), (c, a)))
-    share = side / dot(normal, normal)  # the smallest barycentric coordinate
-    return (distance, share > 1e-7) if distance >= 0 and share > -1e-7 else None
-
-
-def all_hits(raw: Raw, start: V3, ray: V3, time: float, lod=0, group=0):
-    """(distance, off the edges, row) of every hit, no sphere looked at."""
-    poses = raw.poses(time)
-    found = []
-    for row in raw.walk(lod, group):
-        rows, move = poses[row[0]]
-        corners = [plus(apply(rows, raw.vertex(v)), move) for v in row[4]]
-        hit = meets(corners, start, ray)
-        if hit is not None:
-            found.append((*hit, row))
-    return found
+    poses, rows = raw.poses(time), [*raw.walk(lod, group)]
+    corners = np.array([[poses[row[0]][0] @ raw.vertex(v) + poses[row[0]][1] for v in row[4]] for row in rows])
+    corners = corners.reshape(-1, 3, 3)
+    edges = np.roll(corners, -1, axis=1) - corners
+    normal = np.cross(edges[:, 0], -edges[:, 2])
+    size, steep = (normal * normal).sum(axis=1), normal @ ray
+    with np.errstate(all="ignore"):
+        distance = (normal * (corners[:, 0] - start)).sum(axis=1) / steep
+        point = start + np.multiply.outer(distance, ray)
+        sides = (normal[:, None] * np.cross(edges, point[:, None] - corners)).sum(axis=2)
+        share = sides.min(axis=1) / size  # the smallest barycentric coordinate
+        hit = (np.abs(steep) > 1e-11 * np.sqrt(size * np.dot(ray, ray))) & (distance >= 0) & (share > -1e-7)
+    return [(float(distance[i]), bool(share[i] > 1e-7), rows[i]) for i in np.flatnonzero(hit)]

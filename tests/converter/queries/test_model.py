@@ -126,11 +126,11 @@ def test_world_bounds(sample) -> None:
         moved = []
         for corner in range(8):
             point = [(high if corner >> k & 1 else low)[k] for k in range(3)]
-            moved.append([dot(row, point) + row[3] for row in matrix[:3]])
+            moved.append([dot(row[:3], point) + row[3] for row in matrix[:3]])
         got = world_bounds(model, slot, matrix)
         np.testing.assert_allclose(got.box_min, [min(p[k] for p in moved) for k in range(3)])
         np.testing.assert_allclose(got.box_max, [max(p[k] for p in moved) for k in range(3)])
-        expected = [dot(row, centre) + row[3] for row in matrix[:3]]
+        expected = [dot(row[:3], centre) + row[3] for row in matrix[:3]]
         np.testing.assert_allclose(got.sphere_centre, expected, atol=1e-12)
         scales = [math.sqrt(sum(matrix[i][j] ** 2 for i in range(3))) for j in range(3)]
         assert got.sphere_radius == pytest.approx(radius * max(scales))
