@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-_TYPES = {5121: "<u1", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
-_WIDTH = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
+_TYPES = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
+_WIDTH = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 #: glTF axes to game axes, as a matrix.
 TO_GAME = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]], np.float64)
 
@@ -61,14 +61,22 @@ class GltfView:
         return dict(self["scenes"][0]["extras"]["msh"])
 
     def array(self, index: int) -> np.ndarray[Any, Any]:
-        accessor = self["accessors"][index]
-        view = self["bufferViews"][accessor["bufferView"]]
-        dtype = np.dtype(_TYPES[accessor["componentType"]])
-        width = _WIDTH[accessor["type"]]
+        about = self["accessors"][index]
+        out = self._rows(about, about["componentType"], int(about["count"]), _WIDTH[about["type"]])
+        if sparse := about.get("sparse"):
+            rows = self._rows(sparse["indices"], sparse["indices"]["componentType"], sparse["count"], 1)[:, 0]
+            out[rows] = self._rows(sparse["values"], about["componentType"], sparse["count"], out.shape[1])
+        return out
+
+    def _rows(self, about: dict[str, Any], kind: int, count: int, width: int) -> np.ndarray[Any, Any]:
+        """Rows of the buffer view that is named, zeros where none is."""
+        dtype = np.dtype(_TYPES[kind])
+        if "bufferView" not in about:
+            return np.zeros((count, width), dtype)
+        view = self["bufferViews"][about["bufferView"]]
         step = view.get("byteStride", width * dtype.itemsize)
-        start = view["byteOffset"] + accessor.get("byteOffset", 0)
-        shape = (accessor["count"], width)
-        return np.ndarray(shape, dtype, self.buffer, start, (step, dtype.itemsize)).copy()
+        start = view.get("byteOffset", 0) + about.get("byteOffset", 0)
+        return np.ndarray((count, width), dtype, self.buffer, start, (step, dtype.itemsize)).copy()
 
     def picture(self, image: dict[str, Any]) -> bytes:
         """The bytes of an image that lies in the buffer."""
@@ -78,22 +86,17 @@ class GltfView:
 
     def local(self, node: int, frame: int | None = None) -> np.ndarray[Any, Any]:
         """4x4 matrix of a node, at rest or at a key of the clip."""
-        data = self["nodes"][node]
-        translation = data.get("translation", [0, 0, 0])
-        rotation = data.get("rotation", [0, 0, 0, 1])
+        data = {name: value for name, value in self["nodes"][node].items() if value is not None}
         if frame is not None and self["animations"]:
             clip = self["animations"][0]
             for channel in clip["channels"]:
                 if channel["target"]["node"] == node:
                     output = self.array(clip["samplers"][channel["sampler"]]["output"])
-                    if channel["target"]["path"] == "translation":
-                        translation = output[frame]
-                    else:
-                        rotation = output[frame]
-        return trs({"translation": translation, "rotation": rotation, "scale": data.get("scale", [1, 1, 1])})
+                    data[channel["target"]["path"]] = output[frame]
+        return trs(data)
 
     def parents(self) -> dict[int, int]:
-        return {c: i for i, n in enumerate(self["nodes"]) for c in n.get("children", [])}
+        return {c: i for i, n in enumerate(self["nodes"]) for c in n.get("children") or []}
 
     def world(self, node: int, frame: int | None = None) -> np.ndarray[Any, Any]:
         """4x4 matrix from the node to the model, glTF axes."""
