@@ -38,23 +38,21 @@ class Map:
         struct.pack_into("<" + form, self.data, at, *values)
 
     def linked(self) -> tuple[int, int]:
-        """A link that leads somewhere: where it is, and the areal that it leads to."""
+        """A link that leads somewhere: where it is, and the areal that it is of."""
         for row in range(len(self.records)):
-            for edge in range(self.corners(row)):
-                at = self.links(row) + 8 * edge
-                areal = self.get(at, "i")
-                if areal >= 0:
-                    return at, areal
+            for at in range(self.links(row), self.links(row) + 8 * self.corners(row), 8):
+                if self.get(at, "i") >= 0:
+                    return at, row
         raise NotHere
 
-    def full_cell(self) -> int:
+    def full_cell(self, least: int = 1) -> int:
         """Where a cell that lists something starts."""
         at = self.cells + 8
         while at + 2 <= len(self.data):
             count = self.get(at, "H")
-            if count:
+            if count >= least:
                 return at
-            at += 2
+            at += 2 + 2 * count
         raise NotHere
 
 
@@ -139,14 +137,10 @@ def cell_of_1024(land: Map) -> None:
 
 @of_map("areal-link-ends")
 def linked_edge_moved(land: Map) -> None:
-    land.linked()
-    for row in range(len(land.records)):
-        if any(land.get(land.links(row) + 8 * e, "i") >= 0 for e in range(land.corners(row))):
-            at = land.records[row] + 56
-            for corner in range(land.corners(row)):
-                (x,) = struct.unpack_from("<f", land.data, at + 12 * corner)
-                land.put(at + 12 * corner, "f", x + 3)
-            return
+    _, row = land.linked()
+    start = land.records[row] + 56
+    for at in range(start, start + 12 * land.corners(row), 12):
+        land.put(at, "f", land.get(at, "f") + 3)
 
 
 @of_map("areal-cell-twice")
@@ -159,20 +153,13 @@ def cell_lists_an_areal_twice(land: Map) -> None:
 
 @of_map("areal-cell-order")
 def cell_lists_backwards(land: Map) -> None:
-    at = land.cells + 8
-    while at + 2 <= len(land.data):
-        count = land.get(at, "H")
-        if count > 1:
-            ids = struct.unpack_from(f"<{count}H", land.data, at + 2)
-            land.put(at + 2, f"{count}H", *reversed(ids))
-            return
-        at += 2 + 2 * count
-    raise NotHere
+    at = land.full_cell(2)
+    form = f"{land.get(at, 'H')}H"
+    land.put(at + 2, form, *reversed(struct.unpack_from("<" + form, land.data, at + 2)))
 
 
 @of_map("areal-cell-empty")
 def cell_lists_nothing(land: Map) -> None:
     at = land.full_cell()
-    (count,) = struct.unpack_from("<H", land.data, at)
+    del land.data[at + 2 : at + 2 + 2 * land.get(at, "H")]
     land.put(at, "H", 0)
-    del land.data[at + 2 : at + 2 + 2 * count]

@@ -16,13 +16,10 @@ from tests.support.corruption.base import (
     need,
     of_bytes,
     of_model,
+    pack,
     put,
     written,
 )
-
-
-def _put(data: bytearray, at: int, form: str, value: object) -> None:
-    struct.pack_into("<" + form, data, at, value)
 
 
 def _row(data: bytearray, row: int) -> int:
@@ -32,17 +29,17 @@ def _row(data: bytearray, row: int) -> int:
 
 of_bytes("nres-magic", "magic-lower-case", lambda data: put(data, slice(None, 4), b"nres"))
 of_bytes("nres-magic", "magic-of-another-format", lambda data: put(data, slice(None, 4), b"RIFF"))
-of_bytes("nres-version", "version-2", lambda data: _put(data, 4, "I", 0x200))
-of_bytes("nres-version", "version-big-endian", lambda data: _put(data, 4, "I", 0x10000))
-of_bytes("nres-size", "total-size-zero", lambda data: _put(data, 12, "I", 0))
-of_bytes("nres-size", "total-size-huge", lambda data: _put(data, 12, "I", 0xFFFFFFFF))
-of_bytes("nres-count", "count-negative", lambda data: _put(data, 8, "i", -1))
-of_bytes("nres-count", "count-huge", lambda data: _put(data, 8, "i", 0x7FFFFFFF))
-of_bytes("nres-count", "count-past-the-start", lambda data: _put(data, 8, "i", len(data) // 64 + 1))
-of_bytes("nres-payload", "payload-past-the-directory", lambda d: _put(d, _row(d, 0) + 56, "I", len(d)))
-of_bytes("nres-payload", "payload-in-the-header", lambda data: _put(data, _row(data, 1) + 56, "I", 8))
-of_bytes("nres-payload", "payload-size-huge", lambda data: _put(data, _row(data, 2) + 12, "I", 0xFFFFFFFF))
-of_bytes("nres-payload", "payload-offset-wraps", lambda data: _put(data, _row(data, 0) + 56, "I", 0xFFFFFFF0))
+of_bytes("nres-version", "version-2", lambda data: pack("<I", data, 4, 0x200))
+of_bytes("nres-version", "version-big-endian", lambda data: pack("<I", data, 4, 0x10000))
+of_bytes("nres-size", "total-size-zero", lambda data: pack("<I", data, 12, 0))
+of_bytes("nres-size", "total-size-huge", lambda data: pack("<I", data, 12, 0xFFFFFFFF))
+of_bytes("nres-count", "count-negative", lambda data: pack("<i", data, 8, -1))
+of_bytes("nres-count", "count-huge", lambda data: pack("<i", data, 8, 0x7FFFFFFF))
+of_bytes("nres-count", "count-past-the-start", lambda data: pack("<i", data, 8, len(data) // 64 + 1))
+of_bytes("nres-payload", "payload-past-the-directory", lambda d: pack("<I", d, _row(d, 0) + 56, len(d)))
+of_bytes("nres-payload", "payload-in-the-header", lambda data: pack("<I", data, _row(data, 1) + 56, 8))
+of_bytes("nres-payload", "payload-size-huge", lambda data: pack("<I", data, _row(data, 2) + 12, 0xFFFFFFFF))
+of_bytes("nres-payload", "payload-offset-wraps", lambda data: pack("<I", data, _row(data, 0) + 56, 0xFFFFFFF0))
 of_bytes("nres-magic", "nothing-but-zeros", lambda data: bytes(len(data)))
 of_bytes("nres-magic", "empty-file", lambda data: b"")
 of_bytes("nres-magic", "three-bytes", lambda data: b"NRe")
@@ -107,7 +104,7 @@ BUNKER = DATA / "spec__static__b_bun_000.msh"
 
 def _changed(data: bytes, at: int, form: str, value: object) -> bytes:
     out = bytearray(data)
-    _put(out, at, form, value)
+    pack(form, out, at, value)
     return bytes(out)
 
 
@@ -132,7 +129,7 @@ of_archive("archive-nested", "archive-in-an-archive", lambda b: _append(b, b"DAT
 of_archive("nres-size", "model-in-archive-cut",
     lambda box: _append(box, b"MESH", b"cut.msh", BUNKER.read_bytes()[:-100]))
 of_archive("nres-count", "model-in-archive-count",
-    lambda box: _append(box, b"MESH", b"count.msh", _changed(BUNKER.read_bytes(), 8, "i", -5)))
+    lambda box: _append(box, b"MESH", b"count.msh", _changed(BUNKER.read_bytes(), 8, "<i", -5)))
 # fmt: on
 
 

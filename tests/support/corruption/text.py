@@ -116,11 +116,7 @@ of_material("material-keys", "keys-past-the-entry",
 # fmt: on
 
 
-@of_material("material-tracks")
-def tracks_past_the_entry(entry: Entry) -> None:
-    at, _ = _tracks(entry)
-    del entry.data[at:]
-    struct.pack_into("<H", entry.data, 2, 0xFFFF)
+of_material("material-tracks", "tracks-past-the-entry", lambda entry: _with_tracks(entry, 0xFFFF, b""))
 
 
 def _write_points(folder: Path, sample: Made, change: Callable[[bytearray], None]) -> Path:
@@ -142,6 +138,7 @@ of_points("point-place", "point-on-a-negative-node", lambda data: pack("<i", dat
 of_points("point-place", "point-nowhere", lambda data: pack("<f", data, 4 + 12, float("nan")))
 
 
+# fmt: off
 #: For textures and lightmaps alike.
 TEXTURES = [
     ("texm-magic", "magic-wrong", lambda entry: put(entry.data, slice(None, 4), b"DDS ")),
@@ -154,47 +151,34 @@ TEXTURES = [
     ("texm-size", "sides-huge", lambda entry: pack("<2I", entry.data, 4, 0x7FFFFFFF, 0x7FFFFFFF)),
     ("texm-size", "pixels-cut", lambda entry: cut(entry.data, 40)),
     ("texm-word16", "word16-of-5", lambda entry: pack("<I", entry.data, 16, 5)),
+    ("texm-page", "page-cut", lambda entry: _behind(entry, struct.pack("<4sI", b"Page", 0x7FFFFFFF))),
+    (
+        "texm-rect",
+        "rectangle-outside",
+        lambda entry: _behind(entry, b"Page" + struct.pack("<I4H", 1, 60000, 10, 0, 10)),
+    ),
+    ("texm-tail", "bytes-behind-the-levels", lambda entry: _behind(entry, b"junk")),
 ]
+# fmt: on
 for of_picture in (of_texture, of_lightmap):
     for row in TEXTURES:
         of_picture(*row)
 
 
-def _without_page(entry: Entry) -> None:
+def _behind(entry: Entry, data: bytes) -> None:
+    """Bytes instead of the page of rectangles."""
     at = entry.data.rfind(b"Page")
-    if at >= 32:
-        del entry.data[at:]
+    put(entry.data, slice(at if at >= 32 else len(entry.data), None), data)
 
 
-@of_texture("texm-page")
-@of_lightmap("texm-page")
-def page_cut(entry: Entry) -> None:
-    _without_page(entry)
-    entry.data += b"Page" + struct.pack("<I", 0x7FFFFFFF)
+def _with_tracks(entry: Entry, count: int, tracks: bytes) -> None:
+    put(entry.data, slice(_tracks(entry)[0], None), tracks)
+    pack("<H", entry.data, 2, count)
 
 
-@of_texture("texm-rect")
-@of_lightmap("texm-rect")
-def rectangle_outside(entry: Entry) -> None:
-    _without_page(entry)
-    entry.data += b"Page" + struct.pack("<I4H", 1, 60000, 10, 0, 10)
-
-
-@of_texture("texm-tail")
-@of_lightmap("texm-tail")
-def bytes_behind_the_levels(entry: Entry) -> None:
-    _without_page(entry)
-    entry.data += b"junk"
-
-
-@of_material("material-many")
-def twenty_tracks(entry: Entry) -> None:
-    at, _ = _tracks(entry)
-    entry.data[at:] = struct.pack("<IH3H", 0, 1, 0, 100, 0) * 20
-    struct.pack_into("<H", entry.data, 2, 20)
-
-
-@of_build("build-empty")
-def path_empty(lines: list[bytes]) -> None:
-    row = next(i for i, line in enumerate(lines) if line.strip().startswith(b'"'))
-    lines[row] = b'""\r\n'
+# fmt: off
+of_material("material-many", "twenty-tracks",
+    lambda entry: _with_tracks(entry, 20, struct.pack("<IH3H", 0, 1, 0, 100, 0) * 20))
+of_build("build-empty", "path-empty",
+    lambda lines: put(lines, [line.strip()[:1] for line in lines].index(b'"'), b'""\r\n'))
+# fmt: on
