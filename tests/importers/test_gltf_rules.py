@@ -6,6 +6,7 @@ rest as the second reader shows it); nothing else. Then what trimesh and DracoPy
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 

@@ -42,15 +42,18 @@ class GltfView:
         if raw[:4] == b"glTF":
             length = struct.unpack_from("<I", raw, 12)[0]
             self.json: dict[str, Any] = json.loads(raw[20 : 20 + length])
-            self.buffer = raw[20 + length + 8 :]
+            self.buffers = [raw[20 + length + 8 :]]
         else:
             self.json = json.loads(raw)
-            buffers = self.json.get("buffers")
-            uri = buffers[0]["uri"] if buffers else "data:,"
-            if uri.startswith("data:"):
-                self.buffer = base64.b64decode(uri.partition(",")[2])
-            else:
-                self.buffer = (path.parent / uri).read_bytes()
+            self.buffers = [self._content(path, buffer["uri"]) for buffer in self["buffers"]]
+
+    @staticmethod
+    def _content(path: Path, uri: str) -> bytes:
+        return base64.b64decode(uri.partition(",")[2]) if uri.startswith("data:") else (path.parent / uri).read_bytes()
+
+    @property
+    def buffer(self) -> bytes:
+        return self.buffers[0]
 
     def __getitem__(self, key: str) -> Any:
         return self.json.get(key, [])
@@ -76,13 +79,13 @@ class GltfView:
         view = self["bufferViews"][about["bufferView"]]
         step = view.get("byteStride", width * dtype.itemsize)
         start = view.get("byteOffset", 0) + about.get("byteOffset", 0)
-        return np.ndarray((count, width), dtype, self.buffer, start, (step, dtype.itemsize)).copy()
+        return np.ndarray((count, width), dtype, self.buffers[view["buffer"]], start, (step, dtype.itemsize)).copy()
 
     def picture(self, image: dict[str, Any]) -> bytes:
         """The bytes of an image that lies in the buffer."""
         view = self["bufferViews"][image["bufferView"]]
         start = view.get("byteOffset", 0)
-        return bytes(self.buffer[start : start + view["byteLength"]])
+        return bytes(self.buffers[view["buffer"]][start : start + view["byteLength"]])
 
     def local(self, node: int, frame: int | None = None) -> np.ndarray[Any, Any]:
         """4x4 matrix of a node, at rest or at a key of the clip."""
