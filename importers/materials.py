@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -125,7 +126,7 @@ def read_mtl(path: Path, name: str, *, own: bool) -> dict[str, Surface[FilePictu
         By name; ``None`` where there is no such file in its folder or below.
     """
     source = file_of_uri(quote(name, errors="surrogateescape"), path.parent, path.parent)
-    if source is None or not source.is_file():
+    if source is None or not os.path.isfile(source):  # a name may be longer than any file's
         return None
 
     def picture(place: str) -> FilePicture:

@@ -235,6 +235,7 @@ class Placed:
     def _find_scales(self, group: Sequence[int]) -> None:
         """Find what nodes are scaled by that those of the result are not."""
         expected = np.array([self.expected[k] for k in group]).reshape(-1, 4, 4)[:, :3, :3]
+        expected[np.linalg.det(expected) == 0] = np.eye(3)  # of no size, which nothing scales
         by = np.linalg.inv(expected) @ self.world[group, :3, :3]
         left, _, right = np.linalg.svd(by)
         turn = left @ right

@@ -231,7 +231,7 @@ def _level(name: str, stated: int | None) -> int:
 def _as_colours(blend: np.ndarray) -> np.ndarray:
     """Weights of second materials as the first channel of colours. (...) -> (..., 4)."""
     out = np.zeros((*blend.shape, 4), np.uint8)
-    out[..., 0] = np.clip(np.round(blend * 255), 0, 255)
+    out[..., 0] = np.round(np.clip(blend, 0, 1) * 255)
     return out
 
 

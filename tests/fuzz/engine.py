@@ -1,7 +1,10 @@
 """The loop: mutate, run, keep what reaches new lines, remember what must not happen."""
 
+import atexit
 import random
+import shutil
 import signal
+import sys
 import tempfile
 import time
 import traceback
@@ -12,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from msh_gltf.converter.errors import ConversionError
@@ -21,7 +24,6 @@ try:
     import resource
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
-from tests.fuzz.coverage import PACKAGES, Coverage
 from tests.fuzz.mutate import Mutator
 
 ROOT = Path(__file__).parents[2]
@@ -31,6 +33,8 @@ READER, PIPELINE, PER_BYTE = 1.0, 10.0, 5e-5
 #: Bytes that an input may take beyond what the process has and its own size.
 ROOM = 256 << 20
 _STATM = Path("/proc/self/statm")
+#: Code of these packages counts.
+PACKAGES = ("converter", "importers", "exporters")
 
 
 @dataclass(frozen=True)
@@ -65,9 +69,8 @@ class Crash:
     """Something other than a value or a ``ConversionError``."""
 
     data: bytes
-    place: str
     text: str
-    times: int = 1
+    times: int = 0
 
 
 @dataclass
@@ -81,7 +84,6 @@ class Report:
     seconds: float = 0.0
     slowest: float = 0.0
     slow: int = 0
-    slowest_input: bytes = b""
     peak_kib: int = 0
     largest: int = 0
     lines: int = 0
@@ -137,12 +139,28 @@ def limited(target: Target, data: bytes) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-_outside = [False]
+class Coverage:
+    """Counts the lines of the project that run for the first time: an event is switched off when it was seen.
 
+    Before Python 3.12 nothing is noted, and only the seeds are changed.
+    """
 
-def outside() -> None:
-    """Say, from a target's ``first``, that this input is run but is stopped by the first checks."""
-    _outside[0] = True
+    def __init__(self) -> None:
+        self.lines = 0
+        if not hasattr(sys, "monitoring"):
+            return
+        monitoring, tool = sys.monitoring, sys.monitoring.COVERAGE_ID
+
+        def line(code: CodeType, _: int) -> Any:
+            parts = code.co_filename.replace("\\", "/").split("/")
+            self.lines += any(package in parts[-4:-1] for package in PACKAGES)
+            return monitoring.DISABLE
+
+        if monitoring.get_tool(tool) is None:
+            monitoring.use_tool_id(tool, "fuzz")
+        monitoring.restart_events()
+        monitoring.register_callback(tool, monitoring.events.LINE, line)
+        monitoring.set_events(tool, monitoring.events.LINE)
 
 
 def execute(target: Target, data: bytes) -> tuple[bool, bool]:
@@ -153,9 +171,8 @@ def execute(target: Target, data: bytes) -> tuple[bool, bool]:
     """
     inside = False
     try:
-        _outside[0] = False
         opened = target.first(data)
-        inside = not _outside[0]
+        inside = True
         target.rest(opened)
     except ConversionError as error:
         str(error).encode("utf-8", "surrogateescape")
@@ -174,14 +191,7 @@ def place_of(error: BaseException) -> str:
 
 
 def fuzz(target: Target, executions: int, seed: int, *, seconds: float = float("inf")) -> Report:
-    """Run a target.
-
-    Args:
-        target: what to run.
-        executions: how often.
-        seed: of all chance: the same run again, but for the clock.
-        seconds: end sooner where it takes longer than this.
-    """
+    """Run a target so often, or for so many seconds; ``seed``: of all chance."""
     chance = random.Random(f"{target.name} {seed}")
     seeds = target.seeds()
     corpus = list(seeds)
@@ -216,28 +226,27 @@ def _once(target: Target, data: bytes, report: Report) -> None:
     report.executions += 1
     report.largest = max(report.largest, len(data))
     start = time.process_time()
+    inside, value, error = attempt(target, data)
+    if error is not None:
+        crash = report.crashes.setdefault(place_of(error), Crash(data, "".join(traceback.format_exception(error))))
+        crash.times += 1
+        crash.data = min(crash.data, data, key=len)
+    report.inside += inside
+    report.values += value
+    took = time.process_time() - start
+    report.slow += took > READER
+    report.slowest = max(report.slowest, took)
+
+
+def attempt(target: Target, data: bytes) -> tuple[bool, bool, BaseException | None]:
+    """As :func:`execute`, within the limits; and what must not happen."""
     try:
         with limited(target, data):
-            inside, value = execute(target, data)
-        report.inside += inside
-        report.values += value
+            return *execute(target, data), None
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        report.inside += 1
-        place = place_of(error)
-        if place in report.crashes:
-            crash = report.crashes[place]
-            crash.times += 1
-            if len(data) < len(crash.data):
-                crash.data = data
-        else:
-            text = "".join(traceback.format_exception(error))
-            report.crashes[place] = Crash(data, place, text)
-    took = time.process_time() - start
-    report.slow += took > READER
-    if took > report.slowest:
-        report.slowest, report.slowest_input = took, data
+        return True, False, error
 
 
 def peak_kib() -> int:
@@ -247,17 +256,17 @@ def peak_kib() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def minimise(target: Target, crash: Crash, tries: int = 2000) -> bytes:
-    """A smaller input with the same crash, found by leaving runs of bytes out."""
-    data, used = crash.data, 0
-    step = max(1, len(data) // 2)
+def minimise(target: Target, data: bytes, place: str, tries: int = 2000) -> bytes:
+    """A smaller input that fails at the same place, found by leaving runs of bytes out."""
+    used, step = 0, max(1, len(data) // 2)
     with strict():
         while step and used < tries:
             at, shrunk = 0, False
             while at < len(data) and used < tries:
                 used += 1
                 smaller = data[:at] + data[at + step :]
-                if _same(target, smaller, crash.place):
+                error = attempt(target, smaller)[2]
+                if error is not None and place_of(error) == place:
                     data, shrunk = smaller, True
                 else:
                     at += step
@@ -266,29 +275,16 @@ def minimise(target: Target, crash: Crash, tries: int = 2000) -> bytes:
     return data
 
 
-def _same(target: Target, data: bytes, place: str) -> bool:
-    try:
-        with limited(target, data):
-            execute(target, data)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        return place_of(error) == place
-    return False
-
-
-_numbers = count()
+_numbers, _written = count(), list[Path]()
 
 
 @cache
 def scratch() -> Path:
     """A folder for this process; in memory where the system has such a place."""
     memory = Path("/dev/shm")
-    _kept.append(tempfile.TemporaryDirectory("", "fuzz-", memory if memory.is_dir() else None))
-    return Path(_kept[0].name)
-
-
-_kept: list[Any] = []
+    folder = tempfile.mkdtemp("", "fuzz-", memory if memory.is_dir() else None)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def as_file(data: bytes, suffix: str, folder: Path | None = None) -> Path:
@@ -305,6 +301,3 @@ def write(path: Path, data: bytes) -> None:
     """Write a file that goes with the next input: directories are listed, and must stay small."""
     _written.append(path)
     path.write_bytes(data)
-
-
-_written: list[Path] = []

@@ -4,6 +4,7 @@ One statement in a game's file that claims much is a corruption (``tests.support
 """
 
 import base64
+import hashlib
 import json
 import struct
 import zlib
@@ -86,6 +87,9 @@ def _sidecars() -> Iterator[Hostile]:
     for text, source in ((HUGE, 0), (0, (1 << 64) - 1), (2, (1 << 63) - 1)):
         head = struct.pack("<8sIIQ", b"MSHSIDE\x1a", 1, text, source)
         yield f"{text} and {source} bytes", "sidecar", head + bytes(32) + b"{}"
+    for name, description in (("depth", b'{"a":' * 200_000), ("digits", b'{"format": ' + b"9" * 100_000 + b"}")):
+        head = struct.pack("<8sIIQ", b"MSHSIDE\x1a", 1, len(description), 0)
+        yield name, "sidecar", head + hashlib.sha256(description).digest() + description
 
 
 def _manifests() -> Iterator[Hostile]:

@@ -1,21 +1,23 @@
-"""Mutators: bytes, text lines, JSON trees, NRes containers. All chance comes from one generator.
+"""One mutator for every format: a file is taken apart into a tree, changed inside, and put together again.
 
-A structured mutator changes one thing inside and makes the outside fit again, so that most inputs
-get past the first checks. None of them shares code with the readers.
+What is outside (sizes, directories, check sums, digests) fits again, so that most inputs get past the first checks.
+Nothing here shares code with the readers. All chance comes from one generator.
 """
 
-import base64
 import hashlib
 import json
 import random
 import struct
 import zlib
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 from tests.support.corruption.base import STRIDES
 
 Mutator = Callable[[random.Random, bytes, list[bytes]], bytes]
+#: What a file holds, as records, lists, dictionaries, numbers, text and bytes; and what makes a file of it again.
+Parts = tuple[Any, Callable[[Any], bytes]]
 
 #: Beside powers of two: what overflows, wraps, or means "none" somewhere.
 NUMBERS = (
@@ -32,6 +34,12 @@ _STRINGS = (
     *("terrain", "areal map", "model", "translation", "rotation", "scale", "weights", ".", "x" * 300),
     *("data:;base64,", "data:application/octet-stream;base64,AAAA", "data:;base64,A", "file:///dev/zero"),
 )
+#: Words of text files, and chunks of pictures.
+_WORDS = (
+    *("0", "-1", "1", "99999999", "inf", "1e400", "1e39", "/", "//", "1/", "1//1", "-1/-1/-1", "\\", "\xff\xfe"),
+    *("%00", '"', "#", "o", "v", "f", "usemtl", "LIGHTMAPS", "1.5", "\xc2\xb2", "\x1c", "1_0", ""),
+    *("IHDR", "PLTE", "tRNS", "IDAT", "IEND", "iCCP", "zTXt", "iTXt", "acTL", "fcTL"),
+)
 _KEYS = (
     *("POSITION", "NORMAL", "TEXCOORD_0", "TEXCOORD_1", "COLOR_0", "JOINTS_0", "WEIGHTS_0", "_MSH_BLEND"),
     *("matrix", "scale", "skin", "mesh", "sparse", "bufferView", "byteStride", "byteOffset", "normalized"),
@@ -39,6 +47,10 @@ _KEYS = (
     *("KHR_draco_mesh_compression", "EXT_meshopt_compression", "children", "camera", "uri", "node"),
     *("interpolation", "texCoord", "name", "fps", "lod", "group", "row", "kind"),
 )
+
+
+class Record(list[Any]):
+    """Fields, of which none is added or lost; the last is what the record is about."""
 
 
 def number(chance: random.Random) -> int:
@@ -51,28 +63,18 @@ def number(chance: random.Random) -> int:
     return (1 << chance.randrange(0, 34)) + chance.randrange(-2, 3)
 
 
+# ------------------------------------------------------------------ changes
+
+
 def mutate_bytes(chance: random.Random, data: bytes, others: list[bytes]) -> bytes:
-    """Change bytes, words, floats or runs; one to four changes."""
+    """Change words in place, or take away, repeat, blank and insert runs; one to four changes."""
     out = bytearray(data)
     for _ in range(chance.choice((1, 1, 1, 2, 4))):
         size = len(out)
         kind = chance.randrange(9) if size else 8
         at = chance.randrange(size) if size else 0
-        if kind == 0:
-            out[at] ^= 1 << chance.randrange(8)
-        elif kind == 1:
-            out[at] = chance.randrange(256)
-        elif kind in (2, 3):
-            width = chance.choice((2, 4))
-            at -= at % width
-            if at + width <= size:
-                value = number(chance) & ((1 << 8 * width) - 1)
-                out[at : at + width] = value.to_bytes(width, "little")
-        elif kind == 4:
-            at -= at % 4
-            if at + 4 <= size:
-                value = chance.choice(FLOATS)
-                out[at : at + 4] = struct.pack("<f", value if abs(value) < 1e300 else value * 1e10)
+        if kind <= 4:
+            out[:] = _in_place(chance, bytes(out))
         elif kind == 5:
             del out[at : at + chance.choice((1, 2, 4, 16, 64, size))]
         elif kind == 6:
@@ -89,86 +91,60 @@ def mutate_bytes(chance: random.Random, data: bytes, others: list[bytes]) -> byt
     return bytes(out)
 
 
-# ------------------------------------------------------------------ text
+def _in_place(chance: random.Random, data: bytes) -> bytes:
+    """Change a bit, a byte, a word or a float."""
+    out, how, width = bytearray(data), chance.randrange(5), chance.choice((2, 4))
+    at = chance.randrange(len(out))
+    if how == 0 or len(out) < 4:
+        out[at] = chance.choice((out[at] ^ 1 << chance.randrange(8), chance.randrange(256)))
+    elif how == 1:
+        value = chance.choice(FLOATS)
+        struct.pack_into("<f", out, min(at - at % 4, len(out) - 4), value if abs(value) < 1e300 else value * 1e10)
+    else:
+        at = min(at - at % 2, len(out) - width)
+        out[at : at + width] = (number(chance) & ((1 << 8 * width) - 1)).to_bytes(width, "little")
+    return bytes(out)
 
 
-_TOKENS = (
-    *(b"0", b"-1", b"1", b"99999999", b"999999999999999999999", b"nan", b"inf", b"1e400", b"1e39", b""),
-    *(b"/", b"//", b"1/", b"1//1", b"-1/-1/-1", b"\\", b"\xff\xfe", b"\0", b"%00", b'"', b"#", b"o", b"v"),
-    *(b"f", b"usemtl", b"LIGHTMAPS", b"1.5", b"\xc2\xb2", b"\x1c", b"0x10", b"1_0", b"x" * 200),
-)
+def change(chance: random.Random, tree: Any, donor: Any) -> Any:
+    """Change something in a tree; ``donor``: another tree, or the same part of it, which may take its place."""
+    if isinstance(tree, Record):
+        at = len(tree) - 1 if chance.random() < 0.35 else chance.randrange(len(tree))
+        other = donor[at] if isinstance(donor, Record) and len(donor) == len(tree) else None
+        tree[at] = change(chance, tree[at], other)
+        return tree
+    if isinstance(tree, list | dict) and tree:
+        keys = range(len(tree)) if isinstance(tree, list) else [*tree]
+        at = chance.choice(keys)
+        if chance.random() < (0.3 if isinstance(tree[at], list) else 0.12):
+            return _rearranged(chance, tree, at, donor)
+        has = isinstance(donor, type(tree)) and (at in donor if isinstance(donor, dict) else at < len(donor))
+        other = donor[at] if has else None
+        take = other is not None and chance.random() < 0.05
+        tree[at] = deepcopy(other) if take else change(chance, tree[at], other)
+        return tree
+    return _like(chance, tree) if chance.random() < 0.8 or isinstance(tree, bytes) else _value(chance)
 
 
-def mutate_text(chance: random.Random, data: bytes, others: list[bytes]) -> bytes:
-    """Change lines and words; now and then single bytes."""
-    if chance.random() < 0.2:
-        return mutate_bytes(chance, data, others)
-    lines = data.split(b"\n")
-    for _ in range(chance.choice((1, 1, 2, 3))):
-        at = chance.randrange(len(lines))
-        kind = chance.randrange(7)
-        if kind == 0 and len(lines) > 1:
-            del lines[at]
-        elif kind == 1:
-            lines.insert(at, lines[chance.randrange(len(lines))])
-        elif kind == 2:
-            other = chance.choice(others or [data]).split(b"\n")
-            lines.insert(at, chance.choice(other))
-        elif kind == 3:
-            swap = chance.randrange(len(lines))
-            lines[at], lines[swap] = lines[swap], lines[at]
-        else:
-            words = lines[at].split(b" ")
-            place = chance.randrange(len(words))
-            if kind == 4:
-                words[place] = chance.choice(_TOKENS)
-            elif kind == 5:
-                words[place:place] = [chance.choice(_TOKENS)]
-            elif len(words) > 1:
-                del words[place]
-            lines[at] = b" ".join(words)
-    return b"\n".join(lines)
-
-
-# ------------------------------------------------------------------ JSON
-
-
-def mutate_tree(chance: random.Random, tree: Any) -> Any:
-    """Change one to three places of a JSON tree, in place where that is possible."""
-    for _ in range(chance.choice((1, 1, 1, 2, 3))):
-        places: list[tuple[Any, Any]] = []
-        waiting = [tree]
-        while waiting:
-            here = waiting.pop()
-            if isinstance(here, dict):
-                places += [(here, key) for key in here]
-                waiting += here.values()
-            elif isinstance(here, list):
-                places += [(here, i) for i in range(len(here))]
-                waiting += here
-        if not places:
-            return chance.choice(({}, [], 0, "x", None))
-        parent, key = chance.choice(places)
-        kind = chance.randrange(12)
-        old = parent[key]
-        if kind <= 4:
-            parent[key] = _like(chance, old)
-        elif kind == 5:
-            parent[key] = _value(chance)
-        elif kind == 6:
-            del parent[key]
-        elif kind == 7:
-            other, place = chance.choice(places)
-            if place in other if isinstance(other, dict) else place < len(other):
-                parent[key] = json.loads(json.dumps(other[place]))
-        elif kind == 8 and isinstance(parent, list):
-            parent[key:key] = [json.loads(json.dumps(old))] * chance.choice((1, 1, 2, 30))
-        elif kind == 9 and isinstance(parent, dict):
-            parent[chance.choice(_KEYS)] = _value(chance)
-        elif kind == 10 and isinstance(parent, dict):
-            parent[chance.choice(_KEYS)] = parent.pop(key)
-        elif kind == 11 and isinstance(parent, list):
-            chance.shuffle(parent)
+def _rearranged(chance: random.Random, tree: Any, at: Any, donor: Any) -> Any:
+    """Take away, repeat, exchange, rename or cut members of a list or a dictionary."""
+    kind = chance.randrange(6)
+    other = chance.choice(range(len(tree)) if isinstance(tree, list) else [*tree])
+    if kind == 0:
+        del tree[at]
+    elif kind == 1:
+        tree[at] = deepcopy(tree[other])
+    elif isinstance(tree, dict):
+        value = tree.pop(at) if kind == 2 else _value(chance)
+        tree[at if kind == 3 else chance.choice(_KEYS)] = value
+    elif kind == 2:
+        tree[at:at] = [deepcopy(tree[at]) for _ in range(chance.choice((1, 1, 2, 30)))]
+    elif kind == 3:
+        tree[at], tree[other] = tree[other], tree[at]
+    elif kind == 4 and isinstance(donor, list) and donor:
+        tree.insert(at, deepcopy(chance.choice(donor)))
+    else:
+        del tree[chance.choice((0, 1, 2, len(tree) // 2)) :]
     return tree
 
 
@@ -183,9 +159,9 @@ def _like(chance: random.Random, old: Any) -> Any:
     if isinstance(old, float):
         return chance.choice((*FLOATS, -old, old * 1e6, int(old) if abs(old) < 1e9 else 0))
     if isinstance(old, str):
-        return chance.choice((*_STRINGS, old + "x", old[:-1]))
-    if isinstance(old, list):
-        return chance.choice((old[:-1], old[1:], old * 2, [], [0] * len(old)))
+        return chance.choice((*_STRINGS, *_WORDS, old + "x", old[:-1]))
+    if isinstance(old, bytes):
+        return _in_place(chance, old) if old and chance.random() < 0.7 else mutate_bytes(chance, old, [])
     return _value(chance)
 
 
@@ -198,29 +174,47 @@ def _value(chance: random.Random) -> Any:
     )
 
 
+def mutator(take_apart: Callable[[bytes], Parts | None]) -> Mutator:
+    """What changes one to three things inside; now and then bytes of the whole, which nothing puts right again."""
+
+    def mutate(chance: random.Random, data: bytes, others: list[bytes]) -> bytes:
+        parts = None if chance.random() < 0.06 else take_apart(data)
+        if parts is None:
+            return mutate_bytes(chance, data, others)
+        tree, together = parts
+        donor = take_apart(chance.choice(others)) if others else None
+        for _ in range(chance.choice((1, 1, 1, 2, 3))):
+            tree = change(chance, tree, None if donor is None else donor[0])
+        try:
+            return together(tree)
+        except (TypeError, ValueError, AttributeError, LookupError, OverflowError, struct.error):
+            return mutate_bytes(chance, data, others)  # something is there that the format has no place for
+
+    return mutate
+
+
+# ------------------------------------------------------------------ text and JSON
+
+
+def text_parts(data: bytes) -> Parts:
+    """Lines of words."""
+    lines = [line.split(" ") for line in data.decode("latin-1").split("\n")]
+    return lines, lambda tree: "\n".join(map(" ".join, tree)).encode("latin-1", "replace")
+
+
 def dump(tree: Any) -> bytes:
     """JSON as loosely as Python writes it: NaN, Infinity, numbers of any length."""
     return json.dumps(tree).encode()
 
 
-def mutate_json(chance: random.Random, data: bytes, others: list[bytes]) -> bytes:
-    """Change a JSON document as a tree, now and then as text."""
-    kind = chance.random()
-    if kind < 0.1:
-        return mutate_bytes(chance, data, others)
-    if kind < 0.11:
-        depth = chance.choice((10, 200, 990, 5000, 100_000))
-        return data.replace(b"{", b'{"a":' + b"[" * depth + b"]" * depth + b",", 1)
-    if kind < 0.115:
-        return data.replace(b":", b":" + b"9" * 5000, 1)
+def json_parts(data: bytes) -> Parts | None:
     try:
-        tree = json.loads(data)
+        return json.loads(data), dump
     except (ValueError, RecursionError):
-        return mutate_bytes(chance, data, others)
-    return dump(mutate_tree(chance, tree))
+        return None
 
 
-# ------------------------------------------------------------------ .glb
+# ------------------------------------------------------------------ glTF
 
 
 def split_glb(data: bytes) -> tuple[bytes, bytes] | None:
@@ -241,38 +235,14 @@ def join_glb(text: bytes, binary: bytes) -> bytes:
     return out + (struct.pack("<I4s", len(binary), b"BIN\0") + binary if binary else b"")
 
 
-def mutate_gltf(chance: random.Random, data: bytes, others: list[bytes]) -> bytes:
-    """Change a ``.glb`` or ``.gltf``: the document as a tree, the buffer as bytes."""
-    if chance.random() < 0.05:
-        return mutate_bytes(chance, data, others)
-    parts = split_glb(data)
-    if parts is None:
-        if data[:1] == b"{" and b"base64," in data and chance.random() < 0.3:
-            return _mutate_data_uri(chance, data)
-        return mutate_json(chance, data, others)
-    text, binary = parts
-    if binary and chance.random() < 0.35:
-        size = len(binary)
-        binary = mutate_bytes(chance, binary, [])
-        if chance.random() < 0.9:  # the same length, so that the document still fits
-            binary = binary[:size].ljust(size, b"\0")
-    else:
-        text = mutate_json(chance, text, [])
-    if chance.random() < 0.05 and b'"byteLength"' in text:
-        return text  # the document alone
-    return join_glb(text, binary)
-
-
-def _mutate_data_uri(chance: random.Random, data: bytes) -> bytes:
-    head, _, rest = data.partition(b"base64,")
-    packed, quote, tail = rest.partition(b'"')
-    try:
-        raw = base64.b64decode(packed, validate=True)
-    except ValueError:
-        return mutate_bytes(chance, data, [])
-    size = len(raw)
-    raw = mutate_bytes(chance, raw, [])[:size].ljust(size, b"\0")
-    return head + b"base64," + base64.b64encode(raw) + quote + tail
+def gltf_parts(data: bytes) -> Parts | None:
+    """The buffer of a ``.glb``, which keeps its size, and the document; a ``.gltf`` is a document alone."""
+    text, binary = split_glb(data) or (data, b"")
+    parts = json_parts(text)
+    if parts is None or text is data:
+        return parts
+    size = len(binary)
+    return Record([binary, parts[0]]), lambda tree: join_glb(dump(tree[1]), tree[0][:size].ljust(size, b"\0"))
 
 
 # ------------------------------------------------------------------ NRes
@@ -305,135 +275,89 @@ def join_nres(entries: list[list[Any]]) -> bytes:
     return bytes(body) + b"".join(rows)
 
 
-#: Record sizes of the tables of models and terrains, for changes of whole records.
-_STRIDES = {kind: stride for kind, (stride, _) in STRIDES.items()} | {12: 56, 16: 8, 17: 20}
+#: Record sizes of the tables of models and terrains, and where the first is.
+_STRIDES = STRIDES | {12: (56, 0), 16: (8, 0), 17: (20, 0)}
 
 
-def mutate_nres(chance: random.Random, data: bytes, others: list[bytes]) -> bytes:
-    """Change a container inside, and make its header and directory fit again."""
-    entries = None if chance.random() < 0.08 else split_nres(data)
+def nres_parts(data: bytes) -> Parts | None:
+    """Entries, their payloads as a head and rows, or as entries where they are containers themselves."""
+    entries = split_nres(data)
     if not entries:
-        return mutate_bytes(chance, data, others)
-    for _ in range(chance.choice((1, 1, 2, 3))):
-        row = chance.randrange(len(entries))
-        entry = entries[row]
-        kind = chance.randrange(16)
-        if kind <= 6:
-            entry[5] = in_place(chance, entry[5], _STRIDES.get(entry[0], 4))
-        elif kind == 7:
-            inner = split_nres(entry[5])
-            if inner:
-                entry[5] = mutate_nres(chance, entry[5], others)
-            else:
-                entry[5] = mutate_bytes(chance, entry[5], [])
-        elif kind in (8, 9):
-            stride = _STRIDES.get(entry[0], 4)
-            rows = chance.choice((0, 1, 2, len(entry[5]) // stride // 2))
-            head = 140 if entry[0] == 2 else 0
-            more = chance.random() < 0.3
-            body = entry[5][head:]
-            entry[5] = entry[5][:head] + (body + body[: rows * stride] if more else body[: rows * stride])
-        elif kind in (10, 11):
-            entry[chance.choice((1, 2, 3))] = chance.choice((number(chance) & 0xFFFFFFFF, len(entry[5])))
-        elif kind == 12 and len(entries) > 1:
-            del entries[row]
-        elif kind == 13:
-            entries.insert(chance.randrange(len(entries) + 1), list(entry))
-        elif kind == 14:
-            entry[4] = mutate_bytes(chance, entry[4], [])[:36].ljust(36, b"\0")
-            if chance.random() < 0.3:
-                entry[0] = chance.choice((*_STRIDES, 10, 20, number(chance) & 0xFFFFFFFF))
-        else:
-            other = split_nres(chance.choice(others)) if others else None
-            same = [e for e in other or [] if e[0] == entry[0]]
-            if same:
-                entries[row] = chance.choice(same)
-    out = join_nres(entries)
-    return mutate_bytes(chance, out, []) if chance.random() < 0.03 else out
+        return None
 
+    def together(tree: list[Any]) -> bytes:
+        rows = [[*(int(word) & 0xFFFFFFFF for word in row[:4]), row[4][:36], payload(row[5])] for row in tree]
+        return join_nres(rows)
 
-def in_place(chance: random.Random, data: bytes, stride: int = 0) -> bytes:
-    """Change words and floats; ``stride``: of records, which are copied over others, and whose words are aligned."""
-    size, out = len(data), bytearray(data)
-    for _ in range(chance.choice((1, 1, 2, 5)) if size >= 4 else 0):
-        how, at = chance.randrange(5), chance.randrange(size - 3)
-        at -= at % 2 if stride else 0
-        if how == 0 and size >= 2 * stride > 0:
-            source, target = (chance.randrange(size // stride) * stride for _ in range(2))
-            out[target : target + stride] = out[source : source + stride]
-        elif how == 1:
-            value = chance.choice(FLOATS)
-            struct.pack_into("<f", out, at, value if abs(value) < 1e300 else value * 1e10)
-        elif how == 2:
-            out[at] = chance.choice((out[at] ^ 1 << chance.randrange(8), chance.randrange(256)))
-        else:
-            width = chance.choice((2, 2, 4))
-            out[at : at + width] = (number(chance) & ((1 << 8 * width) - 1)).to_bytes(width, "little")
-    return bytes(out)
+    def payload(part: Any) -> bytes:
+        if isinstance(part, Record):
+            return part[0] + b"".join(part[1])
+        return part if isinstance(part, bytes) else together(part)
+
+    def parts(entry: list[Any]) -> Record:
+        *head, whole = entry
+        stride, first = _STRIDES.get(entry[0], (0, 0))
+        inner = nres_parts(whole) if len(whole) < len(data) else None  # one may be the file itself
+        if inner:
+            return Record([*head, inner[0]])
+        if not stride or not whole:
+            return Record([*head, whole])
+        rows = [whole[at : at + stride] for at in range(first, len(whole), stride)]
+        return Record([*head, Record([whole[:first], rows])])
+
+    return [parts(entry) for entry in entries], together
 
 
 # ------------------------------------------------------------------ sidecars and pictures
 
 
-def mutate_sidecar(chance: random.Random, data: bytes, others: list[bytes]) -> bytes:
-    """Change description or source; half of the time the digests are made to fit again."""
-    kind = chance.random()
-    if kind < 0.1 or len(data) < 56:
-        return mutate_bytes(chance, data, others)
+def sidecar_parts(data: bytes) -> Parts | None:
+    """The description and the source; the digest of the source fits again half of the time."""
+    if len(data) < 56:
+        return None
     size = struct.unpack_from("<I", data, 12)[0]
-    text, source = data[56 : 56 + size], data[56 + size :]
-    where = chance.random()
-    if where < 0.7:
-        text = mutate_json(chance, text, [])
-    else:
-        source = mutate_nres(chance, source, [])
-    if chance.random() < 0.5:
-        try:
-            tree = json.loads(text)
-            if "source_sha256" in tree:
-                tree["source_sha256"] = hashlib.sha256(source).hexdigest()
-                text = json.dumps(tree).encode()
-        except (ValueError, TypeError, RecursionError):
-            pass
-    digest = hashlib.sha256(text + source).digest()
-    if chance.random() < 0.1:
-        digest = bytes(32)
-    return struct.pack("<8sIIQ", b"MSHSIDE\x1a", 1, len(text), len(source)) + digest + text + source
+    described, source = json_parts(data[56 : 56 + size]), nres_parts(data[56 + size :])
+    if described is None:
+        return None
+
+    def together(tree: Record) -> bytes:
+        kept = tree[1] if source is None else source[1](tree[1])
+        digest = hashlib.sha256(kept)
+        if "source_sha256" in tree[0] and digest.digest()[0] % 2:
+            tree[0]["source_sha256"] = digest.hexdigest()
+        text = dump(tree[0])
+        head = struct.pack("<8sIIQ", b"MSHSIDE\x1a", 1, len(text), len(kept))
+        return head + hashlib.sha256(text + kept).digest() + text + kept
+
+    return Record([described[0], data[56 + size :] if source is None else source[0]]), together
 
 
-def mutate_png(chance: random.Random, data: bytes, others: list[bytes]) -> bytes:
-    """Change chunks; the check sums fit again most of the time."""
-    if chance.random() < 0.1:
-        return mutate_bytes(chance, data, others)
+def png_parts(data: bytes) -> Parts | None:
+    """Chunks; the header's numbers, and what other chunks pack."""
     chunks, at = [], 8
     while at + 12 <= len(data):
         size = int.from_bytes(data[at : at + 4], "big")
-        chunks.append([data[at + 4 : at + 8], data[at + 8 : at + 8 + size]])
+        name, body = data[at + 4 : at + 8].decode("latin-1"), data[at + 8 : at + 8 + size]
         at += 12 + size
-    if not chunks:
-        return mutate_bytes(chance, data, others)
-    chunk = chance.choice(chunks)
-    kind = chance.randrange(6)
-    if kind == 0 and len(chunks) > 1:
-        chunks.remove(chunk)
-    elif kind == 1:
-        chunks.insert(chance.randrange(len(chunks)), list(chance.choice(chunks)))
-    elif kind == 2:
-        names = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND", b"iCCP", b"zTXt", b"iTXt", b"acTL", b"fcTL")
-        chunk[0] = chance.choice(names)
-    elif chunk[0] == b"IHDR" and len(chunk[1]) == 13 and kind < 5:
-        raw = bytearray(chunk[1])
-        at = chance.choice((3, 7, 8, 9, 12, 1, 0))
-        raw[at] = chance.choice((0, 1, 2, 3, 4, 6, 8, 16, 255))
-        chunk[1] = bytes(raw)
-    else:
-        try:
-            raw = zlib.decompress(chunk[1])
-            chunk[1] = zlib.compress(mutate_bytes(chance, raw, []))
-        except zlib.error:
-            chunk[1] = mutate_bytes(chance, chunk[1], [])
-    out = data[:8]
-    for name, body in chunks:
-        out += len(body).to_bytes(4, "big") + name + body
-        out += zlib.crc32(name + body).to_bytes(4, "big")
-    return out
+        if name == "IHDR" and len(body) == 13:
+            chunks.append(Record([name, Record(struct.unpack(">2I5B", body))]))
+        else:
+            chunks.append(Record([name, zlib.decompress(body) if name == "IDAT" else body]))
+
+    def together(tree: list[Any]) -> bytes:
+        out = data[:8]
+        for name, body in tree:
+            if isinstance(body, Record):
+                numbers = [int(value) for value in body]
+                body = struct.pack(">2I5B", *(v & 0xFFFFFFFF for v in numbers[:2]), *(v & 255 for v in numbers[2:]))
+            chunk = name.encode("latin-1") + (zlib.compress(body) if name == "IDAT" else body)
+            out += len(chunk[4:]).to_bytes(4, "big") + chunk + zlib.crc32(chunk).to_bytes(4, "big")
+        return out
+
+    return (chunks, together) if chunks else None
+
+
+#: Of what nothing may move in, as it is read from front to back.
+mutate_words = mutator(lambda data: (data, bytes))
+mutate_text, mutate_json, mutate_gltf = map(mutator, (text_parts, json_parts, gltf_parts))
+mutate_nres, mutate_sidecar, mutate_png = map(mutator, (nres_parts, sidecar_parts, png_parts))

@@ -2,10 +2,9 @@
 
 import base64
 import io
-import json
 import struct
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,29 +13,30 @@ import numpy as np
 from PIL import Image
 
 from msh_gltf.converter import MANIFEST
-from msh_gltf.converter.formats.areal_map import areal_payload, read_areal_map
+from msh_gltf.converter.checks.companions import Facts, check_controller
 from msh_gltf.converter.formats.kinds import archive_kind, find_model, kind_at, models_in
-from msh_gltf.converter.formats.material import find_material, new_material, read_material, write_material
-from msh_gltf.converter.formats.model import model_at, write_model
-from msh_gltf.converter.formats.model_parts import read_points
-from msh_gltf.converter.formats.nres import read_nres, write_nres
+from msh_gltf.converter.formats.material import new_material
+from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
-from msh_gltf.converter.formats.terrain import read_build_dat, read_terrain, write_build_dat, write_terrain
-from msh_gltf.converter.formats.texture import read_texm, write_texm
-from msh_gltf.converter.formats.wear import agrees, new_wear, read_wear, read_wear_names
+from msh_gltf.converter.formats.terrain import read_terrain, write_terrain
+from msh_gltf.converter.formats.wear import agrees, new_wear
 from msh_gltf.converter.game.manifest import Manifest, Output, Record, read_manifest, write_manifest
 from msh_gltf.converter.game.walk import Folder, Skipped
 from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.options import ExportOptions, ImportOptions
 from msh_gltf.converter.scene.appearance import appearance_of
-from msh_gltf.converter.scene.companions import shown_points
+from msh_gltf.converter.scene.companions import shown_points, states_text
 from msh_gltf.exporters.gltf_file import png_bytes
 from msh_gltf.importers.gltf import read_gltf
 from msh_gltf.importers.materials import read_picture
 from msh_gltf.importers.obj import read_obj
+from tests.converter.formats.test_every_format import FORMATS, files, properties
 from tests.fuzz.documents import documents
-from tests.fuzz.engine import ROOT, Target, as_file, outside, scratch
+from tests.fuzz.engine import ROOT, Target, as_file, scratch
 from tests.fuzz.mutate import (
+    Mutator,
+    dump,
+    join_glb,
     join_nres,
     mutate_bytes,
     mutate_gltf,
@@ -45,14 +45,13 @@ from tests.fuzz.mutate import (
     mutate_png,
     mutate_sidecar,
     mutate_text,
-    split_glb,
     split_nres,
 )
-from tests.support.points import cpt
 from tests.support.terrain_maker import make_terrain
 
 DATA = ROOT / "tests/data"
-Use = Callable[[Any], object]
+#: How many of a format's files are seeds: the smallest.
+_SEEDS = 12
 
 
 @cache
@@ -94,35 +93,6 @@ def cut_model(data: bytes) -> bytes:
     return join_nres(small)
 
 
-# ------------------------------------------------------------------ readers of the game's formats
-
-
-def _nres_seeds() -> list[bytes]:
-    return [
-        (DATA / "gamefont.rlb").read_bytes(),
-        join_nres([]),
-        join_nres([[9, 1, 2, 3, b"a.b" + bytes(33), b"xyz"], [9, 0, 0, 0, bytes(36), b""]]),
-        (DATA / "libs/Material.lib").read_bytes(),
-        join_nres([[0x4853454D, 3, 1, 0, b"m.msh" + bytes(31), models()[0]]]),
-    ]
-
-
-def read_container(data: bytes) -> Any:
-    return read_nres(data, "x")
-
-
-def _use_container(archive: Any) -> None:
-    archive_kind(archive)
-    models_in(archive)
-    archive.find("a.B")
-    archive.find(b"DEFAULT")
-    for i, entry in enumerate(archive.entries[:20]):
-        _ = entry.name, entry.type_text
-        if i < 3:
-            archive.find(entry.name)
-    kind_at(archive, find_model(archive, None))
-
-
 @cache
 def terrains() -> list[bytes]:
     sizes = [(1, 1, 1), (2, 1, 1), (2, 2, 1), (3, 2, 2)]
@@ -159,67 +129,37 @@ def areal_maps() -> list[bytes]:
     return [made(1, 1, 0), made(2, 1, 0), made(3, 2, 0), made(2, 2, 1)]
 
 
-def _areal_rest(archive: Any) -> None:
-    areals = read_areal_map(archive)
-    entry = archive.first_of_type(12)
-    assert areal_payload(areals) == entry.payload, "the bytes do not come back"
+# ------------------------------------------------------------------ the game's formats
 
 
-def _text_seeds(*paths: str) -> list[bytes]:
-    return [b"", *(path.read_bytes()[:300] for name in paths for path in sorted(DATA.glob(name)))]
+def _ask_archive(archive: Any) -> None:
+    archive_kind(archive)
+    models_in(archive)
+    kind_at(archive, find_model(archive, None))
 
 
-def _wear_rest(wear: Any) -> None:
-    names = read_wear_names(wear.text.encode("cp1251", "replace"))
+def _ask_wear(read: Any) -> None:
+    wear, _, names, _ = read
     agrees(names, wear.materials)
     new_wear(wear.materials, wear.lightmaps)
 
 
-def _materials() -> list[bytes]:
-    entries = split_nres((DATA / "libs/Material.lib").read_bytes())
-    assert entries is not None
-    entries.sort(key=lambda entry: len(entry[5]))
-    return [join_nres([entry]) for entry in (*entries[:2], *entries[-5:])]
+def _ask_material(material: Any) -> None:
+    appearance_of("a", material, "name")
+    new_material(material, "b", "wall.0", alpha=0.5)
 
 
-def _material(data: bytes) -> Any:
-    archive = read_container(data)
-    return archive, archive.entries[:4]
+def _archives() -> list[bytes]:
+    model = [0x4853454D, 3, 1, 0, b"m.msh" + bytes(31), models()[0]]
+    return [*files("archive").values(), (DATA / "gamefont.rlb").read_bytes(), join_nres([model])]
 
 
-def _material_rest(opened: Any) -> None:
-    archive, entries = opened
-    find_material(archive, "DEFAULT")
-    for entry in entries:
-        material = read_material(entry, "Material.lib")
-        write_material(material)
-        appearance_of("a", material, "name")
-        new_material(material, "b", "wall.0", alpha=0.5)
+def _sidecars() -> list[bytes]:
+    return [files("sidecar")[name] for name in ("plain", "whole", "attached", "nested")]
 
 
-def _textures() -> list[bytes]:
-    """Each texture alone; the large ones cut to a small one's size."""
-    entries = split_nres((DATA / "libs/Textures.lib").read_bytes())
-    assert entries is not None
-    found = [entry[5] for entry in sorted(entries, key=lambda entry: len(entry[5]))]
-    small = []
-    for kind, width in ((0, 1), (565, 2), (556, 2), (4444, 2), (88, 2), (888, 4), (8888, 4)):
-        head = struct.pack("<4s7I", b"Texm", 4, 2, 2, 32, 0, 0, kind)
-        page = b"Page" + struct.pack("<I4H", 1, 0, 2, 0, 2)
-        small.append(head + bytes(range(256)) * 4 * (not kind) + bytes(range(10 * width)) + page)
-    return [*small, *found[:2]]
-
-
-def _texm_rest(texm: Any) -> None:
-    for level in range(len(texm.levels)):
-        texm.rgba(level)
-    _ = texm.pages, texm.has_alpha
-    write_texm(texm)
-
-
-def _points_seeds() -> list[bytes]:
-    one = ("a", 0, (1.0, 2.0, 3.0), (0.0, 0.0, 1.0))
-    return [b"", cpt([]), cpt([one]), cpt([one, ("b", 1, (0, 0, 0), (0, 0, 0))] * 2)]
+def _container(data: bytes) -> Any:
+    return read_nres(data, "x")
 
 
 @cache
@@ -227,13 +167,46 @@ def _scene() -> Any:
     return load_file(DATA / "retail__odd__l_mast_010.msh", None, ExportOptions()).scene
 
 
-# ------------------------------------------------------------------ own and foreign formats
+def _ask_controller(controller: Any) -> None:
+    list(check_controller(controller, Facts(3, 9, 2)))
+    states_text(controller)
 
 
-@cache
-def _sidecar_seeds() -> list[bytes]:
-    loaded = load_file(DATA / "retail__system__MTCHECK.msh", None, ExportOptions())
-    return [loaded.files(Path("x.glb"), ExportOptions())[0][1]]
+def _ask_mission(mission: Any) -> None:
+    for one in [*mission.objects, *(each for placed in mission.objects for each in placed.properties)]:
+        properties(one)
+
+
+#: What else is asked of what was read, by its format.
+_ASK: dict[str, Sequence[Callable[[Any], object]]] = {
+    "archive": [_ask_archive],
+    "WEAR": [_ask_wear],
+    "material": [_ask_material],
+    "points": [lambda read: shown_points(read[0], _scene())],
+    "controller": [_ask_controller],
+    "mission": [_ask_mission],
+}
+
+
+def of_format(
+    name: str, of: str, mutate: Mutator, short: int = 500, seeds: Callable[[], list[bytes]] | None = None
+) -> Target:
+    """The target of a format of the table that has each: its bytes come back, and all that is known of it is asked."""
+    kind = FORMATS[of]
+
+    def some() -> list[bytes]:
+        return sorted(files(of).values(), key=len)[:_SEEDS]
+
+    def ask(opened: Any) -> None:
+        data, read = opened
+        assert kind.write(read) == data, "the bytes do not come back"
+        for one in (kind.more, *_ASK.get(of, ())):
+            one(read)
+
+    return Target(name, seeds or some, mutate, lambda data: (data, kind.read(data)), ask, short)
+
+
+# ------------------------------------------------------------------ foreign formats, and what a run writes
 
 
 @cache
@@ -243,24 +216,8 @@ def gltf_seeds() -> list[bytes]:
     for tree, binary in documents():
         uri = "data:application/octet-stream;base64," + base64.b64encode(binary).decode()
         alone = {**tree, "buffers": [{"byteLength": len(binary), "uri": uri}]}
-        from tests.fuzz.mutate import dump, join_glb
-
         found += [join_glb(dump(tree), binary), dump(alone)]
     return found
-
-
-def _gltf(data: bytes) -> Any:
-    parts = split_glb(data)
-    is_json(data if parts is None else parts[0])
-    return as_file(data, ".glb")
-
-
-def is_json(data: bytes) -> None:
-    """Inputs that no JSON reader takes count as stopped by the first checks, and are run."""
-    try:
-        json.loads(data)
-    except (ValueError, RecursionError):
-        outside()
 
 
 OBJ = (
@@ -302,7 +259,6 @@ def manifests() -> list[bytes]:
 
 
 def _manifest(data: bytes) -> Any:
-    is_json(data)
     folder = scratch() / "run"
     folder.mkdir(exist_ok=True)
     path = as_file(data, ".json", folder)
@@ -328,20 +284,8 @@ def _pictures() -> list[bytes]:
     return found
 
 
-def and_back(
-    read: Callable[..., Any], write: Callable[[Any], bytes], *label: str, use: Use = lambda value: None
-) -> tuple[Callable[[bytes], Any], Use]:
-    """Read a file, write what was read, and ask it more; ``label``: what messages call it."""
-
-    def first(data: bytes) -> Any:
-        return data, read(data, *label)
-
-    def rest(opened: Any) -> None:
-        data, value = opened
-        assert write(value) == data, "the bytes do not come back"
-        use(value)
-
-    return first, rest
+def as_glb(data: bytes) -> Path:
+    return as_file(data, ".glb")
 
 
 def as_obj(data: bytes) -> Path:
@@ -349,40 +293,24 @@ def as_obj(data: bytes) -> Path:
 
 
 READERS = [
-    Target("nres", _nres_seeds, mutate_nres, *and_back(read_container, write_nres, use=_use_container), 1000),
-    Target("msh", models, mutate_nres, read_container, lambda found: write_model(model_at(found, None, "x.msh")), 500),
-    Target("terrain", terrains, mutate_nres, read_container, lambda a: write_terrain(read_terrain(a, "Land.msh")), 500),
-    Target("areal_map", areal_maps, mutate_nres, read_container, _areal_rest, 500),
-    Target(
-        "build_dat",
-        lambda: _text_seeds("BuildDat.lst"),
-        mutate_text,
-        lambda data: read_build_dat(data, "BuildDat.lst")[0],
-        lambda build: (write_build_dat(build), build.categories),
-        500,
-    ),
-    Target(
-        "wear",
-        lambda: _text_seeds("*.wea", "maps/*/*.wea"),
-        mutate_text,
-        lambda data: read_wear(data, "x.wea")[0],
-        _wear_rest,
-        1000,
-    ),
-    Target("material", _materials, mutate_nres, _material, _material_rest, 1000),
-    Target("texm", _textures, mutate_bytes, lambda data: read_texm(data, "x"), _texm_rest, 1000),
-    Target(
-        "control_points",
-        _points_seeds,
-        mutate_bytes,
-        lambda data: read_points(data, "x.cpt"),
-        lambda points: shown_points(points, _scene()),
-        1000,
-    ),
-    Target(
-        "sidecar", _sidecar_seeds, mutate_sidecar, lambda data: read_sidecar(data, "x.msh-sidecar"), write_sidecar, 500
-    ),
-    Target("gltf", gltf_seeds, mutate_gltf, _gltf, lambda path: read_gltf(path, rigid_skin=True), 800),
+    of_format("nres", "archive", mutate_nres, 1000, _archives),
+    of_format("msh", "model", mutate_nres, seeds=models),
+    Target("terrain", terrains, mutate_nres, _container, lambda a: write_terrain(read_terrain(a, "Land.msh")), 500),
+    of_format("areal_map", "areal map", mutate_nres, seeds=areal_maps),
+    of_format("build_dat", "BuildDat.lst", mutate_text),
+    of_format("wear", "WEAR", mutate_text, 1000),
+    of_format("material", "material", mutate_bytes, 1000),
+    of_format("texm", "texture", mutate_bytes, 1000),
+    of_format("control_points", "points", mutate_bytes, 1000),
+    of_format("controller", "controller", mutate_bytes),
+    of_format("node_properties", "node properties", mutate_bytes),
+    of_format("footing", "footing", mutate_bytes),
+    of_format("registry", "registry", mutate_nres),
+    of_format("unit", "unit", mutate_bytes),
+    of_format("mission", "mission", mutate_bytes, 1000),
+    of_format("rsli", "library", mutate_bytes),
+    Target("sidecar", _sidecars, mutate_sidecar, lambda data: read_sidecar(data, "x.msh-sidecar"), write_sidecar, 500),
+    Target("gltf", gltf_seeds, mutate_gltf, as_glb, lambda path: read_gltf(path, rigid_skin=True), 800),
     Target("obj", lambda: list(OBJ), mutate_text, as_obj, read_obj, 300),
     Target("manifest", manifests, mutate_json, _manifest, _manifest_rest, 500),
     Target("picture", _pictures, mutate_png, lambda data: as_file(data, ".png"), read_picture, 500),
