@@ -348,10 +348,7 @@ def _graph(entry: Entry) -> PathGraph | None:
 
 
 def write_model(model: MshModel) -> bytes:
-    """The bytes of a model. Tables that were not changed keep every byte, place and gap.
-
-    Raises ConversionError: a table that the container does not have.
-    """
+    """The bytes of a model. Tables that were not changed keep every byte, place and gap."""
     archive, payloads, counts = model.archive, table_bytes(model), _counts(model)
     if all(not entry.size and not entry.data_offset for entry in archive.entries):
         # a new model: nothing has a place yet
@@ -359,7 +356,7 @@ def write_model(model: MshModel) -> bytes:
             replace(e, payload=payloads.get(e.type_id, b""), attr1=counts.get(e.type_id, 0)) for e in archive.entries
         ]
         return write_nres(new_archive(entries, archive.label))
-    return write_tables(model, payloads, counts, hint="rebuild the whole model with --no-sidecar")
+    return write_tables(model, payloads, counts)
 
 
 def _counts(model: MshModel) -> dict[int, int]:

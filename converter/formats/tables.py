@@ -297,13 +297,11 @@ def record_bytes(content: TableFile) -> dict[int, bytes]:
     return out
 
 
-def write_tables(
-    content: TableFile, payloads: dict[int, bytes], counts: dict[int, int], hint: str | None = None
-) -> bytes:
+def write_tables(content: TableFile, payloads: dict[int, bytes], counts: dict[int, int]) -> bytes:
     """The bytes of a container with these tables, by type id; all that did not change keeps its bytes.
 
-    ``counts``: ``attr1`` of each (docs/reference/model.md): how many records it has. Raises ConversionError, with a
-    hint: the container has no entry for a table that is not empty.
+    ``counts``: ``attr1`` of each (docs/reference/model.md): how many records it has. A table that the container does
+    not have, and an edit fills, comes after all others.
     """
     archive = content.archive
     edits = ArchiveEdits(archive)
@@ -311,8 +309,7 @@ def write_tables(
         index = next((i for i, e in enumerate(archive.entries) if e.type_id == stream), None)
         if index is None:
             if data:
-                problem = "there is no such table, and the edit needs one"
-                raise ConversionError(problem, file=archive.label, table=content.SPECS[stream].label, hint=hint)
+                edits.add(b"Res%d" % stream, stream, data, (counts[stream], 0, content.SPECS[stream].attr3))
         elif archive.entries[index].payload != data:
             edits.replace(index, data, attr1=counts[stream])
     return write_nres(edits.archive())

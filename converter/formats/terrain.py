@@ -287,10 +287,7 @@ def read_terrain(archive: Archive, name: str, *, cut: bool = False) -> Terrain:
 
 
 def write_terrain(terrain: Terrain) -> bytes:
-    """The bytes of a terrain. Tables that were not changed keep every byte, place and gap.
-
-    Raises ConversionError: a table that the container does not have.
-    """
+    """The bytes of a terrain. Tables that were not changed keep every byte, place and gap."""
     counts = {stream: len(table) for stream, table in terrain.streams.items()}
     return write_tables(terrain, record_bytes(terrain), counts)
 

@@ -309,7 +309,8 @@ def report_left_out(imported: ImportedScene, stored: Scene) -> None:
             "UVs is cleared in Blender's exporter, or all UV maps were deleted: stored faces keep theirs",
             "check UVs, and export again",
         )
-    report_no_normals(imported)
+    if stored.streams.normals is not None:
+        report_no_normals(imported)
 
 
 def report_no_normals(imported: ImportedScene) -> None:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from ..edits.nodes import POSE_NOISE
 from ..edits.poses import poses_at, same_rotations
 from ..errors import ConversionError
-from ..formats.model import MshModel, StreamType
+from ..formats.model import TABLES, MshModel, StreamType
+from ..formats.nres_edits import add_entry
 from ..formats.tables import GROUP_COUNT, KEY_DTYPE, LOD_COUNT, NODE_DTYPE, encode_keys
 from ..numeric.arrays import F32, F64, I64, NONE16, U16, Bools, Records
 from ..numeric.pose import Samples, Tracks, interpolate, rotation, sample
@@ -331,6 +332,9 @@ def set_frame_count(model: MshModel, count: int) -> None:
         if entry.type_id == StreamType.FRAME_MAP:
             entries[i] = replace(entry, attr2=count)
             return
+    if len(model.frame_map):
+        attributes = 0, count, TABLES[StreamType.FRAME_MAP].attr3
+        model.archive = add_entry(model.archive, b"Res19", StreamType.FRAME_MAP, b"", attributes)
 
 
 def _require_at_most(problem: str, value: int, unit: str = "") -> None:

@@ -19,7 +19,7 @@ from tests.support.recorded import Recorded
 #: What comes of each trial.
 REPORTS = Recorded(__file__, "trials.txt")
 #: How many of each kind.
-COUNTS = dict.fromkeys(TRIALS, 24) | {"model": 100}
+COUNTS = dict.fromkeys(TRIALS, 24) | {"model": 100, "sparse model": 72}
 
 
 @pytest.mark.parametrize(("what", "number"), [(what, number) for what in TRIALS for number in range(COUNTS[what])])
