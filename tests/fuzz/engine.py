@@ -10,7 +10,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
@@ -109,9 +109,14 @@ def strict() -> Iterator[None]:
         yield
 
 
+def limited(target: Target, data: bytes) -> AbstractContextManager[None]:
+    """Limit the time of an input to the target's, and its memory to ``ROOM``."""
+    return bounded(target.seconds + PER_BYTE * len(data), ROOM + len(data))
+
+
 @contextmanager
-def limited(target: Target, data: bytes) -> Iterator[None]:
-    """Interrupt an input that takes longer than it may, and refuse it memory beyond ``ROOM``.
+def bounded(seconds: float, room: int) -> Iterator[None]:
+    """Interrupt what takes longer than it may, and refuse it memory beyond what is in use and ``room``.
 
     Time is the processor's, so that other work on the machine does not count. Where the system
     knows no such limits, there are none.
@@ -119,7 +124,6 @@ def limited(target: Target, data: bytes) -> Iterator[None]:
     if resource is None:
         yield
         return
-    seconds = target.seconds + PER_BYTE * len(data)
 
     def ring(number: int, frame: FrameType | None) -> None:
         raise Hang(f"longer than {seconds:.1f} s of processor time")
@@ -127,7 +131,7 @@ def limited(target: Target, data: bytes) -> Iterator[None]:
     before = signal.signal(signal.SIGPROF, ring)
     own = resource.getrlimit(resource.RLIMIT_AS)
     pages = int(_STATM.read_text("ascii").split()[0])
-    limit = pages * resource.getpagesize() + ROOM + len(data)
+    limit = pages * resource.getpagesize() + room
     limit = limit if own[1] == resource.RLIM_INFINITY else min(limit, own[1])
     resource.setrlimit(resource.RLIMIT_AS, (limit, own[1]))
     signal.setitimer(signal.ITIMER_PROF, seconds)

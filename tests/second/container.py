@@ -34,7 +34,7 @@ class Container:
             raise Bad("nres-header")
         self.entries: list[Entry] = []
         self.problems: Problems = Counter()
-        order: list[int] = []
+        self.order: list[int] = []
         for i in range(count):
             row = data[directory + 64 * i : directory + 64 * i + 64]
             kind, attr1, attr2, size, attr3 = struct.unpack_from("<5I", row)
@@ -45,13 +45,13 @@ class Container:
             self.problems["nres-name"] += not end
             self.problems["nres-alignment"] += offset % 8 > 0
             self.entries.append(Entry(kind, attr1, attr2, attr3, name, data[offset : offset + size], offset))
-            order.append(position)
+            self.order.append(position)
         places = sorted((e.offset, len(e.data)) for e in self.entries if e.data)
         self.problems["nres-overlap"] += sum(a + n > b for (a, n), (b, _) in itertools.pairwise(places))
-        if sorted(order) != list(range(count)):
+        if sorted(self.order) != list(range(count)):
             self.problems["nres-order"] += 1
             return
-        names = [self.entries[i].name for i in order]
+        names = [self.entries[i].name for i in self.order]
         self.problems["nres-sorted"] += names not in (sorted(names, key=bytes.upper), sorted(names, key=bytes.lower))
 
     def tables(self) -> dict[int, Entry]:

@@ -133,10 +133,10 @@ def is_stopped(job: subprocess.Popen[str]) -> bool:
     return stat.split()[0] == "T"
 
 
-def shell(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+def shell(script: str, *arguments: object, within: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
     """Run a bash script; ``$BIN`` is where the commands are, ``$PYTHON`` what runs them."""
     return subprocess.run(
-        ["bash", "-c", script, "bash", *map(str, arguments)],
+        [*within, "bash", "-c", script, "bash", *map(str, arguments)],
         capture_output=True,
         text=True,
         env={**os.environ, "BIN": str(SCRIPTS), "PYTHON": sys.executable},
@@ -149,13 +149,7 @@ def in_namespace(script: str, *arguments: object) -> subprocess.CompletedProcess
     require(shutil.which("unshare"), "no unshare: cannot mount a small file system")
     allowed = subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False)
     require(allowed.returncode == 0, "unshare is not permitted here")
-    done = subprocess.run(
-        ["unshare", "-rm", "bash", "-c", script, "bash", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "BIN": str(SCRIPTS)},
-        check=False,
-    )
+    done = shell(script, *arguments, within=("unshare", "-rm"))
     require(done.returncode != 77, "this file system cannot be mounted here")
     return done
 

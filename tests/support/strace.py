@@ -1,14 +1,11 @@
 """Run the commands under strace: what they ask of the system, and kills on the way."""
 
-import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from tests.support.runs import SCRIPTS, require
-
-_CALL = re.compile(r"^(\d+) +(\w+)\((.*)\) += (-?\d+)")
 
 
 def require_strace() -> None:
@@ -30,9 +27,3 @@ def traced(
         text=True,
         check=False,
     )
-
-
-def calls(log: Path) -> list[tuple[str, str]]:
-    """The system calls of a log that succeeded: name and arguments, in order."""
-    found = [_CALL.match(line) for line in log.read_text("utf-8", "replace").splitlines()]
-    return [(one[2], one[3]) for one in found if one is not None and int(one[4]) >= 0]

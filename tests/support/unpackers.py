@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.second.container import Container
+
 
 @dataclass
 class Member:
@@ -29,77 +31,70 @@ class Member:
 
 
 def members(data: bytes) -> list[Member]:
-    _, _, count, total = struct.unpack_from("<4sIII", data)
-    found = []
-    for index in range(count):
-        kind, one, two, size, three, name, offset, sort = struct.unpack_from(
-            "<4sIIII36sII", data, total - 64 * (count - index)
-        )
-        name = name.partition(b"\0")[0]
-        found.append(Member(index, kind, (one, two, three), name, sort, data[offset : offset + size]))
-    return found
+    file = Container(data)
+    return [
+        Member(index, struct.pack("<I", one.kind), (one.attr1, one.attr2, one.attr3), one.name, sort, one.data)
+        for index, (one, sort) in enumerate(zip(file.entries, file.order, strict=True))
+    ]
 
 
-def fparkan_list(folder: Path, found: list[Member]) -> None:
-    """The unpacker: a file of its name, and ``index.json``."""
+def index_json(found: list[Member]) -> str:
+    """What FParkan's unpacker says of the entries."""
     rows = []
     for one in found:
-        (folder / one.text).write_bytes(one.payload)
-        names = ("unknown0", "unknown1", "unknown2")
         kind = one.kind.decode("utf-8", "replace").strip("\0")
-        rows.append(
-            {"extension": kind, "index": one.sort, "name": one.text, **dict(zip(names, one.attributes, strict=True))}
-        )
-    (folder / "index.json").write_text(json.dumps(rows, indent=2), "utf-8")
+        unknown = {f"unknown{number}": value for number, value in enumerate(one.attributes)}
+        rows.append({"extension": kind, "index": one.sort, "name": one.text, **unknown})
+    return json.dumps(rows, indent=2)
 
 
-def fparkan_numbered(folder: Path, found: list[Member]) -> None:
-    """``NAME.INDEX``: the number is that of the sort table."""
-    for one in found:
-        (folder / f"{one.text}.{one.sort}").write_bytes(one.payload)
+def of_validator(one: Member) -> str:
+    base = re.sub(r"[^A-Za-z0-9._-]+", "_", one.name.decode("latin1")).strip("._-")[:80] or f"entry_{one.index:05d}"
+    (kind,), (a1, a2, _) = struct.unpack("<I", one.kind), one.attributes
+    return f"entries/{one.index:05d}__{base}__t{kind:08X}_a1{a1:08X}_a2{a2:08X}.bin"
 
 
-def fparkan_validator(folder: Path, found: list[Member]) -> None:
-    """``manifest.json``, and ``entries/00003__NAME__t..._a1..._a2....bin``."""
-    (folder / "entries").mkdir()
+def manifest_json(found: list[Member]) -> str:
     rows = []
     for one in found:
-        base = re.sub(r"[^A-Za-z0-9._-]+", "_", one.name.decode("latin1")).strip("._-")[:80] or f"entry_{one.index:05d}"
-        kind = int.from_bytes(one.kind, "little")
-        a1, a2, a3 = one.attributes
-        file = f"entries/{one.index:05d}__{base}__t{kind:08X}_a1{a1:08X}_a2{a2:08X}.bin"
-        (folder / file).write_bytes(one.payload)
-        facts = {"index": one.index, "type_id": kind, "attr1": a1, "attr2": a2, "attr3": a3}
-        rows.append({**facts, "name_bytes_hex": one.name.hex(), "sort_index": one.sort, "data_file": file})
-    (folder / "manifest.json").write_text(json.dumps({"format": "NRes", "entries": rows}), "utf-8")
+        facts = {"index": one.index, "type_id": int.from_bytes(one.kind, "little")}
+        facts |= {f"attr{number}": value for number, value in enumerate(one.attributes, 1)}
+        rows.append({**facts, "name_bytes_hex": one.name.hex(), "sort_index": one.sort, "data_file": of_validator(one)})
+    return json.dumps({"format": "NRes", "entries": rows})
 
 
-def _parts(name: str) -> tuple[str, str]:
-    head, dot, ending = name.rpartition(".")
-    return (head, dot + ending) if dot else (name, ".bin")
+def ended(one: Member) -> str:
+    """``.bin`` where the name has no ending."""
+    return one.text if "." in one.text else f"{one.text}.bin"
 
 
-def playground(folder: Path, found: list[Member]) -> None:
-    """``INDEX_NAME.ext``; ``.bin`` where the name has no ending."""
-    for one in found:
-        head, ending = _parts(one.text)
-        (folder / f"{one.index}_{head}{ending}").write_bytes(one.payload)
+def of_packer(one: Member) -> str:
+    kind = one.kind.decode("ascii") if one.kind.isalnum() else one.kind.hex(" ").upper()
+    return f"{one.index}_{kind}_{ended(one)}"
 
 
-def playground_packer(folder: Path, found: list[Member]) -> None:
-    """``INDEX_TYPE_NAME.ext``."""
-    for one in found:
-        head, ending = _parts(one.text)
-        kind = one.kind.decode("ascii") if one.kind.isalnum() else one.kind.hex(" ").upper()
-        (folder / f"{one.index}_{kind}_{head}{ending}").write_bytes(one.payload)
+def layout(
+    name: Callable[[Member], str], index: str = "", said: Callable[[list[Member]], str] = index_json
+) -> Callable[[Path, list[Member]], None]:
+    """What writes entries into a folder: a file each, and one that says what they are."""
+
+    def write(folder: Path, found: list[Member]) -> None:
+        for one in found:
+            path = folder / name(one)
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(one.payload)
+        if index:
+            (folder / index).write_text(said(found), "utf-8")
+
+    return write
 
 
 LAYOUTS: dict[str, Callable[[Path, list[Member]], None]] = {
-    "fparkan-list": fparkan_list,
-    "fparkan-numbered": fparkan_numbered,
-    "fparkan-validator": fparkan_validator,
-    "playground": playground,
-    "playground-packer": playground_packer,
+    "fparkan-list": layout(lambda one: one.text, "index.json"),
+    "fparkan-numbered": layout(lambda one: f"{one.text}.{one.sort}"),  # by the sort table
+    "fparkan-validator": layout(of_validator, "manifest.json", manifest_json),
+    "playground": layout(lambda one: f"{one.index}_{ended(one)}"),
+    "playground-packer": layout(of_packer),
 }
 
 

@@ -5,10 +5,8 @@ the second reader of the tests counts in it that is not in the valid file, and a
 ``python -m tests.converter.checks.test_corruptions`` writes it again, for you to read what became different.
 """
 
-import signal
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,6 +18,7 @@ from msh_gltf.converter.game.inspect import check_item, check_tasks
 from msh_gltf.converter.kinds.check import Checked
 from msh_gltf.converter.kinds.differences import diff_files, lines
 from tests.converter.checks.test_agreement import require_agreement_of
+from tests.fuzz.engine import bounded
 from tests.second.container import Container, Problems, archive_problems
 from tests.second.level import areal_problems, terrain_problems
 from tests.second.model import model_problems
@@ -36,7 +35,6 @@ CONVERTED = 2
 
 #: What is found, by kind.
 FINDINGS = Recorded(__file__, "findings.txt")
-STATM = Path("/proc/self/statm")
 #: The second reader of a format.
 READERS: dict[str, Callable[[bytes], Problems]] = {
     "model": model_problems,
@@ -50,30 +48,6 @@ READERS: dict[str, Callable[[bytes], Problems]] = {
     "game, MISSIONS/Single.01/data.tma": mission_problems,
     "controller": lambda archive: controller_problems(Container(archive).entries[-1].data),
 }
-
-
-@contextmanager
-def bounded() -> Iterator[None]:
-    """Not more than so much time, and memory beyond what is in use (where Linux tells)."""
-    if not STATM.exists():
-        yield
-        return
-    import resource
-
-    def late(signal: int, frame: object) -> None:
-        raise AssertionError(f"not done in {SECONDS} s")
-
-    size = int(STATM.read_text().split()[0]) * resource.getpagesize()
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    old = signal.signal(signal.SIGALRM, late)
-    resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, before[1]))
-    signal.alarm(SECONDS)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, old)
-        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def checked(path: Path) -> list[Checked]:
@@ -117,7 +91,7 @@ def seen_by_another(kind: Corruption, case: Case) -> str:
 def cases(kind: Corruption, folder: Path) -> Iterator[tuple[Case, str]]:
     """The cases of a kind, and what is found in each: that which the rule says, and the codes of others."""
     for case in kind.make(folder):
-        with bounded():
+        with bounded(SECONDS, MEMORY):
             found = [f for one in checked(case.path) for f in one.findings]
         assert kind.code in {f.code for f in found}, (case.sample, found)
         yield case, said_of(kind, found).replace(str(folder), "")
@@ -136,7 +110,7 @@ def test_every_corruption_is_found(kind: Corruption, tmp_path: Path) -> None:
     assert found, "no sample has a place for it"
     FINDINGS.require(kind.name, on_record(kind, found))
     for number, (case, _) in enumerate(found[:CONVERTED]):
-        with bounded():
+        with bounded(SECONDS, MEMORY):
             require_agreement_of(kind, case, tmp_path / f"game {number}")
 
 

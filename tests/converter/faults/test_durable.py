@@ -1,56 +1,73 @@
-"""Files of a game after a power cut: old or new, with the originals. strace shows the order."""
+"""Files of a game after a power cut: old or new, with the originals, by the order in which they reach the disk."""
 
+import os
 import re
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from PIL import Image
 
 from msh_gltf.converter import cli
-from tests.converter.game.test_import_run import move
+from tests.converter.faults.test_links import game, places, whole
 from tests.support.game import make_game
 from tests.support.runs import call
-from tests.support.strace import calls, require_strace, traced
 from tests.support.vault import VAULT
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="strace")
+__all__ = ["game", "places", "whole"]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc")
 
-_WATCHED = "trace=write,fsync,rename,renameat,renameat2,link,linkat"
+#: Who is at work, and what explains the vault.
+OTHERS = ("writer", "README.txt")
 
 
-def steps(log: Path, folder: Path) -> list[str]:
-    """What happened to the files of a game: ``write X``, ``sync X``, ``name X``, ``names of X``.
+@contextmanager
+def steps(folder: Path) -> Iterator[list[str]]:
+    """What happens to the files of a game: ``sync X``, ``name X``, ``names of X`` (the sync of a folder).
 
-    Each with the file, whose temporary name is replaced by its next one; ``names of`` is the sync
-    of a folder. What is nobody's loss is left out: who is at work, and what explains the vault.
+    Each with the file, whose temporary name is replaced by its next one. What is nobody's loss is left out: who is at
+    work, and what explains the vault. Each file has its name, or is left, with the bytes that were synced.
     """
-    folders = {folder, *(folder / VAULT / name for name in ("", "originals", "changes", "staged"))}
-    found: list[tuple[str, str]] = []
-    names: dict[str, str] = {}
-    for call_name, arguments in calls(log):
-        if call_name in ("write", "fsync"):
-            opened = re.match(r"\d+<([^>]*)>", arguments)
-            if opened is None or not Path(opened[1]).is_relative_to(folder):
-                continue
-            if Path(opened[1]) in folders:
-                names[opened[1]] = Path(opened[1]).relative_to(folder).as_posix()
-                found.append(("names of", opened[1]))
-            else:
-                found.append(("sync" if call_name == "fsync" else "write", opened[1]))
-        else:
-            old, new = re.findall(r'"([^"]*)"', arguments)
-            names[old] = Path(new).name
-            found.append(("name", old))
-    out = [f"{what} {names.get(path, Path(path).name)}" for what, path in found]
-    out = [re.sub(r"\b[0-9a-f]{64}\b", "DIGEST", step) for step in out]
-    out = [step for step in out if not step.endswith((" writer", " README.txt"))]
-    return [step for i, step in enumerate(out) if i == 0 or step != out[i - 1]]
+    found, out = list[tuple[str, Path]](), list[str]()
+    names, synced = dict[Path, str](), dict[Path, bytes]()
+
+    def sync(file: int, fsync=os.fsync) -> None:
+        fsync(file)
+        path = Path(os.readlink(f"/proc/self/fd/{file}"))
+        if path.is_dir() and path.is_relative_to(folder):
+            names[path] = path.relative_to(folder).as_posix()
+            found.append(("names of", path))
+        elif path.is_relative_to(folder):
+            synced[path] = path.read_bytes()
+            found.append(("sync", path))
+
+    def naming(function: Callable[[Path, Path], None]) -> Callable[[Path, Path], None]:
+        def name(old: Path, new: Path) -> None:
+            function(old, new)
+            names[Path(old)] = Path(new).name
+            if Path(new).name not in OTHERS:
+                synced[Path(new)] = synced[Path(old)]
+                assert synced[Path(new)] == Path(new).read_bytes(), new
+            found.append(("name", Path(old)))
+
+        return name
+
+    with mock.patch.multiple(os, fsync=sync, replace=naming(os.replace), link=naming(os.link)):
+        yield out
+    assert {path: data for path, data in synced.items() if path.exists() and path.read_bytes() != data} == {}
+    for what, path in found:
+        name = names.get(path, path.name)
+        step = f"{what} {re.sub(r'[0-9a-f]{64}', 'DIGEST', name)}"
+        if name not in OTHERS and [step] != out[-1:]:
+            out.append(step)
 
 
 def kept(name: str, folder: str) -> list[str]:
     """What must happen, in this order, to a file of the vault."""
-    return [f"write {name}", f"sync {name}", f"name {name}", f"names of {folder}"]
+    return [f"sync {name}", f"name {name}", f"names of {folder}"]
 
 
 def transaction(name: str, *, first: bool) -> list[str]:
@@ -64,32 +81,25 @@ def transaction(name: str, *, first: bool) -> list[str]:
         *kept("intent.json", VAULT),
         f"name {name}",
         "names of .",
-        "write edits.jsonl",
         "sync edits.jsonl",
         *([f"names of {VAULT}"] if first else []),
     ]
 
 
-def test_in_place(tmp_path: Path) -> None:
+def test_in_place(places: tuple[Path, Path]) -> None:
     """The original, the change, the intent, the archive, the history."""
-    require_strace()
-    game, out, log = make_game(tmp_path / "game"), tmp_path / "out", tmp_path / "log"
-    assert call(cli.msh2gltf, game, "-o", out, "-q", "--include", "*s_rock*") == 0
-    move(out / "static.rlb/s_rock_057.glb")
-    options = ["-y", "-o", str(log), "-e", _WATCHED]
-    done = traced(options, "gltf2msh", out, "--game", game, "--in-place", "-q")
-    assert done.returncode == 0, done.stderr
-    assert steps(log, game) == transaction("static.rlb", first=True)
+    game, out = places
+    with steps(game) as found:
+        assert call(cli.gltf2msh, out, "--game", game, "--in-place", "-q") == 0
+    assert found == transaction("static.rlb", first=True)
 
 
 def test_undo(tmp_path: Path) -> None:
     """What is removed goes after its bytes are in the vault."""
-    require_strace()
-    library, log = make_game(tmp_path / "game") / "empty.rlb", tmp_path / "log"
+    library = make_game(tmp_path / "game") / "empty.rlb"
     Image.new("RGB", (4, 4), "red").save(tmp_path / "one.png")
     assert call(cli.gltf2msh, tmp_path / "one.png", "--into", library, "-q") == 0
-    done = traced(["-y", "-o", str(log), "-e", _WATCHED], "msh-mod", "undo", library.parent)
-    assert done.returncode == 0, done.stderr
+    with steps(library.parent) as found:
+        assert call(cli.msh_mod, "undo", library.parent) == 0
     changes = kept("DIGEST", f"{VAULT}/changes")
-    expected = [one for one in transaction("empty.rlb", first=False) if one not in changes]
-    assert steps(log, library.parent) == expected
+    assert found == [one for one in transaction("empty.rlb", first=False) if one not in changes]

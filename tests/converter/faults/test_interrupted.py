@@ -1,10 +1,13 @@
 """Killed or stopped before any change of a file: never a mixed pair that nobody notices."""
 
 import os
+import random
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
@@ -12,12 +15,10 @@ import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter import storage as files
-from tests.converter.game.test_import_run import move
 from tests.support.corpus import DATA
 from tests.support.faults import Struck, begun, children, is_stopped, leftovers, started, struck, wait_for
-from tests.support.game import make_game, make_large_game, snapshot
+from tests.support.game import make_large_game, snapshot
 from tests.support.runs import call, run_apart
-from tests.support.vault import VAULT, records
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, /proc")
 
@@ -130,7 +131,7 @@ def test_nohup_stays(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def game(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_large_game(tmp_path_factory.mktemp("large"), 8)
+    return make_large_game(tmp_path_factory.mktemp("large"), 20)
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +157,44 @@ def test_a_run_is_stopped(
     assert "the same command goes on where it stopped" in said
     assert not leftovers(out)
     again(cli.msh2gltf, game, "-o", out, "-q")
+    assert snapshot(out) == whole
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_killed_workers(seed: int, game: Path, whole: dict[str, str], tmp_path: Path) -> None:
+    out, chance = tmp_path / "out", random.Random(seed)
+    job = begun("msh2gltf", game, "-o", out, "-j", "2")
+    wait_for(lambda: list(out.rglob("*.glb")))
+    killed = 0
+    while job.poll() is None and killed < 3:
+        time.sleep(chance.random() / 20)
+        workers = [w for server in children(job.pid) for w in children(server)]
+        if workers:
+            with suppress(ProcessLookupError):  # it ended by itself
+                os.kill(chance.choice(workers), signal.SIGKILL)
+                killed += 1
+    said, errors = job.communicate(timeout=60)
+    assert "Traceback" not in errors
+    lost = said.count("the process that worked on it was killed by signal 9")
+    assert lost <= killed
+    assert job.returncode == (1 if lost else 0)
+    assert {k: v for k, v in snapshot(out).items() if k in whole and k != "manifest.json"}.items() <= whole.items()
+    assert not leftovers(out)
+    again(cli.msh2gltf, game, "-o", out, "-q")
+    assert snapshot(out) == whole
+
+
+def test_a_repeat_after_a_kill_goes_on(game: Path, whole: dict[str, str], tmp_path: Path) -> None:
+    """What was done before the kill is not done again."""
+    out = tmp_path / "out"
+    job = begun("msh2gltf", game, "-o", out, "-j", "2")
+    journal = out / ".msh-gltf-journal"
+    wait_for(lambda: journal.is_file() and journal.read_bytes().count(b"\n") > 60)
+    os.kill(job.pid, signal.SIGKILL)
+    job.communicate(timeout=60)
+    said = run_apart("msh2gltf", game, "-o", out).stdout
+    unchanged = next(line for line in said.splitlines() if "unchanged" in line)
+    assert int(unchanged.split()[0]) >= 40
     assert snapshot(out) == whole
 
 
@@ -190,29 +229,6 @@ def test_roundtrip_leaves_nothing(game: Path, tmp_path: Path) -> None:
     _, errors = job.communicate(timeout=60)
     assert (job.returncode, errors) == (143, "")
     assert [p for p in temporary.iterdir() if p.name.startswith("msh-gltf-")] == []
-
-
-def test_in_place_is_killed(tmp_path: Path) -> None:
-    """The archive is the old one or the new one, its original kept; a repeat completes."""
-    clean, out, game = make_game(tmp_path / "clean"), tmp_path / "out", tmp_path / "game"
-    assert call(cli.msh2gltf, clean, "-o", out, "-q", "--include", "*s_rock*") == 0
-    move(out / "static.rlb/s_rock_057.glb")
-    before, states = snapshot(clean), []
-    arguments = (out, "--game", game, "--in-place", "-q")
-    for _, job in struck_at_each_change(signal.SIGKILL, clean, game, cli.gltf2msh, *arguments, step=2):
-        assert job.code == -signal.SIGKILL, job.said
-        killed = snapshot(game)["static.rlb"]
-        if killed != before["static.rlb"]:
-            kept = game / VAULT / "originals" / before["static.rlb"]
-            assert kept.read_bytes() == (clean / "static.rlb").read_bytes()
-        again(cli.gltf2msh, *arguments)
-        states.append((killed, snapshot(game)["static.rlb"]))
-        assert not leftovers(game)
-        assert [record["number"] for record in records(game)] == [1]
-        assert call(cli.msh_mod, "restore", game) == 0
-        assert snapshot(game) == before
-    (new,) = {after for _, after in states}
-    assert {killed for killed, _ in states} == {before["static.rlb"], new}
 
 
 def test_abandoned_files_go_with_the_next_run(tmp_path: Path) -> None:

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.converter.faults.test_links import game
 from tests.support.corpus import DATA
 from tests.support.faults import in_namespace, leftovers, shell
 from tests.support.game import make_game
 from tests.support.recorded import Recorded
 
+__all__ = ["game"]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bash, ulimit, name spaces")
 
 FOUND = Recorded(__file__, "scripts.txt")
@@ -71,6 +73,9 @@ END
     "no memory for a library": """
         (ulimit -v 50000; msh2gltf model.msh -o x.glb -q) 2>&1 | sed "s/library: .*/library/"
         (ulimit -v 300000; msh2gltf model.msh -o x.glb -q); echo $?
+    """,
+    "a game in little memory": """
+        (ulimit -v 300000; msh2gltf "$GAME" -o out -j 1 -q); echo $?; find out -name '*.glb' | wc -l
     """,
     **{f"{limit} open files": FEW_FILES.format(limit) for limit in (8, 20, 63, 64)},
     "a run with nothing to do starts no process": """
@@ -148,11 +153,6 @@ END
         msh2gltf model.msh -o x.glb --force; echo $?
     """,
 }
-
-
-@pytest.fixture(scope="module")
-def game(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_game(tmp_path_factory.mktemp("made") / "game")
 
 
 def said_and_left(name: str, game: Path, folder: Path) -> str:

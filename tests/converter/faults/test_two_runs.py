@@ -9,20 +9,21 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.files import only_run, read_file
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import sha256
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.games import Games, Origin, replace_model
+from tests.converter.faults.test_links import game, places, whole
 from tests.converter.game.test_import_run import move
 from tests.support.corpus import DATA
 from tests.support.faults import is_stopped, leftovers, started, wait_for
-from tests.support.game import make_game, snapshot
-from tests.support.runs import SCRIPTS, call, run_apart
+from tests.support.game import snapshot
+from tests.support.runs import SCRIPTS, run_apart
 from tests.support.vault import VAULT, original, records
 
+__all__ = ["game", "places", "whole"]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="stops processes")
 
 MODEL = DATA / "retail__system__R_H_002.msh"
@@ -35,15 +36,6 @@ def go_on(job: subprocess.Popen[str]) -> tuple[int, str]:
     job.send_signal(signal.SIGCONT)
     _, errors = job.communicate(timeout=60)
     return job.returncode, errors
-
-
-@pytest.fixture
-def places(tmp_path: Path) -> tuple[Path, Path]:
-    """A game and what was edited of it."""
-    game, out = make_game(tmp_path / "game"), tmp_path / "out"
-    assert call(cli.msh2gltf, game, "-o", out, "-q", "--include", "*s_rock*") == 0
-    move(out / "static.rlb/s_rock_057.glb")
-    return game, out
 
 
 def test_in_place_twice(places: tuple[Path, Path], tmp_path: Path) -> None:
@@ -72,27 +64,19 @@ def test_in_place_twice(places: tuple[Path, Path], tmp_path: Path) -> None:
     assert go_on(job) == (0, "")
     assert original(game, "static.rlb") == before != (game / "static.rlb").read_bytes()
     assert not (game / VAULT / "writer").exists()
-
-
-def test_who_is_at_work(places: tuple[Path, Path]) -> None:
-    game, out = places
-    assert run_apart("gltf2msh", out, "--game", game, "--in-place", "-q").returncode == 0
     with GameEdits(game, "gltf2msh towers --in-place", "out:1"):
         second = run_apart("msh-mod", "undo", game)
         assert run_apart("msh-mod", "status", game).returncode == 0  # reading waits for nobody
-    assert second.returncode == 2
     who = f"gltf2msh towers --in-place (process {os.getpid()}) is at work in this game"
-    assert who in second.stderr
+    assert (second.returncode, who in second.stderr) == (2, True)
     assert run_apart("msh-mod", "undo", game).returncode == 0
 
 
 @pytest.mark.parametrize("at", [2, 8, 14, 17, 20])
-def test_another_tool_changes_an_archive(at: int, tmp_path: Path) -> None:
+def test_another_tool_changes_an_archive(at: int, places: tuple[Path, Path]) -> None:
     """Between reading it and writing it: its change is not lost, and nothing is half done."""
-    game, out = make_game(tmp_path / "game"), tmp_path / "out"
-    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
-    for target in ("SYSTEM.RLB/птица.glb", "static.rlb/s_rock_057.glb"):
-        move(out / target)
+    game, out = places
+    move(out / "SYSTEM.RLB/птица.glb")
     before = snapshot(game)
     job = started(at, signal.SIGSTOP, game, "gltf2msh", out, "--game", game, "--in-place", "-q")
     wait_for(lambda: is_stopped(job))  # before the first archive gets its name
@@ -103,9 +87,7 @@ def test_another_tool_changes_an_archive(at: int, tmp_path: Path) -> None:
     assert code in (1, 2)
     assert "static.rlb: changed while this run was at work; run it again" in errors
     assert (game / "static.rlb").read_bytes() == theirs
-    assert {n: d for n, d in snapshot(game).items() if n != "static.rlb"} == {
-        n: d for n, d in before.items() if n != "static.rlb"
-    }
+    assert snapshot(game) | {"static.rlb": ""} == before | {"static.rlb": ""}
     assert not (game / VAULT / "edits.jsonl").exists() or records(game) == []
 
 

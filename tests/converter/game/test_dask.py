@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter import cli
-from tests.converter.game.test_faults import wait_for
+from tests.support.faults import wait_for
 from tests.support.game import make_large_game, snapshot
 from tests.support.runs import SCRIPTS, call
 
