@@ -4,7 +4,7 @@ import copy
 
 import numpy as np
 
-from tests.support.random_edits.base import Edited, Json, NotHere, edit, name_of, turn, turned, vector
+from tests.support.random_edits.base import Edited, Json, NotHere, edit, name_of, of_still_node, turn, turned, vector
 
 
 def _clip(d: Edited) -> Json:
@@ -97,10 +97,9 @@ def delete_channel(d: Edited, chance: np.random.Generator) -> list[str]:
     return [name_of(d, channel["target"]["node"])]
 
 
-@edit
-def animate_node(d: Edited, chance: np.random.Generator) -> list[str]:
+@of_still_node
+def animate_node(d: Edited, i: int, chance: np.random.Generator) -> None:
     """Keys for a node that had none, in the file's clip or in one of its own, as Blender writes."""
-    i = d.some(chance, lambda i: not d.is_part(i) and not d.is_animated(i))
     count = 9
     own = chance.random() < 0.5 or not d.json.get("animations")
     start = np.array(d.nodes[i].get("translation", [0, 0, 0]))
@@ -116,7 +115,6 @@ def animate_node(d: Edited, chance: np.random.Generator) -> list[str]:
     clip["samplers"].append(sampler)
     target = {"node": i, "path": "translation"}
     clip["channels"].append({"sampler": len(clip["samplers"]) - 1, "target": target})
-    return [name_of(d, i)]
 
 
 @edit

@@ -218,3 +218,27 @@ def owner_name(d: Edited, index: int) -> str:
 def extras_of(d: Edited, index: int) -> Json:
     found: Json = d.nodes[index].setdefault("extras", {}).setdefault("msh", {})
     return found
+
+
+def _of(
+    find: Callable[[Edited, np.random.Generator], Any], *names: Callable[[Edited, int], str]
+) -> Callable[[Callable[[Edited, Any, np.random.Generator], object]], Edit]:
+    """What notes edits of what is found: a node, or a node and a primitive of its mesh; ``names``: of the node."""
+
+    def note(function: Callable[[Edited, Any, np.random.Generator], object]) -> Edit:
+        def found_and_edited(d: Edited, chance: np.random.Generator) -> list[str]:
+            found = find(d, chance)
+            index, thing = found if isinstance(found, tuple) else (found, found)
+            function(d, thing, chance)
+            return [name(d, index) for name in names]
+
+        found_and_edited.__name__ = function.__name__
+        return edit(found_and_edited)
+
+    return note
+
+
+of_node = _of(Edited.some_node, name_of)
+of_still_node = _of(lambda d, chance: d.some(chance, lambda i: not d.is_part(i) and not d.is_animated(i)), name_of)
+of_part = _of(Edited.some_part, name_of, owner_name)
+of_primitive = _of(Edited.some_primitive, name_of, owner_name)

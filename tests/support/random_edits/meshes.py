@@ -2,100 +2,80 @@
 
 import numpy as np
 
-from tests.support.random_edits.base import Edited, NotHere, edit, name_of, owner_name, vector
+from tests.support.random_edits.base import Edited, Json, NotHere, edit, name_of, of_primitive, owner_name, vector
 
 
-@edit
-def move_vertices(d: Edited, chance: np.random.Generator) -> list[str]:
-    i, primitive = d.some_primitive(chance)
+@of_primitive
+def move_vertices(d: Edited, primitive: Json, chance: np.random.Generator) -> None:
     points = d.own(primitive, "POSITION")
     pick = chance.random(len(points)) < chance.choice([0.1, 0.5, 1.0])
     pick[0] = True
     points[pick] += vector(chance, 0.1 * d.size).astype(np.float32)
-    return [name_of(d, i), owner_name(d, i)]
 
 
-@edit
-def delete_triangles(d: Edited, chance: np.random.Generator) -> list[str]:
-    i, primitive = d.some_primitive(chance)
+@of_primitive
+def delete_triangles(d: Edited, primitive: Json, chance: np.random.Generator) -> None:
     index = d.arrays[primitive["indices"]].reshape(-1, 3)
     keep = chance.random(len(index)) < 0.7
     keep[0] = False
     if not keep.any():
         raise NotHere
     primitive["indices"] = d.add(index[keep].reshape(-1, 1))
-    return [name_of(d, i), owner_name(d, i)]
 
 
-@edit
-def add_triangles(d: Edited, chance: np.random.Generator) -> list[str]:
+@of_primitive
+def add_triangles(d: Edited, primitive: Json, chance: np.random.Generator) -> None:
     """Over the primitive's vertices."""
-    i, primitive = d.some_primitive(chance)
     index = d.arrays[primitive["indices"]].reshape(-1, 3)
     count = len(d.arrays[primitive["attributes"]["POSITION"]])
     if count < 3:
         raise NotHere
     new = np.stack([chance.choice(count, 3, replace=False) for _ in range(3)]).astype(index.dtype)
     primitive["indices"] = d.add(np.concatenate([index, new]).reshape(-1, 1))
-    return [name_of(d, i), owner_name(d, i)]
 
 
-@edit
-def flip_triangles(d: Edited, chance: np.random.Generator) -> list[str]:
-    i, primitive = d.some_primitive(chance)
+@of_primitive
+def flip_triangles(d: Edited, primitive: Json, chance: np.random.Generator) -> None:
     index = d.arrays[primitive["indices"]].reshape(-1, 3).copy()
     index[: 1 + len(index) // 3] = index[: 1 + len(index) // 3, ::-1]
     primitive["indices"] = d.add(index.reshape(-1, 1))
-    return [name_of(d, i), owner_name(d, i)]
 
 
-@edit
-def change_normals(d: Edited, chance: np.random.Generator) -> list[str]:
-    i, primitive = d.some_primitive(chance)
+@of_primitive
+def change_normals(d: Edited, primitive: Json, chance: np.random.Generator) -> None:
     normals = d.own(primitive, "NORMAL")
     pick = chance.random(len(normals)) < 0.5
     pick[0] = True
     normals[pick] = vector(chance, 1).astype(np.float32)
-    return [name_of(d, i), owner_name(d, i)]
 
 
-@edit
-def change_uv(d: Edited, chance: np.random.Generator) -> list[str]:
-    i, primitive = d.some_primitive(chance)
+@of_primitive
+def change_uv(d: Edited, primitive: Json, chance: np.random.Generator) -> None:
     uv = d.own(primitive, "TEXCOORD_0")
     uv[chance.random(len(uv)) < 0.5] += chance.uniform(-1, 1, 2).astype(np.float32)
-    return [name_of(d, i), owner_name(d, i)]
 
 
-@edit
-def move_uv_far(d: Edited, chance: np.random.Generator) -> list[str]:
+@of_primitive
+def move_uv_far(d: Edited, primitive: Json, chance: np.random.Generator) -> None:
     """Whole turns away: it looks the same."""
-    i, primitive = d.some_primitive(chance)
     d.own(primitive, "TEXCOORD_0")[:] += np.float32(chance.choice([-100, 40, 1000]))
-    return [name_of(d, i), owner_name(d, i)]
 
 
-@edit
-def stretch_uv_far(d: Edited, chance: np.random.Generator) -> list[str]:
+@of_primitive
+def stretch_uv_far(d: Edited, primitive: Json, chance: np.random.Generator) -> None:
     """More turns on one triangle than words can hold."""
-    i, primitive = d.some_primitive(chance)
     d.own(primitive, "TEXCOORD_0")[:] *= np.float32(200)
-    return [name_of(d, i), owner_name(d, i)]
 
 
-@edit
-def change_lightmap_uv(d: Edited, chance: np.random.Generator) -> list[str]:
-    i, primitive = d.some_primitive(chance)
+@of_primitive
+def change_lightmap_uv(d: Edited, primitive: Json, chance: np.random.Generator) -> None:
     d.own(primitive, "TEXCOORD_1")[:] = chance.uniform(0, 1, 2).astype(np.float32)
-    return [name_of(d, i), owner_name(d, i)]
 
 
-@edit
-def change_colours(d: Edited, chance: np.random.Generator) -> list[str]:
-    i, primitive = d.some_primitive(chance)
+@of_primitive
+def change_colours(d: Edited, primitive: Json, chance: np.random.Generator) -> None:
     colours = d.own(primitive, "COLOR_0")
     colours[:, :3] = chance.integers(0, 200, 3)
-    return [name_of(d, i), owner_name(d, i)]
 
 
 @edit
@@ -111,11 +91,9 @@ def split_vertices(d: Edited, chance: np.random.Generator) -> list[str]:
     return []
 
 
-@edit
-def assign_material(d: Edited, chance: np.random.Generator) -> list[str]:
-    i, primitive = d.some_primitive(chance)
+@of_primitive
+def assign_material(d: Edited, primitive: Json, chance: np.random.Generator) -> None:
     primitive["material"] = int(chance.integers(len(d.json["materials"])))
-    return [name_of(d, i), owner_name(d, i)]
 
 
 @edit
@@ -126,11 +104,9 @@ def assign_new_material(d: Edited, chance: np.random.Generator) -> list[str]:
     return [name_of(d, i), owner_name(d, i), "R_RED"]
 
 
-@edit
-def remove_material(d: Edited, chance: np.random.Generator) -> list[str]:
-    i, primitive = d.some_primitive(chance)
+@of_primitive
+def remove_material(d: Edited, primitive: Json, chance: np.random.Generator) -> None:
     del primitive["material"]
-    return [name_of(d, i), owner_name(d, i)]
 
 
 @edit

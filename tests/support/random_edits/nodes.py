@@ -5,22 +5,29 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.random_edits.base import Edited, NotHere, edit, name_of, owner_name, turn, turned, vector
+from tests.support.random_edits.base import (
+    Edited,
+    NotHere,
+    edit,
+    name_of,
+    of_node,
+    of_still_node,
+    owner_name,
+    turn,
+    turned,
+    vector,
+)
 
 
-@edit
-def move_node(d: Edited, chance: np.random.Generator) -> list[str]:
-    i = d.some(chance, lambda i: not d.is_part(i) and not d.is_animated(i))
+@of_still_node
+def move_node(d: Edited, i: int, chance: np.random.Generator) -> None:
     start = np.array(d.nodes[i].get("translation", [0, 0, 0]))
     d.nodes[i]["translation"] = (start + vector(chance, 0.1 * d.size)).tolist()
-    return [name_of(d, i)]
 
 
-@edit
-def turn_node(d: Edited, chance: np.random.Generator) -> list[str]:
-    i = d.some(chance, lambda i: not d.is_part(i) and not d.is_animated(i))
+@of_still_node
+def turn_node(d: Edited, i: int, chance: np.random.Generator) -> None:
     d.nodes[i]["rotation"] = turned(d.nodes[i].get("rotation", [0, 0, 0, 1]), turn(chance))
-    return [name_of(d, i)]
 
 
 @edit
@@ -31,18 +38,14 @@ def scale_node(d: Edited, chance: np.random.Generator) -> list[str]:
     return [name_of(d, k) for k in (i, *d.below(i))]
 
 
-@edit
-def mirror_node(d: Edited, chance: np.random.Generator) -> list[str]:
-    i = d.some_node(chance)
+@of_node
+def mirror_node(d: Edited, i: int, chance: np.random.Generator) -> None:
     d.nodes[i]["scale"] = [-1.0, 1.0, 1.0][:: int(chance.choice([-1, 1]))]
-    return [name_of(d, i)]
 
 
-@edit
-def scale_to_nothing(d: Edited, chance: np.random.Generator) -> list[str]:
-    i = d.some_node(chance)
+@of_node
+def scale_to_nothing(d: Edited, i: int, chance: np.random.Generator) -> None:
     d.nodes[i]["scale"] = [0.0, 1.0, 1.0]
-    return [name_of(d, i)]
 
 
 @edit
@@ -58,36 +61,28 @@ def rename_node(d: Edited, chance: np.random.Generator) -> list[str]:
     return [before, name_of(d, i)]
 
 
-@edit
-def rename_node_too_long(d: Edited, chance: np.random.Generator) -> list[str]:
-    i = d.some_node(chance)
+@of_node
+def rename_node_too_long(d: Edited, i: int, chance: np.random.Generator) -> None:
     d.nodes[i]["name"] = "long" * 12
-    return [name_of(d, i)]
 
 
-@edit
-def rename_node_beyond_cp1251(d: Edited, chance: np.random.Generator) -> list[str]:
-    i = d.some_node(chance)
+@of_node
+def rename_node_beyond_cp1251(d: Edited, i: int, chance: np.random.Generator) -> None:
     d.nodes[i]["name"] = "塔" + str(i)
-    return [name_of(d, i)]
 
 
-@edit
-def reparent_node(d: Edited, chance: np.random.Generator) -> list[str]:
-    i = d.some_node(chance)
+@of_node
+def reparent_node(d: Edited, i: int, chance: np.random.Generator) -> None:
     taken = {i, *d.below(i)}
     above = d.some(chance, lambda k: k not in taken and not d.is_part(k))
     d.detach(i)
     d.nodes[above].setdefault("children", []).append(i)
-    return [name_of(d, i)]
 
 
-@edit
-def make_node_a_root(d: Edited, chance: np.random.Generator) -> list[str]:
-    i = d.some_node(chance)
+@of_node
+def make_node_a_root(d: Edited, i: int, chance: np.random.Generator) -> None:
     d.detach(i)
     d.scenes[0].setdefault("nodes", []).append(i)
-    return [name_of(d, i)]
 
 
 @edit

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 
 from tests.support.gltf_shown import name_like, part_of_name
-from tests.support.random_edits.base import Edited, NotHere, edit, name_of, owner_name, vector
+from tests.support.random_edits.base import Edited, NotHere, edit, name_of, of_part, owner_name, vector
 
 
 @edit
@@ -80,11 +80,9 @@ def copy_part_to_another_cell(d: Edited, chance: np.random.Generator) -> list[st
     return [name, match[0]]
 
 
-@edit
-def delete_part(d: Edited, chance: np.random.Generator) -> list[str]:
-    i = d.some_part(chance)
+@of_part
+def delete_part(d: Edited, i: int, chance: np.random.Generator) -> None:
     d.detach(i)
-    return [name_of(d, i), owner_name(d, i)]
 
 
 @edit
@@ -125,19 +123,15 @@ def put_all_into_the_first_scene(d: Edited, chance: np.random.Generator) -> list
     return []
 
 
-@edit
-def move_part_object(d: Edited, chance: np.random.Generator) -> list[str]:
-    i = d.some_part(chance)
+@of_part
+def move_part_object(d: Edited, i: int, chance: np.random.Generator) -> None:
     start = np.array(d.nodes[i].get("translation", [0, 0, 0]))
     d.nodes[i]["translation"] = (start + vector(chance, 0.2 * d.size)).tolist()
-    return [name_of(d, i), owner_name(d, i)]
 
 
-@edit
-def scale_part_object(d: Edited, chance: np.random.Generator) -> list[str]:
-    i = d.some_part(chance)
+@of_part
+def scale_part_object(d: Edited, i: int, chance: np.random.Generator) -> None:
     d.nodes[i]["scale"] = chance.uniform(0.5, 2, 3).tolist()
-    return [name_of(d, i), owner_name(d, i)]
 
 
 @edit
@@ -160,10 +154,9 @@ def rename_part_against_its_extras(d: Edited, chance: np.random.Generator) -> li
     return [before, name, match[0]]
 
 
-@edit
-def put_part_below_another_node(d: Edited, chance: np.random.Generator) -> list[str]:
+@of_part
+def put_part_below_another_node(d: Edited, i: int, chance: np.random.Generator) -> None:
     """It stays where it was, or nearly."""
-    i = d.some_part(chance)
     above = d.some(chance, lambda k: not d.is_part(k))
     matrix = np.linalg.inv(d.world(above)) @ d.world(i)
     matrix[:3, 3] += vector(chance, 0.1 * d.size) * chance.integers(2)
@@ -172,4 +165,3 @@ def put_part_below_another_node(d: Edited, chance: np.random.Generator) -> list[
     for name in ("translation", "rotation", "scale"):
         d.nodes[i].pop(name, None)
     d.nodes[i]["matrix"] = [*map(float, matrix.T.reshape(-1))]
-    return [name_of(d, i), owner_name(d, i)]
