@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from unittest import mock
 
 import numpy as np
 
@@ -92,7 +91,7 @@ def model(chance: np.random.Generator, models: Callable[[], list[Path]] = lambda
             target, instead, ignored = mutants.MODELS[int(chance.integers(len(mutants.MODELS)))]
             kinds = [ignored[int(chance.integers(len(ignored)))]]
             trial = f"{path.stem} {kinds} {seed} {mode}, ignored by {target}"
-            with mock.patch(target, instead):
+            with mutants.ignored(target, instead):
                 seen, judged, said = outcomes(path, kinds, seed, mode, judged=False)
                 if judged and not seen:  # a message has the name of the thing, and is about something else
                     seen, *_ = outcomes(path, kinds, seed, mode, judged=False, by_name=False)
@@ -128,8 +127,8 @@ def of_world(name: str) -> Callable[[np.random.Generator], Verdict | None]:
                 world.edits[one](world, chance)
             before = world.shown() if ignored else {}
             if is_mutant:
-                instead = property(lambda _: True) if target.endswith("unchanged") else mutants.nothing
-                stack.enter_context(mock.patch(f"msh_gltf.converter.edits.{target}", instead))
+                instead = True if target.endswith("unchanged") else mutants.nothing
+                stack.enter_context(mutants.ignored(f"{mutants.EDITS}.{target}", instead))
             try:
                 with judged_as_stored() as unlike:
                     back = world.back()

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from msh_gltf.converter.kinds.import_result import ImportResult
-from tests.converter.judge.world import AXES, Chance, Facts, Json, World, counted, rounded
+from tests.converter.judge.world import AXES, Chance, Facts, Json, World, counted, one_of, rounded
 from tests.support.maps import level_called
 from tests.support.terrain_twin import Tables
 
@@ -68,13 +68,12 @@ class Areals(World):
         flags[rows] = 1 - flags[rows]
 
     def edit_change_class(self, chance: Chance) -> None:
-        material = self.file.json["materials"][int(chance.integers(len(self.file.json["materials"])))]
+        material = one_of(chance, self.file.json["materials"])
         material["name"] = f"class_{int(chance.integers(1, 20))}"
 
     def edit_drop_material(self, chance: Chance) -> None:
         """The class is in the name of the node, too."""
-        some = self.faces()
-        some[int(chance.integers(len(some)))][0].pop("material", None)
+        one_of(chance, self.faces())[0].pop("material", None)
 
     def edit_add_areal(self, chance: Chance) -> None:
         for _ in range(50):
@@ -163,7 +162,7 @@ class Terrain(World):
         values[at] = 1.0 if values[at] < 0.5 else 0.0
 
     def edit_delete_face(self, chance: Chance) -> None:
-        primitive = self.fine()[int(chance.integers(len(self.fine())))]
+        primitive = one_of(chance, self.fine())
         self._take_face(primitive, int(chance.integers(len(self.file.arrays[primitive["indices"]]) // 3)))
 
     def _take_face(self, primitive: Json, face: int) -> None:
@@ -186,7 +185,7 @@ class Terrain(World):
 
     def edit_change_microtexture(self, chance: Chance) -> None:
         stated = [self.msh(one) for one in self.file.json["materials"]]
-        old = stated[int(chance.integers(len(stated)))]["microtexture"]
+        old = one_of(chance, stated)["microtexture"]
         for one in stated:
             one.update({name: "MIC_NEW" for name, value in one.items() if value == old and "micro" in name})
 
@@ -196,28 +195,23 @@ class Terrain(World):
         stated[0]["first"] = next(one["first"] for one in stated if one["first"] != stated[0]["first"])
 
     def edit_delete_coarse(self, chance: Chance) -> None:
-        number = next(i for i, node in enumerate(self.nodes) if self.msh(node).get("level") == 1)
-        for scene in self.file.json["scenes"]:
-            scene["nodes"] = [one for one in scene["nodes"] if one != number]
+        self.take_out(next(i for i, node in enumerate(self.nodes) if self.msh(node).get("level") == 1))
 
     def edit_add_empty(self, chance: Chance) -> None:
-        self.nodes.append({"name": "Lamp", "translation": [*map(float, chance.uniform(1, 9, 3))]})
-        self.file.json["scenes"][0]["nodes"].append(len(self.nodes) - 1)
+        self.file.append({"name": "Lamp", "translation": chance.uniform(1, 9, 3).tolist()})
 
     def edit_rename_level(self, chance: Chance) -> None:
         self.nodes[int(chance.integers(2))]["name"] = f"Hill {int(chance.integers(9))}"
 
     def edit_animate_level(self, chance: Chance) -> None:
-        times, values = np.array([[0.0], [1.0]], np.float32), chance.uniform(1, 3, (2, 3)).astype(np.float32)
-        sampler = {"input": self.file.add(times), "output": self.file.add(values)}
-        target = {"node": int(chance.integers(2)), "path": "translation"}
-        self.file.json["animations"] = [{"channels": [{"sampler": 0, "target": target}], "samplers": [sampler]}]
+        values = chance.uniform(1, 3, (2, 3))
+        self.animate(int(chance.integers(2)), values)
 
     def edit_change_second_ground(self, chance: Chance) -> None:
         """The colour of a ground wherever the file shows it, which is second in some places."""
         stated = [self.msh(one) for one in self.file.json["materials"]]
         second = int(chance.choice(sorted({one["second"] for one in stated if one["second"] != 0xFFFF})))
-        colour = [*map(float, chance.uniform(0.1, 0.9, 3)), 1.0]
+        colour = [*chance.uniform(0.1, 0.9, 3).tolist(), 1.0]
         for one, about in zip(self.file.json["materials"], stated, strict=True):
             if second in (about["first"], about["second"]):
                 one["pbrMetallicRoughness"]["baseColorFactor"] = colour

@@ -1,78 +1,288 @@
 """The judge finds what a comparator misses: each mutant ignores its kind of edit, in a real import."""
 
+from __future__ import annotations
+
+import re
 import shutil
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
+import numpy as np
 import pytest
+import trimesh
 
+from msh_gltf.converter.cli import msh2gltf
+from msh_gltf.converter.edits.materials import LIGHT_FOLLOWS, NewMaterial
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.judge.difference import JUDGED
-from msh_gltf.converter.kinds.dispatch import import_gltf
+from msh_gltf.converter.formats.gltf import surface_of
+from msh_gltf.converter.formats.material import NewPicture
+from msh_gltf.converter.judge.difference import JUDGED, LIGHTMAPS_LOST
+from msh_gltf.converter.judge.shown import WrittenLooks, named
+from msh_gltf.converter.kinds.dispatch import import_file, import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions
-from tests.converter.judge import mutants
-from tests.converter.kinds.test_every_difference import MODELS, edited, exported
+from msh_gltf.converter.rebuild import lods
+from msh_gltf.converter.rebuild.lods import Simplifier
+from tests.converter.judge.mutants import MODELS, UNCHANGED, UNSEEN, ignored, nothing
+from tests.converter.judge.mutants import WORLDS as OTHERS
+from tests.converter.judge.worlds import WORLDS
+from tests.converter.kinds import test_every_difference as models
+from tests.support.assembled_game import ROBOT, GameParts
+from tests.support.corpus import sample_called
+from tests.support.gltf_edit import Editable
 from tests.support.random_edits import NotHere
+from tests.support.recorded import Recorded, judged_as_stored, summary
+from tests.support.runs import call, to_gltf
+
+ROOT = Path(__file__).resolve().parents[3]
+#: What comes of each edit.
+REPORTS = Recorded(__file__, "reports.txt")
+#: Edits that change nothing of the game, or not at each place.
+HARMLESS = ("write as pieces", "reorder", "scale inner", "type property")
+HARMLESS += ("drop scenes", "drop animations", "drop material")
+#: Every edit of every world, and none.
+NAMED = [(name, kind) for name in WORLDS for kind in ["", *WORLDS[name].edits]]
+#: A world, what is replaced by what, and the edits that are ignored then.
+MUTANTS = [*(("model", *row) for row in (*MODELS, *UNSEEN)), *OTHERS]
+#: Comparators without a mutant: those that only call others, or read a file, and those that have none yet.
+_CALL_OTHERS = """looks.compare_surfaces model.compare_model points.compare_points terrain.compare_terrain
+    import_missions._compare_surfaces import_model._compare_surfaces material_rows.settle_materials
+    material_rows.settle_terrain_materials frame_rate._compared obj.settle_rectangles obj._settle_colours
+    obj._settle_surfaces placed_scene.settle_objects terrain.compare_terrain_objects terrain._compare
+    triangles._compare_corners"""
+_NONE_YET = """landscape.settle_pairs looks._compare_foreign material_rows._settle
+    placements._compare_components"""
 
 
-def places(kind: str, count: int) -> list[tuple[Path, int]]:
-    """Models and seeds that have a place for an edit."""
-    found = []
+def test_every_comparator_has_a_mutant() -> None:
+    targets = [one for _, row, *_ in MUTANTS for one in row.split()]
+    known = {(target.split(".")[3], target.rpartition(".")[2]) for target in targets}
+    names = {name for _, name in known if not name.startswith("_")}  # some are replaced where they are called
+    found = {
+        (path.stem, name)
+        for folder in ("edits", "kinds")
+        for path in (ROOT / "converter" / folder).glob("*.py")
+        for name in re.findall(r"^ *def (_?(?:compare|settle)\w*)", path.read_text("utf-8"), re.MULTILINE)
+    }
+    left = {f"{stem}.{name}" for stem, name in found if (stem, name) not in known and name not in names}
+    assert left == {*_CALL_OTHERS.split(), *_NONE_YET.split()}
+
+
+def judged(back: ImportResult) -> list[str]:
+    return [str(one) for one in back.not_applied if one.why == JUDGED]
+
+
+def of_model(model: Path, kind: str, seed: int, folder: Path) -> ImportResult:
+    given = models.edited(model, [kind], seed, "sidecar")[0].save(folder / "first.glb")
+    shutil.copy(models.exported(model)[0].with_suffix(".msh-sidecar"), folder)
+    return import_gltf(given, None, ImportOptions(libraries=False))
+
+
+def of_world(name: str, kind: str, folder: Path) -> ImportResult:
+    world = WORLDS[name](folder)
+    if kind:
+        world.edits[kind](world, np.random.default_rng(0))
+    return world.back()
+
+
+def imports(name: str, kind: str) -> list[Callable[[Path], ImportResult]]:
+    """The imports of an edit in a folder: of a world, or of four models and seeds that have a place for it."""
+    if name != "model":
+        return [partial(of_world, name, kind)]
+    found: list[Callable[[Path], ImportResult]] = []
     for seed in range(5):
-        for model in MODELS:
+        for model in models.MODELS:
             try:
-                edited(model, [kind], seed, "sidecar")
+                models.edited(model, [kind], seed, "sidecar")
             except NotHere:
                 continue
-            found.append((model, seed))
-            if len(found) == count:
+            found.append(partial(of_model, model, kind, seed))
+            if len(found) == 4:
                 return found
     return found
 
 
-def imported(model: Path, kinds: list[str], seed: int, folder: Path) -> ImportResult:
-    document, _ = edited(model, kinds, seed, "sidecar")
-    given = document.save(folder / "first.glb")
-    shutil.copy(exported(model)[0].with_suffix(".msh-sidecar"), folder)
-    return import_gltf(given, None, ImportOptions(libraries=False))
+@pytest.mark.plants_faults  # an object may name a clan that is not there
+@pytest.mark.parametrize(("name", "kind"), NAMED)
+def test_no_edit_is_named_as_it_is(name: str, kind: str, tmp_path: Path) -> None:
+    """Nor is a file without an edit."""
+    with judged_as_stored() as unlike:
+        back = of_world(name, kind, tmp_path / "world")
+    assert not judged(back)
+    assert kind in HARMLESS or bool(kind) != back.unchanged
+    REPORTS.require(f"{name}, {kind}", summary(back, unlike))
 
 
-def judged(back: ImportResult) -> list[str]:
-    """The lines that the judge adds."""
-    return [one.where for one in back.not_applied if one.why == JUDGED]
+def test_lightmaps_that_a_dialect_lacks_are_one_line(tmp_path: Path) -> None:
+    """Of a file of the game that says so no more, and is made in the other dialect."""
+    document = Editable(to_gltf(sample_called("retail__system__R_H_002"), tmp_path / "m.glb"))
+    for scene in document.json["scenes"]:
+        scene.pop("extras", None)
+    back = import_gltf(document.save(tmp_path / "m.glb"), None, ImportOptions(use_sidecar=False))
+    assert back.dialect == "spec"
+    assert [one.where for one in back.not_applied] == ["second set of texture coordinates", LIGHTMAPS_LOST.where]
 
 
-ALL = [*mutants.MODELS, *mutants.UNSEEN]
+def test_internal_parts_that_a_file_shows_are_not_named(tmp_path: Path) -> None:
+    parts = GameParts()
+    parts.units[ROBOT][2] = ("e_gun_1", 3, 0, 0)
+    unit = parts.write(tmp_path / "GAME").parents[2] / ROBOT.replace("\\", "/")
+    target = tmp_path / "all.glb"
+    assert call(msh2gltf, unit, "-o", target, "--parts", "all", "--quiet") == 0
+    assert import_gltf(target).unchanged
 
 
-@pytest.mark.parametrize(("target", "instead", "kinds"), ALL, ids=[f"{m[0].rpartition('.')[2]} {m[2][0]}" for m in ALL])
+@pytest.mark.parametrize(
+    ("name", "target", "instead", "kinds"),
+    MUTANTS,
+    ids=[f"{target.rpartition('.')[2]} {kinds[0]}" for _, target, _, kinds in MUTANTS],
+)
 def test_an_ignored_edit_is_named(
-    target: str, instead: object, kinds: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, target: str, instead: object, kinds: tuple[str, ...], tmp_path: Path
 ) -> None:
     for kind in kinds:
-        found = places(kind, 4)
-        assert found, kind
-        monkeypatch.undo()
-        assert judged(imported(*_one(found[0], kind), tmp_path)) == []
-        monkeypatch.setattr(target, instead)
-        assert any(_is_named(place, kind, tmp_path) for place in found), kind
+        some = imports(name, kind)
+        assert judged(some[0](tmp_path)) == []
+        with ignored(target, instead):
+            assert any(is_named(one, tmp_path) for one in some), kind
 
 
-def _one(place: tuple[Path, int], kind: str) -> tuple[Path, list[str], int]:
-    return place[0], [kind], place[1]
-
-
-def _is_named(place: tuple[Path, int], kind: str, folder: Path) -> bool:
+def is_named(imported: Callable[[Path], ImportResult], folder: Path) -> bool:
     try:
-        return bool(judged(imported(*_one(place, kind), folder)))
+        back = imported(folder)
     except ConversionError:
         return False
+    return bool(judged(back)) or any(one.why == LIGHT_FOLLOWS[0] for one in back.not_applied)
 
 
-def test_motion_between_frames_is_named_once(tmp_path: Path) -> None:
-    """A clip whose keys hold until the next is where the game is on whole frames alone."""
-    for place in places("step interpolation", 4):
-        back = imported(*_one(place, "step interpolation"), tmp_path)
-        assert len(back.not_applied) == 1
-        assert "away between frames (node" in back.not_applied[0].what
-        assert back.data == place[0].read_bytes()
+def test_of_materials_of_one_name_only_what_they_show_alike_counts() -> None:
+    """As pairs of grounds with other microtextures are."""
+    plain = surface_of({}, [], nothing)
+    shown = [plain._replace(colour=(red, 0.0, 0.0, 1.0)) for red in (0.0, 1.0)]
+    (look,) = WrittenLooks(named(["A+B", "A+B"]), shown).of(named(["a+b"]))
+    assert (look.colour, look.light) == (None, (0, 0, 0))
+    (look,) = WrittenLooks(named(["A", "A+B"]), shown).of(named(["a+b"]))
+    assert look.colour == (255, 0, 0)
+
+
+def test_a_new_light_goes_through_the_picture() -> None:
+    """Of a material that had none, no comparator sees that the file shows it in one colour."""
+    new = NewMaterial("A", "", values={"light": b"\t\t\t"}, picture=NewPicture("P", "1", b""), certain=True)
+    (look,) = WrittenLooks(new=[new]).of(named(["A"]))
+    one_colour = "shines in one colour in the file, and through its picture in the game"
+    assert replace(look, lit="").other_than(look) == [one_colour]
+
+
+# ------------------------------------------------------------------ generated levels
+
+LODS = "msh_gltf.converter.rebuild.lods"
+_vertices, _possible = lods._vertices, Simplifier._possible
+
+
+def other_vertices(*arguments: Any) -> Any:
+    """The vertices of a level, one of them another."""
+    out = _vertices(*arguments)
+    out[0, 0] = out[-1, 2]
+    return out
+
+
+def far_away(simplifier: Simplifier, goes: int, target: int) -> Any:
+    """A collapse that is possible however far it is."""
+    simplifier._limit = float("inf")
+    return _possible(simplifier, goes, target)
+
+
+@pytest.fixture(scope="module")
+def smooth(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with levels to make: one that was made of a glTF file, and exported."""
+    folder = tmp_path_factory.mktemp("smooth")
+    mesh = trimesh.creation.icosphere(3)
+    mesh.vertices *= 1 + 0.2 * np.sin(5 * mesh.vertices[:, :1])
+    (folder / "ball.glb").write_bytes(trimesh.Scene(mesh).export(file_type="glb"))
+    back = import_gltf(folder / "ball.glb", None, ImportOptions(dialect="retail"))
+    (folder / "ball.msh").write_bytes(back.data)
+    assert call(msh2gltf, folder / "ball.msh", "-o", folder / "out" / "ball.glb", "--dialect", "retail", "--quiet") == 0
+    return folder
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["sidecar", "alone"])
+@pytest.mark.parametrize(
+    ("mutant", "words"),
+    [
+        ({}, ""),
+        ({f"{LODS}.surface_distance": lambda *_: 0.001, f"{LODS}.Simplifier._possible": far_away}, "from its part"),
+        ({f"{LODS}._vertices": other_vertices}, "its part"),
+    ],
+    ids=["none", "farther than stated", "other vertices"],
+)
+def test_a_level_that_is_not_as_stated_is_named(
+    smooth: Path, kept: bool, mutant: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for target, instead in mutant.items():
+        monkeypatch.setattr(target, instead)
+    options = ImportOptions(lod_ratios=(0.5, 0.05), dialect="retail")
+    source = smooth / "out" / "ball.glb" if kept else smooth / "ball.glb"
+    back = import_gltf(source, smooth / "out" / "ball.msh-sidecar" if kept else None, options)
+    assert len(back.levels) == 2
+    lines = judged(back)
+    assert bool(lines) == bool(words)
+    assert all(line.startswith("generated level 'geometry_0.level") and words in line for line in lines), lines
+
+
+# ------------------------------------------------------------------ OBJ
+
+
+def move_corner(lines: list[str]) -> None:
+    at = next(i for i, line in enumerate(lines) if line.startswith("v "))
+    lines[at] = f"v 9 {lines[at].partition(' ')[2].partition(' ')[2]}"
+
+
+def delete_face(lines: list[str]) -> None:
+    del lines[next(i for i, line in enumerate(lines) if line.startswith("f "))]
+
+
+def change_coordinates(lines: list[str]) -> None:
+    at = next(i for i, line in enumerate(lines) if line.startswith("vt "))
+    lines[at] = "vt 0.123 0.456"
+
+
+def assign_material(lines: list[str]) -> None:
+    rows = [i for i, line in enumerate(lines) if line.startswith("usemtl ")]
+    other = next(i for i in rows if lines[i].partition("#")[0] != lines[rows[0]].partition("#")[0])
+    lines[rows[0]] = lines[other]
+
+
+@pytest.mark.parametrize("edit", [None, move_corner, delete_face, change_coordinates, assign_material])
+@pytest.mark.parametrize("frame", ["0", "3"])
+def test_an_ignored_edit_of_an_obj_is_named(edit: Any, frame: str, tmp_path: Path) -> None:
+    """Of a model that a clip moves, too: an OBJ shows one frame of it."""
+    target = tmp_path / "out" / "first.obj"
+    source = sample_called("retail__system__R_H_002").path
+    assert call(msh2gltf, source, "-o", target, "--frame", frame, "--quiet") == 0
+    lines = target.read_text("utf-8").splitlines()
+    if edit is not None:
+        edit(lines)
+        target.write_text("\n".join(lines), "utf-8")
+        assert judged(import_file(target)) == []
+    with ignored(UNCHANGED, True) if edit else nullcontext():
+        back = import_file(target)
+    assert bool(judged(back)) == (edit is not None)
+    alone = import_file(target, options=ImportOptions(use_sidecar=False))
+    assert judged(alone) == []  # materials are called by their names, not as the OBJ tells them apart
+
+
+def reports(folder: Path) -> Iterator[tuple[str, str]]:
+    for name, kind in NAMED:
+        with judged_as_stored() as unlike:
+            back = of_world(name, kind, folder / f"{name} {kind}")
+        yield f"{name}, {kind}", summary(back, unlike)
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as place:
+        REPORTS.write(reports(Path(place)))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import copy
 import shutil
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,8 +21,8 @@ from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ExportOptions, ImportOptions
 from tests.support.assembled_game import GameParts
-from tests.support.gltf_edit import Editable
 from tests.support.gltf_shown import trs
+from tests.support.random_edits import Edited
 
 Json = dict[str, Any]
 Chance = np.random.Generator
@@ -69,8 +70,8 @@ class World:
         self.open(folder / first.name)
 
     def open(self, path: Path) -> None:
-        self.path, self.file = path, Editable(path)
-        self.nodes: list[Json] = self.file.json["nodes"]
+        self.path, self.file = path, Edited(path)
+        self.nodes = self.file.nodes
 
     @classmethod
     def of_file(cls, path: Path) -> World:
@@ -88,8 +89,20 @@ class World:
 
     def of(self, chance: Chance, kind: str) -> Json:
         """A node of a kind."""
-        found = [node for node in self.nodes if self.msh(node).get("kind") == kind]
-        return found[int(chance.integers(len(found)))]
+        return one_of(chance, [node for node in self.nodes if self.msh(node).get("kind") == kind])
+
+    def take_out(self, number: int) -> None:
+        """Delete a node, with all below it."""
+        for holder in (*self.nodes, *self.file.scenes):
+            for name in ("children", "nodes"):
+                holder[name] = [one for one in holder.get(name, []) if one != number]
+
+    def animate(self, node: int, values: np.ndarray) -> None:
+        """Move a node from one place to another. (2, 3)."""
+        times = self.file.add(np.array([[0.0], [1.0]], np.float32))
+        sampler = {"input": times, "output": self.file.add(values.astype(np.float32))}
+        clip = {"channels": [{"sampler": 0, "target": {"node": node, "path": "translation"}}], "samplers": [sampler]}
+        self.file.json.setdefault("animations", []).append(clip)
 
     def world(self) -> list[np.ndarray]:
         """The matrices of nodes, glTF axes."""
@@ -105,11 +118,11 @@ class World:
         """All materials of one name: the game has one for them."""
         used = sorted({p["material"] for p in self.file.primitives() if "indices" in p and "material" in p})
         found = [self.file.json["materials"][i] for i in used]
-        name = found[int(chance.integers(len(found)))]["name"]
+        name = one_of(chance, found)["name"]
         return [one for one in found if one["name"] == name]
 
     def change_colour(self, chance: Chance) -> None:
-        some, colour = self.materials(chance), [*map(float, chance.uniform(0.1, 0.9, 3))]
+        some, colour = self.materials(chance), chance.uniform(0.1, 0.9, 3).tolist()
         for about in (one["pbrMetallicRoughness"] for one in some):
             about["baseColorFactor"] = [*colour, about.get("baseColorFactor", [1, 1, 1, 1])[3]]
 
@@ -135,8 +148,11 @@ class Assembly(World):
 
     def sculpt(self, chance: Chance) -> None:
         """Move a vertex of a model, wherever it is shown."""
-        drawn = [node["mesh"] for node in self.nodes if "mesh" in node and "node" in self.msh(node)]
-        self.sculpt_mesh(chance, drawn[int(chance.integers(len(drawn)))])
+        self.sculpt_mesh(chance, one_of(chance, self.drawn_nodes())["mesh"])
+
+    def drawn_nodes(self) -> list[Json]:
+        """Nodes of models that have a mesh."""
+        return [node for node in self.nodes if "mesh" in node and "node" in self.msh(node)]
 
     def sculpt_mesh(self, chance: Chance, number: int) -> None:
         primitive = self.file.json["meshes"][number]["primitives"][0]
@@ -155,15 +171,13 @@ class Assembly(World):
 
     def add_stray(self, chance: Chance) -> None:
         """Add an object that nothing places."""
-        drawn = [node["mesh"] for node in self.nodes if "mesh" in node and "node" in self.msh(node)]
-        self.nodes.append({"name": "stray", "mesh": drawn[0], "translation": [*map(float, chance.uniform(1, 9, 3))]})
-        self.file.json["scenes"][0]["nodes"].append(len(self.nodes) - 1)
+        mesh = self.drawn_nodes()[0]["mesh"]
+        self.file.append({"name": "stray", "mesh": mesh, "translation": chance.uniform(1, 9, 3).tolist()})
 
     def things(self, *kinds: str) -> list[int]:
         """The nodes of kinds; by default those that are objects or components."""
-        return [
-            i for i, node in enumerate(self.nodes) if self.msh(node).get("kind") in (kinds or ("object", "component"))
-        ]
+        wanted = kinds or ("object", "component")
+        return [i for i, node in enumerate(self.nodes) if self.msh(node).get("kind") in wanted]
 
     def thing(self, chance: Chance, *kinds: str) -> int:
         return int(chance.choice(self.things(*kinds)))
@@ -178,15 +192,6 @@ class Assembly(World):
             and all(self.msh(self.nodes[k]).get("kind") == "point" for k in node.get("children", []))
         ]
         return int(chance.choice(found))
-
-    def take_out(self, number: int) -> None:
-        """Delete a node, with all below it."""
-        for holder in (*self.nodes, *self.file.json["scenes"]):
-            for name in ("children", "nodes"):
-                if number in holder.get(name, []):
-                    holder[name] = [one for one in holder[name] if one != number]
-                    if not holder[name] and name == "children":
-                        del holder[name]
 
     def edit_rename_part(self, chance: Chance) -> None:
         self.nodes[self.thing(chance, "component")]["name"] = f"Part {int(chance.integers(99))}"
@@ -206,7 +211,7 @@ class Assembly(World):
 
     def edit_move_inner(self, chance: Chance) -> None:
         node = self.nodes[self.inner(chance)]
-        node["translation"] = [float(v) for v in np.add(node.get("translation", [0, 0, 0]), chance.uniform(0.5, 2, 3))]
+        node["translation"] = (node.get("translation", [0, 0, 0]) + chance.uniform(0.5, 2, 3)).tolist()
 
     def edit_delete_inner(self, chance: Chance) -> None:
         """In one place, or in all."""
@@ -228,21 +233,18 @@ class Assembly(World):
             return len(self.nodes) - 1
 
         number = self.thing(chance)
-        holders = [(one, name) for one in (*self.nodes, *self.file.json["scenes"]) for name in ("children", "nodes")]
-        holder, name = next((one, name) for one, name in holders if number in one.get(name, []))
         made = copied(number)
         self.nodes[made]["name"] += ".001"
-        self.nodes[made]["translation"] = [float(v) for v in chance.uniform(10, 30, 3)]
-        holder[name].append(made)
+        self.nodes[made]["translation"] = chance.uniform(10, 30, 3).tolist()
+        self.file.parent_list(number).append(made)
 
     def edit_copy_inner(self, chance: Chance) -> None:
         number = self.inner(chance)
         made = {key: value for key, value in copy.deepcopy(self.nodes[number]).items() if key != "children"}
-        made["translation"] = [float(v) for v in chance.uniform(1, 4, 3)]
+        made["translation"] = chance.uniform(1, 4, 3).tolist()
         made["name"] += ".001"
         self.nodes.append(made)
-        above = next(node for node in self.nodes if number in node.get("children", []))
-        above["children"].append(len(self.nodes) - 1)
+        self.file.parent_list(number).append(len(self.nodes) - 1)
 
     def edit_assign_material(self, chance: Chance) -> None:
         names = [material["name"] for material in self.file.json["materials"]]
@@ -301,12 +303,9 @@ class Assembly(World):
 
     def edit_animate(self, chance: Chance) -> None:
         """Something that does not move in the game."""
-        times, values = np.array([[0.0], [1.0]], np.float32), chance.uniform(1, 3, (2, 3)).astype(np.float32)
-        sampler = {"input": self.file.add(times), "output": self.file.add(values)}
+        values = chance.uniform(1, 3, (2, 3))
         free = [i for i in self.things() if "matrix" not in self.nodes[i]]
-        target = {"node": int(chance.choice(free)), "path": "translation"}
-        clip = {"channels": [{"sampler": 0, "target": target}], "samplers": [sampler]}
-        self.file.json.setdefault("animations", []).append(clip)
+        self.animate(int(chance.choice(free)), values)
 
     def edit_move_key(self, chance: Chance) -> None:
         """Of a clip of a model that is placed, but for its first; where there is none, a node of it."""
@@ -316,7 +315,7 @@ class Assembly(World):
         ]
         if not samplers:
             return self.edit_move_inner(chance)
-        values = self.file.arrays[samplers[int(chance.integers(len(samplers)))]["output"]]
+        values = self.file.arrays[one_of(chance, samplers)["output"]]
         values[int(chance.integers(1, max(len(values), 2)))] += np.float32(chance.uniform(0.5, 2))
         return None
 
@@ -325,7 +324,7 @@ class Assembly(World):
         moved = [(clip, one) for clip in self.file.json.get("animations", []) for one in clip["channels"]]
         if not moved:
             return self.edit_move_inner(chance)
-        clip, channel = moved[int(chance.integers(len(moved)))]
+        clip, channel = one_of(chance, moved)
         sampler = dict(clip["samplers"][channel["sampler"]])
         end = self.file.arrays[sampler["input"]][-1, 0] + np.float32(chance.uniform(0.2, 2))
         first = self.file.arrays[sampler["output"]][:1]
@@ -337,20 +336,18 @@ class Assembly(World):
 
     def edit_move_root_node(self, chance: Chance) -> None:
         """Of a model that is placed, beside an empty or not."""
-        places = {*self.things("component")}
         found = [
             (above, child)
-            for above in sorted(places)
+            for above in self.things("component")
             for child in self.nodes[above].get("children", [])
             if "node" in self.msh(self.nodes[child]) and "kind" not in self.msh(self.nodes[child])
         ]
         if not found:
             return
-        above, child = found[int(chance.integers(len(found)))]
-        self.nodes[child]["translation"] = [float(v) for v in chance.uniform(0.5, 2, 3)]
+        above, child = one_of(chance, found)
+        self.nodes[child]["translation"] = chance.uniform(0.5, 2, 3).tolist()
         if chance.integers(2):
-            self.nodes.append({"name": "empty"})
-            self.nodes[above]["children"].append(len(self.nodes) - 1)
+            self.file.append({"name": "empty"}, above)
 
     def edit_drop_animations(self, _: Chance) -> None:
         self.file.json.pop("animations", None)
@@ -369,8 +366,8 @@ class Assembly(World):
         for path, data in load_file(source, None, ExportOptions()).files(target, ExportOptions()):
             path.write_bytes(data)
         second = copy.copy(self)
-        second.file = Editable(target)
-        second.nodes = second.file.json["nodes"]
+        second.file = Edited(target)
+        second.nodes = second.file.nodes
         placed, drawn = assembled(second)
         left = [one for one in self.drawn - drawn if not any(_is_near(one, other) for other in drawn)]
         return placed | {("not drawn", *one): 1 for one in left}
@@ -424,10 +421,11 @@ def box(world: World, node: Json, place: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def counted(facts: list[tuple[object, ...]]) -> Facts:
-    out: Facts = {}
-    for one in facts:
-        out[one] = out.get(one, 0) + 1
-    return out
+    return dict(Counter(facts))
+
+
+def one_of(chance: Chance, found: Sequence[Any]) -> Any:
+    return found[int(chance.integers(len(found)))]
 
 
 def _is_near(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:

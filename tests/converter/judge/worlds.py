@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 
 from tests.converter.judge.grounds import Areals, Terrain
-from tests.converter.judge.world import Assembly, Chance, Json, World
+from tests.converter.judge.world import Assembly, Chance, Json, World, one_of
 from tests.support.assembled_game import ROBOT, GameParts
 from tests.support.controller import walker
 from tests.support.corpus import LIBS, sample_called
@@ -36,7 +36,7 @@ class Mission(Assembly):
 
     def edit_move_object(self, chance: Chance) -> None:
         node = self.of(chance, "object")
-        node["translation"] = [float(v) for v in chance.uniform(20, 150, 3) * [1, 0.05, -1]]
+        node["translation"] = (chance.uniform(20, 150, 3) * [1, 0.05, -1]).tolist()
 
     def edit_turn_object(self, chance: Chance) -> None:
         half = chance.uniform(0.2, 1.2)
@@ -55,10 +55,8 @@ class Mission(Assembly):
             self.msh(self.nodes[i])["index"] = number
 
     def object(self, chance: Chance, *, hosted: bool = True) -> Json:
-        found = [
-            n for n in self.nodes if self.msh(n).get("kind") == "object" and (hosted or "hosted" not in self.msh(n))
-        ]
-        return found[int(chance.integers(len(found)))]
+        found = [self.nodes[i] for i in self.things("object")]
+        return one_of(chance, [node for node in found if hosted or "hosted" not in self.msh(node)])
 
     def edit_scale_rock(self, chance: Chance) -> None:
         rock = next(node for node in self.nodes if self.msh(node).get("path") == "S_ROCK")
@@ -77,9 +75,8 @@ class Mission(Assembly):
         about["Health"] = int(chance.integers(51, 99))
 
     def edit_move_root(self, chance: Chance) -> None:
-        found = [n for n in self.nodes if self.msh(n).get("kind") == "component"]
-        node = found[int(chance.integers(len(found)))]
-        node["translation"] = [float(v) for v in chance.uniform(1, 5, 3)]
+        node = self.of(chance, "component")
+        node["translation"] = chance.uniform(1, 5, 3).tolist()
 
     def edit_rename_object(self, chance: Chance) -> None:
         self.object(chance)["name"] = f"Fort {int(chance.integers(99))}"
@@ -90,49 +87,47 @@ class Mission(Assembly):
 
     def edit_sculpt_one_place(self, chance: Chance) -> None:
         """Of a model that is placed several times."""
-        drawn = [node for node in self.nodes if "mesh" in node and "node" in self.msh(node)]
-        several = [n for n in drawn if [other["mesh"] for other in drawn].count(n["mesh"]) > 1]
-        self.sculpt_mesh(chance, self.own_mesh(several[int(chance.integers(len(several)))]))
+        meshes = [node["mesh"] for node in self.drawn_nodes()]
+        several = [node for node in self.drawn_nodes() if meshes.count(node["mesh"]) > 1]
+        self.sculpt_mesh(chance, self.own_mesh(one_of(chance, several)))
 
     def edit_delete_object(self, chance: Chance) -> None:
-        number = self.nodes.index(self.of(chance, "object"))
-        for scene in self.file.json["scenes"]:
-            scene["nodes"] = [one for one in scene.get("nodes", []) if one != number]
+        self.take_out(self.nodes.index(self.of(chance, "object")))
 
     def edit_copy_object(self, chance: Chance) -> None:
         node = self.object(chance, hosted=False)
         made = {key: value for key, value in copy.deepcopy(node).items() if key != "children"}
-        self.nodes.append({**made, "name": f"{node['name']}.001", "translation": [30.0, 5.0, -40.0]})
-        self.file.json["scenes"][0]["nodes"].append(len(self.nodes) - 1)
+        self.file.append({**made, "name": f"{node['name']}.001", "translation": [30.0, 5.0, -40.0]})
+
+    def route(self, chance: Chance) -> np.ndarray:
+        """The points of a route."""
+        mesh = self.file.json["meshes"][self.of(chance, "route")["mesh"]]
+        return self.file.arrays[mesh["primitives"][0]["attributes"]["POSITION"]]
 
     def edit_move_route(self, chance: Chance) -> None:
-        mesh = self.file.json["meshes"][self.of(chance, "route")["mesh"]]
-        values = self.file.arrays[mesh["primitives"][0]["attributes"]["POSITION"]]
+        values = self.route(chance)
         first = values[0].copy()
         values[(values == first).all(axis=1)] += np.float32(1.5)
 
     def edit_nudge_route(self, chance: Chance) -> None:
-        mesh = self.file.json["meshes"][self.of(chance, "route")["mesh"]]
-        self.file.arrays[mesh["primitives"][0]["attributes"]["POSITION"]][0] += np.float32(0.01)
+        self.route(chance)[0] += np.float32(0.01)
 
     def edit_copy_route(self, _: Chance) -> None:
         route = next(node for node in self.nodes if self.msh(node).get("kind") == "route")
-        made = {**copy.deepcopy(route), "name": f"{route['name']}.001", "translation": [3.0, 0.0, 4.0]}
-        self.nodes.append(made)
-        self.file.json["scenes"][0]["nodes"].append(len(self.nodes) - 1)
+        self.file.append({**copy.deepcopy(route), "name": f"{route['name']}.001", "translation": [3.0, 0.0, 4.0]})
 
     def edit_tilt_object(self, chance: Chance) -> None:
         half = chance.choice([1e-5, 1e-3, 0.3])
         self.object(chance, hosted=False)["rotation"] = [float(np.sin(half)), 0.0, 0.0, float(np.cos(half))]
 
     def edit_move_zone(self, chance: Chance) -> None:
-        self.of(chance, "zone")["translation"] = [float(v) for v in chance.uniform(5, 60, 3) * [1, 0, -1]]
+        self.of(chance, "zone")["translation"] = (chance.uniform(5, 60, 3) * [1, 0, -1]).tolist()
 
     def edit_resize_zone(self, chance: Chance) -> None:
         self.of(chance, "zone")["extras"]["msh"]["inner"] = float(chance.uniform(1, 4))
 
     def edit_move_lode(self, chance: Chance) -> None:
-        self.of(chance, "lode")["translation"] = [float(v) for v in chance.uniform(5, 60, 3) * [1, 0.1, -1]]
+        self.of(chance, "lode")["translation"] = (chance.uniform(5, 60, 3) * [1, 0.1, -1]).tolist()
 
     def edit_change_amount(self, chance: Chance) -> None:
         self.of(chance, "lode")["extras"]["msh"]["amount"] = float(chance.uniform(10, 900))
@@ -152,10 +147,6 @@ class Unit(Assembly):
         parts.write(folder / "GAME")
         return folder / "GAME" / ROBOT.replace("\\", "/")
 
-    def part(self, chance: Chance) -> Json:
-        found = [n for n in self.nodes if self.msh(n).get("kind") == "component"]
-        return found[int(chance.integers(len(found)))]
-
     def gun(self) -> Json:
         return next(n for n in self.nodes if self.msh(n).get("key") == "e_gun_1")
 
@@ -166,13 +157,10 @@ class Unit(Assembly):
         self.gun()["extras"]["msh"]["class"] = int(chance.choice([0, 1, 2, 3, 7, 8]))
 
     def edit_change_label_of_part(self, chance: Chance) -> None:
-        self.part(chance)["extras"]["msh"]["label"] = f"part {int(chance.integers(99))}"
+        self.of(chance, "component")["extras"]["msh"]["label"] = f"part {int(chance.integers(99))}"
 
     def edit_remove_part(self, chance: Chance) -> None:
-        number = self.nodes.index(self.gun())
-        for node in self.nodes:
-            if number in node.get("children", []):
-                node["children"].remove(number)
+        self.take_out(self.nodes.index(self.gun()))
 
     def edit_mount_part(self, chance: Chance) -> None:
         """On another node of the model that it is on."""
@@ -183,7 +171,7 @@ class Unit(Assembly):
         others = [node for node in self.nodes if socket is not node and "node" in self.msh(node)]
         others = [node for node in others if node["extras"]["msh"]["node"] < 8 and not self._is_below(number, node)]
         socket["children"].remove(number)
-        others[int(chance.integers(len(others)))].setdefault("children", []).append(number)
+        one_of(chance, others).setdefault("children", []).append(number)
 
     def edit_mount_on_a_copy(self, _: Chance) -> None:
         """Of what the gun is mounted on: the copy says that it is the same part."""
@@ -221,7 +209,7 @@ class Unit(Assembly):
             self.msh(self.nodes[i])["index"] = number
 
     def edit_move_part(self, chance: Chance) -> None:
-        self.part(chance)["translation"] = [float(v) for v in chance.uniform(1, 3, 3)]
+        self.of(chance, "component")["translation"] = chance.uniform(1, 3, 3).tolist()
 
     edit_change_colour = World.change_colour
     edit_sculpt_model = Assembly.sculpt
@@ -254,7 +242,7 @@ class Points(World):
 
     def edit_move_point(self, chance: Chance) -> None:
         node = self.of(chance, "point")
-        node["translation"] = [float(v) for v in chance.uniform(1, 3, 3)]
+        node["translation"] = chance.uniform(1, 3, 3).tolist()
 
     def edit_turn_point(self, chance: Chance) -> None:
         half = chance.uniform(0.3, 1.2)
@@ -278,11 +266,8 @@ class Points(World):
     def edit_take_out_point(self, chance: Chance) -> None:
         """Of its node, into the scene, as it is."""
         number = self.nodes.index(self.of(chance, "point"))
-        for node in self.nodes:
-            node["children"] = [one for one in node.get("children", []) if one != number]
-        for node in [node for node in self.nodes if not node["children"]]:
-            del node["children"]
-        self.file.json["scenes"][0]["nodes"].append(number)
+        self.take_out(number)
+        self.file.scenes[0]["nodes"].append(number)
 
     def edit_change_flags_of_point(self, chance: Chance) -> None:
         self.of(chance, "point")["extras"]["msh"]["flags"] = int(chance.integers(1, 99))
@@ -293,16 +278,12 @@ class Points(World):
     def edit_add_point(self, chance: Chance, *, copied: bool = False) -> None:
         node = self.of(chance, "point")
         number = self.nodes.index(node)
-        above = next((one for one in self.nodes if number in one.get("children", [])), self.nodes[0])
+        above = next((i for i, one in enumerate(self.nodes) if number in one.get("children", [])), 0)
         extras = node["extras"] if copied else {"msh": {"kind": "point", "length": 1.0}}
-        self.nodes.append({"name": "Fresh.point", "translation": [1.0, 2.0, 3.0], "extras": extras})
-        above.setdefault("children", []).append(len(self.nodes) - 1)
+        self.file.append({"name": "Fresh.point", "translation": [1.0, 2.0, 3.0], "extras": extras}, above)
 
     def edit_delete_point(self, chance: Chance) -> None:
-        number = self.nodes.index(self.of(chance, "point"))
-        for node in self.nodes:
-            if number in node.get("children", []):
-                node["children"].remove(number)
+        self.take_out(self.nodes.index(self.of(chance, "point")))
 
     def edit_copy_point(self, chance: Chance) -> None:
         self.edit_add_point(chance, copied=True)
@@ -347,13 +328,11 @@ class Visible(World):
         return folder / "robot.msh"
 
     def edit_delete_face(self, chance: Chance) -> None:
-        primitives = self.file.primitives()
-        one = primitives[int(chance.integers(len(primitives)))]
+        one = one_of(chance, self.file.primitives())
         one["indices"] = self.file.add(self.file.arrays[one["indices"]][3:])
 
     def edit_delete_mesh(self, chance: Chance) -> None:
-        drawn = [node for node in self.nodes if "mesh" in node]
-        del drawn[int(chance.integers(len(drawn)))]["mesh"]
+        del one_of(chance, [node for node in self.nodes if "mesh" in node])["mesh"]
 
 
 class Materials(World):
@@ -375,7 +354,7 @@ class Materials(World):
             one["pbrMetallicRoughness"]["baseColorFactor"] = [0.1 + of_name / 50, 0.5, 0.5, 1.0]
 
     def edit_change_light(self, chance: Chance) -> None:
-        some, light = self.materials(chance), [*map(float, chance.uniform(0.1, 0.9, 3))]
+        some, light = self.materials(chance), chance.uniform(0.1, 0.9, 3).tolist()
         for one in some:
             one["emissiveFactor"] = light
 
@@ -401,7 +380,7 @@ class Materials(World):
         """By a texture transform."""
         self.file.json.setdefault("extensionsUsed", []).append("KHR_texture_transform")
         for one in self.materials(chance):
-            shift = {"offset": [*map(float, chance.uniform(0.1, 0.4, 2))]}
+            shift = {"offset": chance.uniform(0.1, 0.4, 2).tolist()}
             for shown in (one["pbrMetallicRoughness"].get("baseColorTexture"), one.get("emissiveTexture")):
                 if shown is not None:
                     shown["extensions"] = {"KHR_texture_transform": shift}
