@@ -1,13 +1,12 @@
-"""Queries against plain loops over the raw tables, on every sample and on crafted models.
+"""Queries against plain loops over the raw tables, on every sample and on crafted models."""
 
-``slot_for`` and ``node_string`` are tested in ``test_slots.py``."""
-
-import math
-import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import product
+from struct import unpack_from
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import MshModel, StreamType
@@ -17,16 +16,53 @@ from msh_gltf.converter.queries import model as queries
 from msh_gltf.converter.queries.model import (
     Hit,
     neighbours,
+    node_string,
     owner_slot,
     owner_slots,
     pick,
     posed_matrices,
+    slot_for,
     walk_triangles,
     world_bounds,
 )
 from msh_gltf.converter.scene.dialect import Dialect
 from tests.support.corpus import every_sample, sample_called
-from tests.support.raw_model import V3, Raw, Row, all_hits, apply, cross, dot, minus, plus, times
+
+Row = tuple[int, int, int, int, tuple[int, int, int]]
+NAMES = ("tri_required", "tri_forbidden", "batch_required", "batch_forbidden")
+
+
+class Raw:
+    """The tables of a model as bytes, read record by record."""
+
+    def __init__(self, model: MshModel, retail: bool) -> None:
+        self.retail = retail
+        self.bytes_of = {kind: table.tobytes() for kind, table in model.streams.items()}
+
+    def read(self, table: int, form: str, at: int) -> tuple:
+        return unpack_from(form, self.bytes_of[table], at)
+
+    def count(self, table: int, stride: int) -> int:
+        return len(self.bytes_of.get(table, b"")) // stride
+
+    def walk(self, lod=0, group=0, nodes=None, masks=(0, 0, 0, 0)) -> Iterator[Row]:
+        need, clear, batch_need, batch_clear = masks
+        for node in range(self.count(1, 38)) if nodes is None else nodes:
+            (slot,) = self.read(1, "<H", node * 38 + 8 + 2 * (lod * 5 + group))
+            if slot == 0xFFFF:
+                continue
+            triangle, _, first, batches = self.read(2, "<4H", slot * 68)
+            for batch in range(first, first + batches):
+                low, high, _, _, count, start, _, base = self.read(13, "<HHHHHIHI", batch * 20)
+                flags = low + high * 65536 if self.retail else low
+                drawn = flags & batch_need == batch_need and not flags & batch_clear
+                for k in range((count + 2) // 3):
+                    bits = self.read(7, "<H", triangle * 16)[0] if triangle < self.count(7, 16) else 0
+                    whole = 3 * k + 3 <= count
+                    if drawn and whole and bits & need == need and not bits & clear:
+                        a, b, c = self.read(6, "<3H", 2 * (start + 3 * k))
+                        yield node, slot, batch, triangle, (a + base, b + base, c + base)
+                    triangle += 1
 
 
 def edit(model: MshModel, stream: StreamType, row: object, **values: object) -> None:
@@ -57,7 +93,6 @@ def rows_of(walk) -> list[Row]:
 
 
 MASKS = [(0, 0, 0, 0), (2, 0, 0, 0), (0, 2, 0, 0), (0x20, 0x10, 0, 0), (0, 0, 0x2000, 0)]
-
 MASKS += [(0, 0, 0, 0x2000), (0, 0, 0, 0x8), (0, 0x32, 0, 0x102)]
 
 
@@ -74,8 +109,7 @@ def test_walk(sample) -> None:
             total += len(walk.node)
     assert total
     for masks in MASKS:
-        names = ("tri_required", "tri_forbidden", "batch_required", "batch_forbidden")
-        walk = walk_triangles(model, dialect, **dict(zip(names, masks, strict=True)))
+        walk = walk_triangles(model, dialect, **dict(zip(NAMES, masks, strict=True)))
         assert rows_of(walk) == list(raw.walk(masks=masks))
     some = [*range(len(model.nodes))][::-2]
     walk = walk_triangles(model, dialect, nodes=some)
@@ -116,67 +150,81 @@ def test_neighbours(sample) -> None:
 
 @every_sample
 def test_world_bounds(sample) -> None:
+    """Of the eight corners of a slot's box, and its sphere, under any matrix."""
     model = read_msh(sample.path, sample.entry)
-    raw = Raw(model, False)
-    rng = random.Random(5)
+    raw, chance = Raw(model, False), np.random.default_rng(5)
     for slot in range(raw.count(2, 68)):
-        numbers = raw.read(2, "<10f", 68 * slot + 8)
-        low, high, centre, radius = numbers[:3], numbers[3:6], numbers[6:9], numbers[9]
-        matrix = [[rng.uniform(-2, 2) for _ in range(4)] for _ in range(3)] + [[0, 0, 0, 1]]
-        moved = []
-        for corner in range(8):
-            point = [(high if corner >> k & 1 else low)[k] for k in range(3)]
-            moved.append([dot(row[:3], point) + row[3] for row in matrix[:3]])
-        got = world_bounds(model, slot, matrix)
-        np.testing.assert_allclose(got.box_min, [min(p[k] for p in moved) for k in range(3)])
-        np.testing.assert_allclose(got.box_max, [max(p[k] for p in moved) for k in range(3)])
-        expected = [dot(row[:3], centre) + row[3] for row in matrix[:3]]
-        np.testing.assert_allclose(got.sphere_centre, expected, atol=1e-12)
-        scales = [math.sqrt(sum(matrix[i][j] ** 2 for i in range(3))) for j in range(3)]
-        assert got.sphere_radius == pytest.approx(radius * max(scales))
+        low, high, centre = np.reshape(raw.read(2, "<9f", 68 * slot + 8), (3, 3))
+        (radius,) = raw.read(2, "<f", 68 * slot + 44)
+        matrix = np.vstack([chance.uniform(-2, 2, (3, 4)), [0, 0, 0, 1]])
+        corners = np.array([[*corner, 1] for corner in product(*np.transpose([low, high]))]) @ matrix[:3].T
+        got = world_bounds(model, slot, matrix.tolist())
+        np.testing.assert_allclose(got.box_min, corners.min(axis=0))
+        np.testing.assert_allclose(got.box_max, corners.max(axis=0))
+        np.testing.assert_allclose(got.sphere_centre, matrix[:3] @ [*centre, 1], atol=1e-12)
+        assert got.sphere_radius == pytest.approx(radius * np.linalg.norm(matrix[:3, :3], axis=0).max())
 
 
 @every_sample
 def test_poses(sample) -> None:
+    """Each node on its parent, by the recorded samples of both."""
     model, dialect, raw = load(sample)
-    for time in (0.0, 1.25, model.frame_count - 0.5, 1e9):
+    truth = sample.arrays
+    for k, time in enumerate(truth["times"].tolist()):
         got = posed_matrices(model, dialect, time)
         assert got.shape == (len(model.nodes), 4, 4)
-        for matrix, (rows, move) in zip(got, raw.poses(time), strict=True):
-            np.testing.assert_allclose(matrix[:3, :3], rows, atol=1e-9)
-            np.testing.assert_allclose(matrix[:3, 3], move, rtol=1e-9, atol=1e-7)
-            assert matrix[3].tolist() == [0, 0, 0, 1]
+        quaternions = truth["quat"][:, k].astype(np.float64)
+        quaternions[~quaternions.any(axis=1)] = 1, 0, 0, 0
+        local = np.tile(np.eye(4), (len(got), 1, 1))  # the runtime's matrices are the transposes of the textbook's
+        local[:, :3, :3] = Rotation.from_quat(quaternions, scalar_first=True).inv().as_matrix()
+        local[:, :3, 3] = truth["pos"][:, k]
+        for node, matrix in enumerate(got):
+            expected = local[node]
+            while (node := raw.read(1, "<H", node * 38 + 2)[0]) != 0xFFFF:
+                expected = local[node] @ expected
+            np.testing.assert_allclose(matrix, expected, rtol=1e-9, atol=1e-7)
 
 
-def rays(raw: Raw, time: float, count: int, lod=0, group=0) -> list[tuple[V3, V3]]:
-    """At random points of random triangles, from outside, from inside, and past the model."""
-    rng = random.Random(3)
-    poses = raw.poses(time)
+def all_hits(model: MshModel, raw: Raw, start, ray, time: float, lod=0, group=0):
+    """Rows of all triangles, distances, and the smallest barycentric coordinates: plane first, no sphere looked at."""
     rows = list(raw.walk(lod, group))
-    out = []
+    corners = model.positions.astype(np.float64)[[row[4] for row in rows]].reshape(-1, 3, 3)
+    matrices = posed_matrices(model, Dialect.RETAIL if raw.retail else Dialect.SPEC, time)[[row[0] for row in rows]]
+    corners = corners @ matrices[:, :3, :3].swapaxes(1, 2) + matrices[:, None, :3, 3]
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    steep = normal @ ray
+    steep[np.abs(steep) <= 1e-11 * np.linalg.norm(normal, axis=1) * np.linalg.norm(ray)] = np.nan
+    distance = ((corners[:, 0] - start) * normal).sum(axis=1) / steep
+    to_point = start + distance[:, None, None] * np.array(ray) - corners
+    side = (np.cross(np.roll(corners, -1, 1) - corners, to_point) * normal[:, None]).sum(axis=2).min(axis=1)
+    share = np.where(distance >= 0, side / (normal * normal).sum(axis=1), np.nan)
+    return rows, distance, share
+
+
+def rays(model: MshModel, raw: Raw, dialect: Dialect, time: float, count: int, lod=0, group=0):
+    """At random points of random triangles, from outside, from inside, and past the model."""
+    chance, rows = np.random.default_rng(3), list(raw.walk(lod, group))
+    matrices = posed_matrices(model, dialect, time)
     for _ in range(count if rows else 0):
-        row = rng.choice(rows)
-        turn, move = poses[row[0]]
-        a, b, c = (plus(apply(turn, raw.vertex(v)), move) for v in row[4])
-        u, v = rng.uniform(0.1, 0.5), rng.uniform(0.1, 0.4)
-        target = plus(plus(times(a, 1 - u - v), times(b, u)), times(c, v))
-        span = rng.choice([0.5, 20.0, 300.0])
-        start = plus(target, tuple(rng.uniform(-span, span) for _ in range(3)))
-        aim = minus(target, start) if rng.random() < 0.8 else minus(start, target)
-        out.append((start, times(aim, rng.choice([1.0, 1e-3, 40.0]))))
-    return out
+        node, *_, vertex = rows[int(chance.integers(len(rows)))]
+        weights = chance.dirichlet([2, 2, 2])
+        target = matrices[node] @ [*(weights @ model.positions[list(vertex)]), 1]
+        span = chance.choice([0.5, 20.0, 300.0])
+        start = target[:3] + chance.uniform(-span, span, 3)
+        aim = (target[:3] - start) * chance.choice([1, 1, 1, 1, -1])
+        yield tuple(start.tolist()), tuple((aim * chance.choice([1.0, 1e-3, 40.0])).tolist())
 
 
-def check_pick(got: Hit | None, hits: list) -> None:
+def check_pick(got: Hit | None, rows: list[Row], distance: np.ndarray, share: np.ndarray) -> None:
     """Equal to the nearest hit; on an edge, rounding may decide either way."""
-    sure = [distance for distance, inside, _ in hits if inside]
+    sure = distance[share > 1e-7]
     if got is None:
-        assert not sure
+        assert not len(sure)
         return
     slack = 1e-7 * got.distance + 1e-9
-    assert all(got.distance <= distance + slack for distance in sure)
-    close = [row for distance, _, row in hits if abs(distance - got.distance) <= slack]
-    assert (got.node, got.slot, got.batch, got.triangle) in {row[:4] for row in close}
+    assert (got.distance <= sure + slack).all()
+    close = np.flatnonzero((np.abs(distance - got.distance) <= slack) & (share > -1e-7))
+    assert (got.node, got.slot, got.batch, got.triangle) in [rows[i][:4] for i in close]
 
 
 @every_sample
@@ -184,13 +232,12 @@ def test_pick(sample) -> None:
     model, dialect, raw = load(sample)
     met = 0
     for time, lod, group in ((0.0, 0, 0), (model.frame_count / 3, 0, 0), (0.0, 1, 0), (0.5, 0, 1)):
-        for start, ray in rays(raw, time, 6, lod, group):
+        for start, ray in rays(model, raw, dialect, time, 6, lod, group):
             got = pick(model, dialect, start, ray, time=time, lod=lod, group=group)
-            check_pick(got, all_hits(raw, start, ray, time, lod, group))
+            check_pick(got, *all_hits(model, raw, start, ray, time, lod, group))
             if got is not None:
                 met += 1
-                expected = plus(start, times(ray, got.distance))
-                np.testing.assert_allclose(got.point, expected, rtol=1e-12, atol=1e-9)
+                np.testing.assert_allclose(got.point, start + got.distance * np.array(ray), rtol=1e-12, atol=1e-9)
     assert met
 
 
@@ -229,8 +276,7 @@ def test_walk_of_changed_tables(change: Callable[[MshModel], object], dialect: D
         *((0, 0, m, 0) for m in batches),
         *((0, 0, 0, m) for m in batches),
     ):
-        names = ("tri_required", "tri_forbidden", "batch_required", "batch_forbidden")
-        walk = rows_of(walk_triangles(model, dialect, **dict(zip(names, masks, strict=True))))
+        walk = rows_of(walk_triangles(model, dialect, **dict(zip(NAMES, masks, strict=True))))
         assert walk == list(raw.walk(masks=masks))
         found.add(len(walk))
     assert len(found) > 1
@@ -281,7 +327,7 @@ def two_sheets(z: tuple[float, ...] = (0.0, 1.0)) -> tuple[MshModel, Dialect]:
         ((0, 0, 5), (0, 0, -1), {"tri_forbidden": 4, "batch_forbidden": 0x100}, None),
     ],
 )
-def test_pick_by_hand(start: V3, ray: V3, masks: dict[str, int], expected: tuple[float, int] | None) -> None:
+def test_pick_by_hand(start: tuple, ray: tuple, masks: dict[str, int], expected: tuple[float, int] | None) -> None:
     """Of two sheets, of which the upper one has a flag, and the lower one's batch; of a cockpit, too."""
     model, dialect = two_sheets()
     assert posed_matrices(model, dialect).shape == (len(model.nodes), 4, 4)
@@ -317,8 +363,8 @@ def test_spheres_hide_nothing(radius: float, centre: float) -> None:
     """Whatever the stored spheres say, the answer is that of a walk without them."""
     model, dialect, raw = rock()
     edit(model, StreamType.SLOTS, slice(None), sphere_center=centre, sphere_radius=radius)
-    for start, ray in rays(raw, 0.0, 12):
-        check_pick(pick(model, dialect, start, ray), all_hits(raw, start, ray, 0.0))
+    for start, ray in rays(model, raw, dialect, 0.0, 12):
+        check_pick(pick(model, dialect, start, ray), *all_hits(model, raw, start, ray, 0.0))
 
 
 def test_rays_that_graze_a_sphere_count() -> None:
@@ -326,28 +372,23 @@ def test_rays_that_graze_a_sphere_count() -> None:
     model, dialect = two_sheets((0.0,))
     edit(model, StreamType.SLOTS, 0, sphere_center=(1, 2, 3), sphere_radius=0)
     walk, matrices = walk_triangles(model, dialect), posed_matrices(model, dialect)
-    corners = [tuple(float(v) for v in row) for row in model.positions]
-    corner = max(corners, key=lambda c: dot(minus(c, (1, 2, 3)), minus(c, (1, 2, 3))))
-    rng = random.Random(4)
-    for _ in range(50):
-        ray = cross(minus(corner, (1, 2, 3)), tuple(rng.uniform(-9, 9) for _ in range(3)))
-        start = minus(corner, times(ray, rng.uniform(0, 9)))
-        assert queries._near(model, walk, matrices, np.array(start), np.array(ray)).all()
+    away = model.positions.astype(np.float64) - (1, 2, 3)
+    corner = away[np.argmax((away * away).sum(axis=1))]
+    for aim in np.random.default_rng(4).uniform(-9, 9, (50, 4)):
+        ray = np.cross(corner, aim[:3])
+        start = np.add(corner, (1, 2, 3)) - abs(aim[3]) * ray
+        assert queries._near(model, walk, matrices, start, ray).all()
 
 
 def test_no_ray_slips_through_an_edge() -> None:
     """Two triangles of a turned square share a diagonal; rays aim at points on it."""
-    rng = random.Random(1)
+    chance = np.random.default_rng(1)
     for _ in range(3000):
-        a, b, c, d = (np.array([rng.uniform(-9, 9) for _ in range(3)], "f4") for _ in range(4))
-        corners = np.array([[a, b, c], [c, b, d]], np.float64)
-        k = rng.random()
-        target = corners[0, 1] * k + corners[0, 2] * (1 - k)
-        corners = np.stack([np.roll(t, rng.randrange(3), axis=0) for t in corners])
-        start = np.array([rng.uniform(-500, 500) for _ in range(3)])
+        a, b, c, d = chance.uniform(-9, 9, (4, 3)).astype(np.float32).astype(np.float64)
+        target, start = b + (c - b) * chance.random(), chance.uniform(-500, 500, 3)
+        corners = np.stack([np.roll(t, chance.integers(3), axis=0) for t in ([a, b, c], [c, b, d])])
         distance = queries._hit_distance(corners, start, target - start)
-        normals = [cross(t[1] - t[0], t[2] - t[0]) for t in corners]
-        sides = [dot(n, start - t[0]) for n, t in zip(normals, corners, strict=True)]
+        sides = [np.cross(t[1] - t[0], t[2] - t[0]) @ (start - t[0]) for t in corners]
         if sides[0] * sides[1] > 0:  # seen from a side where the two do not hide each other's edge
             assert np.isfinite(distance).any()
 
@@ -385,3 +426,30 @@ def test_questions_without_an_answer(ask, error) -> None:
     model, dialect, _ = rock()
     with pytest.raises(error):
         ask(model, dialect)
+
+
+def test_slot_lookup() -> None:
+    sample = sample_called("retail__odd__s_rock_009")
+    model = read_msh(sample.path)
+    raw = model.nodes.view("<u2")
+    for node, facts in enumerate(sample.truth["nodes"]):
+        for cell, word in enumerate(facts["words"][:15]):
+            lod, group = divmod(cell, 5)
+            assert word == raw[4 + node * 19 + cell]  # the source's formula
+            expected = None if word == NONE16 else word
+            assert slot_for(model, node, lod, group) == expected
+            assert slot_for(model, node, -1, group, current_lod=lod) == expected
+    for node, lod, group in ((99, 0, 0), (0, 3, 0), (0, 0, 5), (0, -2, 0), (-1, 0, 0)):
+        with pytest.raises(IndexError):
+            slot_for(model, node, lod, group)
+
+
+def test_node_strings() -> None:
+    bunker = sample_called("spec__static__b_bun_000")
+    model = read_msh(bunker.path)
+    for node in bunker.truth["nodes"]:
+        assert node_string(model, node["index"]) == bytes.fromhex(node["res10_hex"])
+    retail = read_msh(sample_called("retail__odd__s_rock_009").path)
+    assert node_string(retail, 0) is None  # length 0
+    retail.strings = None
+    assert node_string(retail, 0) is None
