@@ -43,57 +43,46 @@ def probes(terrain: Terrain, count: int, seed: int = 0) -> np.ndarray:
 
 
 class Brute:
-    """Every face, one after the other, in plain Python."""
+    """Every face of a level, without its grid."""
 
-    def __init__(self, terrain: Terrain, level: int = FINE) -> None:
-        self.rows = [int(i) for i in terrain.faces_of(level)]
-        self.corner = {
-            i: [tuple(map(float, terrain.positions[v])) for v in terrain.faces["vertex"][i]] for i in self.rows
-        }
-        self.rise = {i: float(terrain.faces["normal"][i][2]) / 32767 for i in self.rows}
-        self.flags = {i: int(terrain.faces["flags"][i]) for i in self.rows}
+    def __init__(self, terrain: Terrain) -> None:
+        faces = terrain.faces[terrain.faces_of(FINE)]
+        self.rows, self.flags = terrain.faces_of(FINE), faces["flags"]
+        self.corners = terrain.positions[faces["vertex"]].astype(np.float64)
+        self.is_steep = faces["normal"][:, 2] / 32767 <= GROUND_NORMAL
 
-    def is_ground(self, i: int, forbidden: int = 8) -> bool:
-        return self.rise[i] > GROUND_NORMAL and not self.flags[i] & forbidden
+    def over(self, x: float, y: float, forbidden: int = 8) -> np.ndarray:
+        """The heights of faces of ground at a point; of others -inf."""
+        (a, b, c), at = self.corners.swapaxes(0, 1), (x, y)
+        area = cross(b - a, c - a)
+        with np.errstate(all="ignore"):
+            u, v = cross(at - a[:, :2], c - a) / area, cross(b - a, at - a[:, :2]) / area
+            hit = (u >= -1e-9) & (v >= -1e-9) & (u + v <= 1 + 1e-9) & (area != 0)
+            heights = a[:, 2] + u * (b - a)[:, 2] + v * (c - a)[:, 2]
+        return np.where(hit & ~self.is_steep & (self.flags & forbidden == 0), heights, -np.inf)
 
     def height(self, x: float, y: float, forbidden: int = 8) -> tuple[float, int]:
-        best, face = -np.inf, -1
-        for i in self.rows:
-            (ax, ay, az), (bx, by, bz), (cx, cy, cz) = self.corner[i]
-            if not (min(ax, bx, cx) <= x <= max(ax, bx, cx)):
-                continue
-            if not self.is_ground(i, forbidden):
-                continue
-            area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
-            if area == 0:
-                continue
-            u = ((x - ax) * (cy - ay) - (y - ay) * (cx - ax)) / area
-            v = ((bx - ax) * (y - ay) - (by - ay) * (x - ax)) / area
-            if u >= -1e-9 and v >= -1e-9 and u + v <= 1 + 1e-9:
-                z = az + u * (bz - az) + v * (cz - az)
-                if z > best:
-                    best, face = z, i
-        return best, face
+        heights = self.over(x, y, forbidden)
+        best = int(heights.argmax())
+        return float(heights[best]), int(self.rows[best]) if heights[best] > -np.inf else -1
 
     def trace(self, a: np.ndarray, b: np.ndarray, forbidden: int) -> tuple[float, int]:
-        best, face = np.inf, -1
-        along = b - a
-        for i in self.rows:
-            if self.flags[i] & forbidden:
-                continue
-            p, q, r = map(np.array, self.corner[i])
-            normal = np.cross(q - p, r - p)
-            slope = normal @ along
-            if slope == 0:
-                continue
-            t = normal @ (p - a) / slope
-            if not 0 <= t <= 1 or t >= best:
-                continue
-            at = a + t * along
-            sides = [np.cross(w - v, at - v) @ normal for v, w in ((p, q), (q, r), (r, p))]
-            if min(sides) >= -1e-9 * (normal @ normal):
-                best, face = t, i
-        return best, face
+        first, along = self.corners[:, 0], b - a
+        normal = np.cross(self.corners[:, 1] - first, self.corners[:, 2] - first)
+        with np.errstate(all="ignore"):
+            part = ((first - a) * normal).sum(axis=1) / (normal @ along)
+            to_point = a + part[:, None, None] * along - self.corners
+            sides = np.cross(np.roll(self.corners, -1, 1) - self.corners, to_point) * normal[:, None]
+            hit = sides.sum(axis=2).min(axis=1) >= -1e-9 * (normal * normal).sum(axis=1)
+            hit &= (part >= 0) & (part <= 1) & (self.flags & forbidden == 0)
+        parts = np.where(hit, part, np.inf)
+        best = int(parts.argmin())
+        return float(parts[best]), int(self.rows[best]) if parts[best] < np.inf else -1
+
+
+def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """In plan."""
+    return a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
 
 
 @every_terrain
@@ -204,7 +193,7 @@ def test_walks(made: Callable[[], Terrain]) -> None:
     """A walk ends where a search over all faces says, where there is one sheet of ground."""
     terrain = made()
     queries, brute = TerrainQueries(terrain), Brute(terrain)
-    chance, rows = np.random.default_rng(3), terrain.faces_of(FINE)
+    chance = np.random.default_rng(3)
     start = probes(terrain, 120, 4)[:120]
     _, faces = queries.height_at(start)
     walked = searched = 0
@@ -219,11 +208,10 @@ def test_walks(made: Callable[[], Terrain]) -> None:
         walked, searched = walked + (step.crossed > 0), searched + (step.crossed < 0)
         on_it = queries._heights(np.array([step.face]), end[None])[0]
         assert step.height == pytest.approx(on_it, abs=1e-9)
-        over = queries._heights(rows, np.broadcast_to(end, (len(rows), 2))) > -np.inf
-        sheets = [r for r in rows[over].tolist() if brute.is_ground(r)]
-        if len(sheets) == 1:
+        sheets = (brute.over(*end.tolist()) > -np.inf).sum()
+        if sheets == 1:
             assert step.face == row
-        assert step.height == pytest.approx(z, abs=1e-6) or len(sheets) > 1
+        assert step.height == pytest.approx(z, abs=1e-6) or sheets > 1
         assert step.crossed < 24
     assert walked > 5
     assert searched > 0 or not isinstance(made, partial)  # the made one has no holes
