@@ -8,7 +8,7 @@ from time import process_time
 
 import numpy as np
 
-from benchmarks import floor, game, libraries
+from benchmarks import floor, game, libraries, scalar_sampler
 from benchmarks.commands import large_game
 from benchmarks.measure import WORK, as_in_commands, by_turns, exponent, timed
 from benchmarks.record import Row
@@ -26,7 +26,6 @@ from msh_gltf.converter.numeric.surfaces import neighbour_links
 from msh_gltf.converter.options import ExportOptions, ImportOptions
 from msh_gltf.converter.queries.landscape import GROUND_NORMAL, TerrainQueries
 from msh_gltf.converter.scene.dialect import Dialect, tracks
-from tests.support import scalar_sampler
 from tests.support.terrain_maker import make_terrain
 
 Archives = list[tuple[Path, bytes]]

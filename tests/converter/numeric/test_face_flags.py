@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.numeric.surfaces import FaceFlag, describe, passes
+from msh_gltf.converter.numeric.surfaces import describe, passes
 
 flags32 = st.integers(0, 0xFFFFFFFF)
 
@@ -33,18 +33,6 @@ def test_masks_have_32_bits(mask: int) -> None:
         passes(np.zeros(1, np.uint32), 0, mask)
     with pytest.raises(ConversionError, match="32-bit"):
         describe(mask)
-
-
-def test_named_bits() -> None:
-    assert {flag.name: int(flag) for flag in FaceFlag} | {"EVERY_FACE": 0x600} == {
-        "SECOND_MATERIAL": 0x4,
-        "WATER": 0x8,
-        "LIQUID_BED": 0x2000,
-        "WATER_HIGH": 0x2 << 16,
-        "NOT_LAVA": 0x10 << 16,
-        "EVERY_FACE": 0x600,
-    }
-    assert FaceFlag.EVERY_FACE == 0x600
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The runtime's sampler and blend: recorded samples bit for bit, and a scalar reference."""
+"""The runtime's sampler and blend: recorded samples bit for bit."""
 
 import numpy as np
 import pytest
@@ -10,11 +10,10 @@ from msh_gltf.converter.kinds.open_files import read_msh
 from msh_gltf.converter.numeric import pose as sampler
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.scene.dialect import Dialect, tracks
-from tests.support import scalar_sampler as scalar
-from tests.support.corpus import SAMPLES, Sample, sample_called
+from tests.support.corpus import SAMPLES, Sample
 
 POSED = [s for s in SAMPLES if not s.truth["legacy"]]
-F32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
+posed = pytest.mark.parametrize("sample", POSED, ids=[s.id for s in POSED])
 
 
 def loaded(sample: Sample) -> sampler.Tracks:
@@ -24,17 +23,11 @@ def loaded(sample: Sample) -> sampler.Tracks:
     return out
 
 
-def scalar_model(sample: Sample) -> scalar.ScalarModel:
-    model = read_msh(sample.path, sample.entry)
-    raw = {e.type_id: bytes(e.payload) for e in model.archive.entries}
-    return scalar.ScalarModel(raw[1], raw[8], raw[19], model.frame_count, sample.dialect == "retail")
-
-
 def bits(values: object) -> np.ndarray:
     return np.ascontiguousarray(values, np.float32).view(np.uint32)
 
 
-@pytest.mark.parametrize("sample", POSED, ids=[s.id for s in POSED])
+@posed
 def test_recorded_samples(sample: Sample) -> None:
     truth = sample.arrays
     nodes = np.arange(len(sample.truth["nodes"]))
@@ -45,7 +38,7 @@ def test_recorded_samples(sample: Sample) -> None:
     np.testing.assert_array_equal(bits(got.position), bits(truth["pos"]))
 
 
-@pytest.mark.parametrize("sample", POSED, ids=[s.id for s in POSED])
+@posed
 def test_recorded_blends(sample: Sample) -> None:
     track, truth = loaded(sample), sample.arrays
     nodes = np.arange(len(sample.truth["nodes"]))
@@ -56,30 +49,6 @@ def test_recorded_blends(sample: Sample) -> None:
         else:
             got = sampler.blend(track, nodes, a, b, k)
             np.testing.assert_array_equal(bits(got), bits(truth["blend"][:, i]))
-
-
-REFERENCE = sample_called("retail__odd__s_rock_009")
-REFERENCE_TRACKS, REFERENCE_MODEL = loaded(REFERENCE), scalar_model(REFERENCE)
-
-
-@given(F32)
-def test_any_time(time: float) -> None:
-    got = sampler.sample(REFERENCE_TRACKS, [0, 1], [time])
-    for node in (0, 1):
-        q, p = scalar.sample(REFERENCE_MODEL, node, time)
-        np.testing.assert_array_equal(bits(got.quaternion[node, 0]), bits(q))
-        np.testing.assert_array_equal(bits(got.position[node, 0]), bits(p))
-
-
-@given(st.floats(-2, 30, width=32), st.floats(-2, 30, width=32), st.floats(-0.5, 1.5, width=32))
-def test_any_blend(time_a: float, time_b: float, weight: float) -> None:
-    expected = [scalar.blend(REFERENCE_MODEL, node, time_a, time_b, weight) for node in (0, 1)]
-    if expected[0] is None:
-        with pytest.raises(ConversionError, match="neither sample"):
-            sampler.blend(REFERENCE_TRACKS, [0, 1], time_a, time_b, weight)
-    else:
-        got = sampler.blend(REFERENCE_TRACKS, [0, 1], time_a, time_b, weight)
-        np.testing.assert_array_equal(bits(got), bits(expected))
 
 
 @pytest.mark.parametrize(
@@ -104,22 +73,6 @@ def test_any_blend(time_a: float, time_b: float, weight: float) -> None:
 def test_frame_rounding(time: float, frame: int) -> None:
     """Worked vectors of docs/reference/animation.md, the runtime's arithmetic."""
     assert sampler.frame_index([time])[0] == frame
-    assert scalar.fistp_u32(np.float32(time)) == frame
-
-
-@pytest.mark.parametrize("q", [[1, 0, 0, 0], [0.5, 0.5, 0.5, 0.5], [0.8, 0, 0.6, 0]])
-def test_matrix_is_the_transpose_of_the_textbook(q: list[float]) -> None:
-    w, x, y, z = q
-    textbook = np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-    got = sampler.quat_to_matrix(np.array(q, np.float32)).reshape(4, 4)
-    np.testing.assert_allclose(got[:3, :3], textbook.T, atol=1e-6)
-    np.testing.assert_array_equal(got[3], [0, 0, 0, 1])
 
 
 @given(st.data())

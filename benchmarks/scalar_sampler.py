@@ -1,4 +1,4 @@
-"""The sampler and blend again, scalar, straight from the pseudocode of msh-animation (11, 4.4).
+"""The sampler again, scalar, straight from the pseudocode of msh-animation (11, 4.4).
 
 Reads the tables' bytes itself; shares nothing with the converter's sampler. Every operation on
 ``np.float32`` scalars is one binary32 operation.
@@ -82,46 +82,3 @@ def sample(model: ScalarModel, node: int, time: float) -> tuple[Vector, Vector]:
         a = (t - t0) / (t1 - t0)
         p = [x + (y - x) * a for x, y in zip(p0, p1, strict=True)]
     return interpolate(q0, q1, a), p
-
-
-def matrix(q: Vector, p: Vector) -> Vector:
-    w, x, y, z = q
-    one, two, zero = F(1), F(2), F(0)
-    return [
-        one - two * (y * y + z * z),
-        two * (x * y + w * z),
-        two * (x * z - w * y),
-        p[0],
-        two * (x * y - w * z),
-        one - two * (x * x + z * z),
-        two * (y * z + w * x),
-        p[1],
-        two * (x * z + w * y),
-        two * (y * z - w * x),
-        one - two * (x * x + y * y),
-        p[2],
-        zero,
-        zero,
-        zero,
-        one,
-    ]
-
-
-def blend(model: ScalarModel, node: int, ta: float, tb: float, k: float) -> Vector | None:
-    """``None`` where neither sample is available."""
-    weight = F(k)
-    has_a = weight < F(1) and F(ta) >= 0
-    has_b = weight > F(0) and F(tb) >= 0
-    if has_a and not has_b:
-        return matrix(*sample(model, node, ta))
-    if has_b and not has_a:
-        return matrix(*sample(model, node, tb))
-    if not has_a:
-        return None
-    (qa, pa), (qb, pb) = sample(model, node, ta), sample(model, node, tb)
-    plus = [x + y for x, y in zip(qa, qb, strict=True)]
-    minus = [x - y for x, y in zip(qa, qb, strict=True)]
-    if dot4(plus, plus) < dot4(minus, minus):
-        qb = [-y for y in qb]
-    p = [(F(1) - weight) * x + weight * y for x, y in zip(pa, pb, strict=True)]
-    return matrix(interpolate(qa, qb, weight), p)
