@@ -5,6 +5,7 @@ import io
 import struct
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from PIL import Image
 
 from msh_gltf.converter import MANIFEST
 from msh_gltf.converter.checks.companions import Facts, check_controller
+from msh_gltf.converter.formats.areal_map import areal_payload
 from msh_gltf.converter.formats.kinds import archive_kind, find_model, kind_at, models_in
 from msh_gltf.converter.formats.material import new_material
 from msh_gltf.converter.formats.nres import read_nres
@@ -47,6 +49,7 @@ from tests.fuzz.mutate import (
     mutate_text,
     split_nres,
 )
+from tests.support.areals import linked, square, tiny
 from tests.support.terrain_maker import make_terrain
 
 DATA = ROOT / "tests/data"
@@ -104,29 +107,22 @@ def terrains() -> list[bytes]:
 
 @cache
 def areal_maps() -> list[bytes]:
-    """Small areal maps: a few squares side by side, with and without polys, and cells."""
+    """Small areal maps: a few squares side by side, with and without polys."""
 
-    def made(wide: int, high: int, polys: int) -> bytes:
-        areals = b""
-        for y in range(high):
-            for x in range(wide):
-                corners = [(x, y, 0), (x + 1, y, 0), (x + 1, y + 1, 0), (x, y + 1, 0)]
-                areals += struct.pack("<12f", x + 0.5, y + 0.5, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0)[:32]
-                areals += struct.pack("<6I", 1, 0, 3, 0, 4, polys)
-                areals += b"".join(struct.pack("<3f", *c) for c in corners)
-                beside = [
-                    (y * wide + x - wide, 2) if y else (-1, -1),
-                    (y * wide + x + 1, 3) if x + 1 < wide else (-1, -1),
-                    (y * wide + x + wide, 0) if y + 1 < high else (-1, -1),
-                    (y * wide + x - 1, 1) if x else (-1, -1),
-                ]
-                areals += b"".join(struct.pack("<2i", *pair) for pair in beside)
-                areals += struct.pack("<6i", *[-1] * 6) * polys + struct.pack("<I3I", 1, 1, 2, 3) * polys
-        grid = struct.pack("<2I", 2, 2) + struct.pack("<HH", 1, 0) * 3 + struct.pack("<H", 0)
-        entry = [12, wide * high, 0, 0, b"Areal".ljust(36, b"\0"), areals + grid]
-        return join_nres([entry])
+    def made(count: int, polys: int = 0) -> bytes:
+        areals = tiny(*(square(x, 0, 1) for x in range(count)), cells=2)
+        for x in range(count - 1):
+            areals = linked(areals, {4 * x + 1: (x + 1, 3), 4 * x + 7: (x, 1)})
+        areals.records["poly_count"] = polys
+        areals = replace(
+            areals,
+            extra_start=np.arange(count + 1) * 3 * polys,
+            extra_links=np.full(3 * polys * count, -1, areals.extra_links.dtype),
+            polys=[struct.pack("<4I", 1, 1, 2, 3) * polys] * count,
+        )
+        return join_nres([[12, count, 0, 0, b"Areal".ljust(36, b"\0"), areal_payload(areals)]])
 
-    return [made(1, 1, 0), made(2, 1, 0), made(3, 2, 0), made(2, 2, 1)]
+    return [made(1), made(2), made(6), made(4, 1)]
 
 
 # ------------------------------------------------------------------ the game's formats

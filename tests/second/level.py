@@ -143,7 +143,7 @@ def areal_problems(data: bytes) -> Problems:
         entry = file.tables().get(12)
         if entry is None or not entry.attr1:
             raise Bad("areal-entry")
-        areals, cells = _areals(entry.data, entry.attr1)
+        areals, cells = areals_of(entry.data, entry.attr1)
     except Bad as error:
         return Counter({str(error): 1})
     except struct.error:
@@ -167,7 +167,8 @@ def areal_problems(data: bytes) -> Problems:
     return +found
 
 
-def _areals(data: bytes, count: int) -> tuple[list[Any], list[tuple[int, ...]]]:
+def areals_of(data: bytes, count: int) -> tuple[list[Any], list[tuple[int, ...]]]:
+    """The record, corners and links of each areal, and what each cell lists."""
     at, areals = 0, []
     for _ in range(count):
         record = struct.unpack_from("<8f6I", data, at)

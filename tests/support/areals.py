@@ -1,7 +1,5 @@
 """Areal maps for tests, and second implementations of what one asks them."""
 
-import heapq
-import math
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -35,10 +33,6 @@ def polygons(areals: ArealMap) -> list[list[tuple[float, float]]]:
 def own(areals: ArealMap, index: int) -> np.ndarray:
     """The vertices of an areal, (n, 3)."""
     return areals.vertices[areals.vertex_start[index] : areals.vertex_start[index + 1]]
-
-
-def record_bytes(areals: ArealMap, payload: bytes) -> list[bytes]:
-    return [payload[a:b] for a, b in pairwise(areals.record_offsets.tolist())]
 
 
 def lists(areals: ArealMap) -> list[list[int]]:
@@ -124,22 +118,6 @@ def tiny(*shapes: list[tuple[float, float, float]], cells: int = 1) -> ArealMap:
     for row, shape in enumerate(shapes):
         records["anchor"][row] = np.mean(shape, 0) if shape else 0
     return areals
-
-
-def brute_distance(ways: dict[tuple[int, int], float], start: int, goal: int) -> float:
-    out: dict[int, list[tuple[int, float]]] = {}
-    for (i, j), length in ways.items():
-        out.setdefault(i, []).append((j, length))
-    heap, seen = [(0.0, start)], set()
-    while heap:
-        so_far, at = heapq.heappop(heap)
-        if at == goal:
-            return so_far
-        if at not in seen:
-            seen.add(at)
-            for other, length in out.get(at, []):
-                heapq.heappush(heap, (so_far + length, other))
-    return math.inf
 
 
 def linked(areals: ArealMap, pairs: dict[int, tuple[int, int]]) -> ArealMap:

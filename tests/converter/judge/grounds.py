@@ -1,12 +1,13 @@
 """Areal maps and terrains with edits that are drawn (``tests.converter.judge.world``)."""
 
-import struct
 from pathlib import Path
 
 import numpy as np
 
 from msh_gltf.converter.kinds.import_result import ImportResult
 from tests.converter.judge.world import AXES, Chance, Facts, Json, World, counted, one_of, rounded
+from tests.second.container import Container
+from tests.second.level import areals_of
 from tests.support.maps import level_called
 from tests.support.terrain_twin import Tables
 
@@ -107,21 +108,14 @@ class Areals(World):
         return dict.fromkeys(corners, 1) | {("area", n, round(area, 0)): 1 for n, area in areas.items()}
 
     def arrived(self, back: ImportResult) -> Facts:
-        data, corners, areas = back.data, set[tuple[object, ...]](), dict[int, float]()
-        count, total = struct.unpack_from("<iI", data, 8)
-        heads = [struct.unpack_from("<4I", data, total - 64 * (count - i)) for i in range(count)]
-        which = next(i for i, head in enumerate(heads) if head[0] == 12)
-        at = struct.unpack_from("<I", data, total - 64 * (count - which) + 56)[0]
-        for _ in range(heads[which][1]):
-            flag, _, number, _, vertices, polys = struct.unpack_from("<6I", data, at + 32)
-            points = np.frombuffer(data, "<f4", 3 * vertices, at + 56).reshape(-1, 3).astype(np.float64)
-            x, y = points[:, 0] - points[0, 0], points[:, 1] - points[0, 1]
+        corners, areas = set[tuple[object, ...]](), dict[int, float]()
+        entry = Container(back.data).tables()[12]
+        for record, vertices, _ in areals_of(entry.data, entry.attr1)[0]:
+            flag, number, points = record[8], record[10], np.array(vertices)
+            x, y = (points - points[0])[:, :2].T
             area = abs(float((x * np.roll(y, -1) - y * np.roll(x, -1)).sum() / 2))
             areas[number] = areas.get(number, 0) + area
             corners |= {("corner", number, flag, *rounded(point, 2)) for point in points}
-            at += 56 + 20 * vertices
-            for _ in range(polys):
-                at += 4 + 16 * struct.unpack_from("<I", data, at)[0]
         return dict.fromkeys(corners, 1) | {("area", n, round(area, 0)): 1 for n, area in areas.items()}
 
 
