@@ -174,11 +174,11 @@ def scenes_of_trimesh() -> dict[str, trimesh.Scene]:
     mirrored.add_geometry(trimesh.creation.annulus(1, 2, 1), transform=np.diag([-1, 1, 1, 1]))
     coloured = trimesh.creation.box([1, 2, 3])
     coloured.visual.vertex_colors = np.arange(32).reshape(8, 4) * 7
-    soup = trimesh.Scene(trimesh.creation.random_soup(50))
+    loose = trimesh.Scene(trimesh.creation.random_soup(50))
     smooth = trimesh.creation.capsule(2, 0.5, count=[8, 8])
     assert len(smooth.vertex_normals)  # then they are in the file
     made = {"nested": nested, "scaled": scaled, "mirrored": mirrored, "coloured": trimesh.Scene(coloured)}
-    return made | {"triangles": soup, "smooth": trimesh.Scene(smooth)}
+    return made | {"triangles": loose, "smooth": trimesh.Scene(smooth)}
 
 
 @pytest.mark.parametrize("name", scenes_of_trimesh())
