@@ -46,7 +46,7 @@ def posed(scene: Scene, frame: int) -> np.ndarray:
             node.translation = track.translation.values[min(frame, scene.frame_count - 1)]
         if track.rotation is not None:
             node.rotation = track.rotation.values[min(frame, scene.frame_count - 1)]
-    return world(scene)
+    return world(scene)[..., :3]
 
 
 def require_same(scene: Scene, path: Path) -> None:

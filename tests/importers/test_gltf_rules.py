@@ -22,11 +22,11 @@ from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.numeric.pose import rotation_matrix
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.scene.decode import decode, rest_pose
+from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import Track, evaluate
 from msh_gltf.importers.gltf_file import _draco_counts
-from tests.support.foreign import QUAD, TO_GAME, Builder
+from tests.support.foreign import QUAD, TO_GAME, Builder, world
 from tests.support.gltf_codes import CODES, FILES, invalid, valid
 from tests.support.gltf_edit import PATHS_ELSEWHERE
 from tests.support.gltf_rules import ROWS, built, primitive
@@ -41,18 +41,8 @@ OPTIONS = ImportOptions(rigid_skin=True, fps=24)
 def same_as_shown(path: Path, data: bytes, dialect: str) -> None:
     """The model's triangles, normals and texture coordinates are those of the second reader."""
     model = read_model(read_nres(data, "x"), "x")
-    scene = decode(model, Dialect(dialect), "x")
-    turn, shift = rest_pose(scene)
-    rows = []
-    for part in scene.parts:
-        matrix = rotation_matrix(turn[part.node])
-        for p in scene.meshes[part.mesh].primitives:
-            index = scene.streams.indices[p.index_start : p.index_start + p.index_count].astype(int) + p.vertex_start
-            corners = scene.streams.positions[index].astype(float) @ matrix.T + shift[part.node]
-            normals = scene.streams.normals[index] @ matrix.T
-            uv = np.zeros((len(index), 2)) if scene.streams.uv0 is None else scene.streams.uv0[index]
-            rows.append(np.concatenate([corners @ TO_GAME, normals @ TO_GAME, uv], axis=1).reshape(-1, 3, 8))
-    got = np.concatenate([np.zeros((0, 3, 8)), *rows])
+    got = world(decode(model, Dialect(dialect), "x"))
+    got = np.concatenate([got[..., :3] @ TO_GAME, got[..., 3:6] @ TO_GAME, got[..., 6:]], axis=2)
     shown, directions, uv = SecondReader(path).triangles()
     wanted = np.concatenate([shown, directions, uv], axis=2)
     assert len(got) == len(wanted)

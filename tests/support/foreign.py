@@ -180,18 +180,18 @@ def binary(make: Callable[[Chunk, Chunk], bytes]) -> Raw:
     return build
 
 
-def world(scene: Scene, lod: int = 0) -> np.ndarray:
-    """(T, 3, 3) triangles of a level of detail in model space, game axes."""
+def world(scene: Scene) -> np.ndarray:
+    """(T, 3, 8): corners, normals and texture coordinates of the finest level in model space, game axes."""
     turn, shift = rest_pose(scene)
-    out = []
-    for part in scene.parts:
-        if part.lod == lod:
-            matrix = rotation_matrix(turn[part.node])
-            for p in scene.meshes[part.mesh].primitives:
-                index = scene.streams.indices[p.index_start : p.index_start + p.index_count]
-                points = scene.streams.positions[index.astype(int) + p.vertex_start]
-                out.append(points.astype(float) @ matrix.T + shift[part.node])
-    return np.concatenate(out).reshape(-1, 3, 3) if out else np.zeros((0, 3, 3))
+    out = [np.zeros((0, 3, 8))]
+    for part in (part for part in scene.parts if part.lod == 0):
+        matrix, streams = rotation_matrix(turn[part.node]), scene.streams
+        for p in scene.meshes[part.mesh].primitives:
+            index = streams.indices[p.index_start : p.index_start + p.index_count].astype(int) + p.vertex_start
+            corners = streams.positions[index].astype(float) @ matrix.T + shift[part.node]
+            uv = np.zeros((len(index), 2)) if streams.uv0 is None else streams.uv0[index]
+            out.append(np.concatenate([corners, streams.normals[index] @ matrix.T, uv], axis=1).reshape(-1, 3, 8))
+    return np.concatenate(out)
 
 
 def matrix_of(translation=(0, 0, 0), axis=(0, 1, 0), angle=0.0, scale=(1, 1, 1)) -> np.ndarray:
