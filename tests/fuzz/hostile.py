@@ -38,17 +38,15 @@ def _entry(entries: list[list[Any]], kind: int) -> list[Any]:
 
 def _changed(data: bytes, **tables: bytes) -> bytes:
     entries = split_nres(data)
-    assert entries is not None
     for name, payload in tables.items():
-        entry = _entry(entries, int(name[1:]))
-        entry[5] = payload
+        _entry(entries, int(name[1:]))[5] = payload
     return join_nres(entries)
 
 
 def _models() -> Iterator[Hostile]:
     """Each of them reaches a few thousand rows millions of times."""
-    data = max(models()[:11], key=len)
-    entries = [entry for entry in split_nres(data) or [] if entry[0] != 10]  # a string per node
+    data = models()[-2]
+    entries = [entry for entry in split_nres(data) if entry[0] != 10]  # a string per node
     data = join_nres(entries)
     count = len(_entry(entries, 3)[5]) // 12
     header = _entry(entries, 2)[5][:140]
@@ -57,27 +55,20 @@ def _models() -> Iterator[Hostile]:
     slot = struct.pack("<4H", 0, 0, 0, 1) + bytes(60)
     node = struct.pack("<4H", 0, 0xFFFF, 0xFFFF, 0) + bytes(2) + b"\xff" * 28
     yield "batches share indices", "model_out", _changed(data, t6=indices, t13=batch * 4000, t2=header + slot, t1=node)
-    yield ("nodes share a slot", "model_out", _changed(data, t6=indices, t13=batch, t2=header + slot, t1=node * 5000))
+    yield "nodes share a slot", "model_out", _changed(data, t6=indices, t13=batch, t2=header + slot, t1=node * 5000)
     many = struct.pack("<4H", 0, 0, 0, 30000) + bytes(60)
     small = struct.pack("<4HHIHI", 0, 0, 0, HUGE & 0xFFFF, 3, 0, count, 0)
-    yield (
-        "slots share batches",
-        "model_out",
-        _changed(data, t6=indices[:6], t13=small * 30000, t2=header + many * 5000, t1=node),
-    )
+    shared = _changed(data, t6=indices[:6], t13=small * 30000, t2=header + many * 5000, t1=node)
+    yield "slots share batches", "model_out", shared
     entries = split_nres(_changed(data, t1=struct.pack("<4H", 0, 0xFFFF, 0, 0) + b"\xff" * 30))
-    assert entries is not None
     _entry(entries, 1)[5] *= 5000
-    if any(entry[0] == 19 for entry in entries):
-        frames = _entry(entries, 19)
-        frames[5], frames[2] = bytes(2 * 60000), 60000
-        yield "nodes share frames", "model_out", join_nres(entries)
-    data = max(models()[:11], key=len)
+    frames = _entry(entries, 19)
+    frames[5], frames[2] = bytes(2 * 60000), 60000
+    yield "nodes share frames", "model_out", join_nres(entries)
+    data = models()[-2]
     for table in (1, 2, 3, 6, 13, 10, 17, 19):
         again = split_nres(data)
-        assert again is not None
-        found = [entry for entry in again if entry[0] == table]
-        for entry in found:
+        for entry in (entry for entry in again if entry[0] == table):
             entry[1:4] = [HUGE] * 3
         yield f"attributes of Res{table}", "model_out", join_nres(again)
     yield "strings", "msh", _changed(data, t10=struct.pack("<I", HUGE) * 40)
@@ -130,23 +121,14 @@ def _documents() -> Iterator[Hostile]:
         for key in ("byteOffset", "byteStride", "byteLength"):
             yield f"{key} {count}", "gltf_new", made(bufferViews=[{**view, key: count}])
         yield f"buffer of {count}", "gltf_new", made(buffers=[{"byteLength": count}])
-    wide = triangle * 20_000
-    views = [{"buffer": 0, "byteLength": len(wide)}]
-    large = {**accessor, "count": 60_000}
-    primitives = [{"attributes": {"POSITION": 0}}] * 3000
-    yield (
-        "primitives share",
-        "gltf_new",
-        made(wide, bufferViews=views, accessors=[large], meshes=[{"name": "m", "primitives": primitives}]),
-    )
-    yield ("nodes share", "gltf_new", made(wide, bufferViews=views, accessors=[large], nodes=[{"mesh": 0}] * 20_000))
-    accessors = [{**large, "componentType": 5121, "normalized": True, "count": 60_000}] * 4000
-    many = [{"attributes": {"POSITION": i}} for i in range(4000)]
-    yield (
-        "accessors share",
-        "gltf_new",
-        made(wide, bufferViews=views, accessors=accessors, meshes=[{"name": "m", "primitives": many}]),
-    )
+    large, many = {**accessor, "count": 60_000}, [{"attributes": {"POSITION": i}} for i in range(4000)]
+    bytes_of = [{**large, "componentType": 5121, "normalized": True}] * 4000
+    for name, change in (
+        ("primitives share", {"meshes": [{"name": "m", "primitives": [{"attributes": {"POSITION": 0}}] * 3000}]}),
+        ("nodes share", {"nodes": [{"mesh": 0}] * 20_000}),
+        ("accessors share", {"accessors": bytes_of, "meshes": [{"name": "m", "primitives": many}]}),
+    ):
+        yield name, "gltf_new", made(triangle * 20_000, **{"accessors": [large], **change})
     chain = [{"children": [i + 1]} for i in range(2000)] + [{"mesh": 0}]
     yield "chain of nodes", "gltf_new", made(nodes=chain, scenes=[{"nodes": [0]}])
     loop = [{"children": [1], "mesh": 0}, {"children": [0]}]

@@ -248,14 +248,14 @@ def gltf_parts(data: bytes) -> Parts | None:
 # ------------------------------------------------------------------ NRes
 
 
-def split_nres(data: bytes) -> list[list[Any]] | None:
-    """``[type, attr1, attr2, attr3, name, payload]`` per entry; ``None``: no container."""
+def split_nres(data: bytes) -> list[list[Any]]:
+    """``[type, attr1, attr2, attr3, name, payload]`` per entry; none: no container."""
     if data[:4] != b"NRes" or len(data) < 16:
-        return None
+        return []
     count, total = struct.unpack_from("<iI", data, 8)
     first = len(data) - 64 * count
     if total != len(data) or first < 16 or not 0 <= count < 10_000:
-        return None
+        return []
     out = []
     for at in range(first, len(data), 64):
         kind, a1, a2, size, a3, name, start, _ = struct.unpack_from("<5I36s2I", data, at)

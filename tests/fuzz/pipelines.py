@@ -150,7 +150,7 @@ def _libraries() -> list[bytes]:
     """Each bundled library with its smallest entries, the materials with two large ones."""
     found = []
     for name in ("Material.lib", "lightmap.lib", "Textures.lib"):
-        entries = sorted(split_nres((LIBS / name).read_bytes()) or [], key=lambda entry: len(entry[5]))
+        entries = sorted(split_nres((LIBS / name).read_bytes()), key=lambda entry: len(entry[5]))
         found.append(join_nres([*entries[:6], *(entries[-2:] if "Mat" in name else [])]))
     return found
 
@@ -176,7 +176,7 @@ def _library(data: bytes) -> Path:
 
 def _with_materials(folder: Path) -> None:
     """A model with the materials of the libraries, its pictures in the glTF."""
-    names = [[e[4].partition(b"\0")[0].decode("cp1251") for e in split_nres(one) or []] for one in _libraries()]
+    names = [[e[4].partition(b"\0")[0].decode("cp1251") for e in split_nres(one)] for one in _libraries()]
     appearance = Libraries([folder]).appearance(["", *names[0], "missing"], names[1], {(0, 1): 0.5})
     replace(_bare(), appearance=appearance).files(folder / "x.glb", ExportOptions())
 
@@ -291,13 +291,8 @@ def _pipeline(name: str, seeds: Any, mutate: Mutator, first: Opens, rest: Any, s
     return Target(name, seeds, mutate, first, rest, short, PIPELINE)
 
 
-def _small_models() -> list[bytes]:
-    """For what takes a model through many steps."""
-    return [*tiny_models(), *models()[:4]]
-
-
 def _check_seeds() -> list[bytes]:
-    return [*tiny_models(), *models()[:8], *terrains()[:3], *areal_maps()]
+    return [*models(), *terrains()[:3], *areal_maps()]
 
 
 _ALL = partial(_out, paths=True, points=True)
@@ -309,7 +304,7 @@ PIPELINES = [
     _pipeline("model_out", models, mutate_nres, _archive, _ALL, 150),
     _pipeline("terrain_out", terrains, mutate_nres, _archive, _out, 150),
     _pipeline("areal_out", areal_maps, mutate_nres, _archive, _out, 150),
-    _pipeline("model_tolerant", _small_models, mutate_nres, _archive, _tolerant, 60),
+    _pipeline("model_tolerant", models, mutate_nres, _archive, _tolerant, 60),
     _pipeline("terrain_tolerant", terrains, mutate_nres, _archive, _tolerant, 100),
     _pipeline("areal_tolerant", areal_maps, mutate_nres, _archive, _tolerant, 100),
     _pipeline("check", _check_seeds, mutate_nres, _archive, _check, 150),

@@ -47,7 +47,6 @@ from tests.fuzz.mutate import (
     mutate_png,
     mutate_sidecar,
     mutate_text,
-    split_nres,
 )
 from tests.support.areals import linked, square, tiny
 from tests.support.terrain_maker import make_terrain
@@ -55,14 +54,6 @@ from tests.support.terrain_maker import make_terrain
 DATA = ROOT / "tests/data"
 #: How many of a format's files are seeds: the smallest.
 _SEEDS = 12
-
-
-@cache
-def models() -> list[bytes]:
-    """The smaller bundled models, and some that are left with few records."""
-    files = sorted(DATA.glob("*.msh"), key=lambda path: path.stat().st_size)
-    found = [path.read_bytes() for path in files[:8]]
-    return [*map(cut_model, found), *found[:3], (ROOT / "examples/walker.msh").read_bytes()]
 
 
 @cache
@@ -79,21 +70,11 @@ def tiny_models() -> list[bytes]:
     ]
 
 
-def cut_model(data: bytes) -> bytes:
-    """A model whose unused entries are gone and whose vertices nobody needs are few."""
-    entries = split_nres(data)
-    assert entries is not None
-    small = []
-    for entry in entries:
-        kind, payload = entry[0], entry[5]
-        if kind in (3, 4, 5, 15, 16, 18):
-            entry[5] = payload[: 60 * {3: 12, 4: 4, 5: 4, 15: 8, 16: 8, 18: 4}[kind]]
-        elif kind == 13:
-            entry[5] = payload[:40]
-        elif kind == 2:
-            entry[5] = payload[: 140 + 68 * 2]
-        small.append(entry)
-    return join_nres(small)
+@cache
+def models() -> list[bytes]:
+    """Those, the smallest bundled models, and the walker."""
+    files = sorted(DATA.glob("*.msh"), key=lambda path: path.stat().st_size)
+    return [*tiny_models(), *(path.read_bytes() for path in (*files[:3], ROOT / "examples/walker.msh"))]
 
 
 @cache

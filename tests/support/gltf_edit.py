@@ -3,7 +3,7 @@
 import base64
 import json
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -155,20 +155,21 @@ def merge_primitives(document: Editable) -> None:
         mesh["primitives"] = merged
 
 
-def reverse_nodes(document: Editable) -> None:
-    """Other node order; siblings sorted the other way round."""
-    count = len(document.json["nodes"])
-    document.json["nodes"].reverse()
-    new = lambda i: count - 1 - i  # noqa: E731
-    for node in document.json["nodes"]:
-        if "children" in node:
-            node["children"] = [new(i) for i in node["children"]]
-    for scene in document.json["scenes"]:
-        if "nodes" in scene:
-            scene["nodes"] = [new(i) for i in scene["nodes"]]
+def reorder_nodes(document: Editable, order: Sequence[int]) -> None:
+    """Other node order; ``order``: the row that each had."""
+    row_of = {old: new for new, old in enumerate(order)}
+    nodes = document.json["nodes"]
+    nodes[:] = [nodes[i] for i in order]
+    for holder in (*nodes, *document.json["scenes"]):
+        for name in {"children", "nodes"} & holder.keys():
+            holder[name] = [row_of[i] for i in holder[name]]
     for clip in document.json.get("animations", []):
         for channel in clip["channels"]:
-            channel["target"]["node"] = new(channel["target"]["node"])
+            channel["target"]["node"] = row_of[channel["target"]["node"]]
+
+
+def reverse_nodes(document: Editable) -> None:
+    reorder_nodes(document, range(len(document.json["nodes"]))[::-1])
 
 
 HARMLESS: dict[str, Callable[[Editable], None]] = {

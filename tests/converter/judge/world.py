@@ -21,6 +21,7 @@ from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ExportOptions, ImportOptions
 from tests.support.assembled_game import GameParts
+from tests.support.gltf_edit import reorder_nodes
 from tests.support.gltf_shown import trs
 from tests.support.random_edits import Edited
 
@@ -103,16 +104,6 @@ class World:
         sampler = {"input": times, "output": self.file.add(values.astype(np.float32))}
         clip = {"channels": [{"sampler": 0, "target": {"node": node, "path": "translation"}}], "samplers": [sampler]}
         self.file.json.setdefault("animations", []).append(clip)
-
-    def world(self) -> list[np.ndarray]:
-        """The matrices of nodes, glTF axes."""
-        above = {child: i for i, node in enumerate(self.nodes) for child in node.get("children", [])}
-
-        def of(i: int) -> np.ndarray:
-            own = trs(self.nodes[i])
-            return of(above[i]) @ own if i in above else own
-
-        return [of(i) for i in range(len(self.nodes))]
 
     def materials(self, chance: Chance) -> list[Json]:
         """All materials of one name: the game has one for them."""
@@ -278,16 +269,7 @@ class Assembly(World):
 
     def edit_reorder(self, chance: Chance) -> None:
         """Nodes and scenes in another order."""
-        order = [*map(int, chance.permutation(len(self.nodes)))]
-        row_of = {old: new for new, old in enumerate(order)}
-        self.nodes[:] = [self.nodes[i] for i in order]
-        for holder in (*self.nodes, *self.file.json["scenes"]):
-            for name in ("children", "nodes"):
-                if name in holder:
-                    holder[name] = [row_of[i] for i in holder[name]]
-        for clip in self.file.json.get("animations", []):
-            for channel in clip["channels"]:
-                channel["target"]["node"] = row_of[channel["target"]["node"]]
+        reorder_nodes(self.file, chance.permutation(len(self.nodes)).tolist())
 
     def edit_hide(self, chance: Chance) -> None:
         self.file.json.setdefault("extensionsUsed", []).append("KHR_node_visibility")
@@ -381,7 +363,7 @@ _OF_ONE = ("ClanID", "LogicalID")
 
 def assembled(world: World) -> tuple[Facts, set[tuple[object, ...]]]:
     """What nodes of objects, components, zones and lodes state, and the places of all that is drawn."""
-    places, placed, boxes = world.world(), [], dict[tuple[object, ...], np.ndarray]()
+    places, placed, boxes = world.file.worlds(), [], dict[tuple[object, ...], np.ndarray]()
     names = dict[tuple[object, ...], set[str]]()
     listed = [(i, False) for scene in world.file.json["scenes"] for i in scene.get("nodes", [])]
     while listed:

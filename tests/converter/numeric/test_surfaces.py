@@ -1,6 +1,7 @@
 """Bounds of slots, cells under polygons, areas that triangles share."""
 
 from fractions import Fraction
+from itertools import pairwise
 from unittest import mock
 
 import numpy as np
@@ -32,20 +33,24 @@ def test_bounds_of_random_triangles(seed: int, count: int) -> None:
     assert (away <= bounds["sphere_radius"]).all()
 
 
-def shared(polygon: list[Point], low: Point, high: Point) -> float:
-    """Area that a polygon shares with a rectangle: cut by its four sides, one after another."""
-    for axis, limit, sign in ((0, low[0], 1), (0, high[0], -1), (1, low[1], 1), (1, high[1], -1)):
+def shared(polygon: list[Point], other: list[Point]) -> list[Point]:
+    """What a polygon shares with a convex one, counter-clockwise: cut by its sides, one after another."""
+    for p, q in zip(other, [*other[1:], *other[:1]], strict=True):
         kept: list[Point] = []
         for a, b in zip(polygon, [*polygon[1:], *polygon[:1]], strict=True):
-            u, v = sign * (a[axis] - limit), sign * (b[axis] - limit)
+            u, v = ((q[0] - p[0]) * (c[1] - p[1]) - (q[1] - p[1]) * (c[0] - p[0]) for c in (a, b))
             if u >= 0:
                 kept.append(a)
             if u * v < 0:
                 t = u / (u - v)
                 kept.append((a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1])))
         polygon = kept
-    pairs = zip(polygon, [*polygon[1:], *polygon[:1]], strict=True)
-    return sum((a[0] - low[0]) * (b[1] - low[1]) - (b[0] - low[0]) * (a[1] - low[1]) for a, b in pairs) / 2
+    return polygon
+
+
+def area_of(polygon: list[Point]) -> float:
+    x, y = np.reshape(polygon, (-1, 2)).T - (np.reshape(polygon[:1], (2, 1)) if polygon else 0)
+    return float((x * np.roll(y, -1) - y * np.roll(x, -1)).sum() / 2)
 
 
 def meets(polygon: list[Point], low: Point, high: Point) -> bool:
@@ -87,29 +92,25 @@ def test_cells_under_equal_brute_force(corners: list[tuple[int, int]], at_once: 
             low, high = (borders[x], borders[y]), (borders[x + 1], borders[y + 1])
             at = np.flatnonzero(rows == 5 * x + y)
             assert (at.size and touch[at[0]]) == meets(shape, low, high)
-            assert (at.size and overlap[at[0]]) == (shared(shape, low, high) > 4e-9)
+            cell = [low, (high[0], low[1]), high, (low[0], high[1])]
+            assert (at.size and overlap[at[0]]) == (area_of(shared(shape, cell)) > 4e-9)
 
 
 def test_shared_area_of_triangles() -> None:
-    """Against a count of random points."""
+    """And its centre: a fan of the polygon that is shared."""
     rng = np.random.default_rng(3)
     first, second = rng.uniform(0, 1, (2, 40, 3, 2))
     for one in (first, second):
         across = one[:, 1:] - one[:, :1]
         flip = across[:, 0, 0] * across[:, 1, 1] < across[:, 0, 1] * across[:, 1, 0]
         one[flip] = one[flip][:, ::-1]
-    points = rng.uniform(0, 1, (20000, 2))
-
-    def inside(triangle: np.ndarray) -> np.ndarray:
-        a, b = triangle, np.roll(triangle, -1, 0)
-        away, along = points[:, None] - a, b - a
-        return (along[:, 0] * away[..., 1] >= along[:, 1] * away[..., 0]).all(axis=1)
-
     area, centre = shared_area(first, second)
     for k in range(40):
-        both = inside(first[k]) & inside(second[k])
-        assert area[k] == pytest.approx(both.mean(), abs=0.015)
-        if both.mean() > 0.05:
-            assert np.allclose(centre[k], points[both].mean(0), atol=0.03)
+        polygon = shared([(x, y) for x, y in first[k].tolist()], second[k].tolist())
+        assert area[k] == pytest.approx(area_of(polygon), abs=1e-12)
+        if area[k] > 1e-6:
+            fan = [[polygon[0], *pair] for pair in pairwise(polygon[1:])]
+            middle = sum(area_of(one) * np.mean(one, axis=0) for one in fan) / area[k]
+            assert np.allclose(centre[k], middle, atol=1e-6)
     beside = np.array([[[0.0, 0], [1, 0], [0, 1]]])
     assert shared_area(beside, np.array([[[1.0, 0], [1, 1], [0, 1]]]))[0] == pytest.approx(0)

@@ -113,11 +113,15 @@ class Edited(Editable):
                 return found
         raise AssertionError(index)
 
-    def world(self, index: int) -> Array:
-        """The matrix of a node, (4, 4)."""
-        above = next((k for k, node in enumerate(self.nodes) if index in node.get("children", [])), None)
-        own = trs(self.nodes[index])
-        return own if above is None else np.asarray(self.world(above) @ own)
+    def worlds(self) -> list[Array]:
+        """The matrix of each node, (4, 4)."""
+        above = {child: i for i, node in enumerate(self.nodes) for child in node.get("children", [])}
+
+        def of(i: int) -> Array:
+            own = trs(self.nodes[i])
+            return np.asarray(of(above[i]) @ own) if i in above else own
+
+        return [of(i) for i in range(len(self.nodes))]
 
     def below(self, index: int) -> list[int]:
         return [k for c in self.nodes[index].get("children", []) for k in (c, *self.below(c))]

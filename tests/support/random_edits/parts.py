@@ -158,7 +158,8 @@ def rename_part_against_its_extras(d: Edited, chance: np.random.Generator) -> li
 def put_part_below_another_node(d: Edited, i: int, chance: np.random.Generator) -> None:
     """It stays where it was, or nearly."""
     above = d.some(chance, lambda k: not d.is_part(k))
-    matrix = np.linalg.inv(d.world(above)) @ d.world(i)
+    worlds = d.worlds()
+    matrix = np.linalg.inv(worlds[above]) @ worlds[i]
     matrix[:3, 3] += vector(chance, 0.1 * d.size) * chance.integers(2)
     d.detach(i)
     d.nodes[above].setdefault("children", []).append(i)
