@@ -5,6 +5,7 @@ tests.converter.edits.test_terrain`` writes it again, for you to read what becam
 """
 
 import shutil
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -16,11 +17,12 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
+from tests.second.container import Container
+from tests.second.level import Land
 from tests.support.gltf_edit import HARMLESS, Editable, drop_extras
 from tests.support.maps import level_called
 from tests.support.recorded import Recorded, outcome
 from tests.support.runs import call
-from tests.support.terrain_twin import Tables
 
 #: What comes of each edit.
 TERRAIN = Recorded(__file__, "terrain.txt")
@@ -68,8 +70,8 @@ class Edit:
 
 def inner_vertex(e: Edit) -> int:
     """A vertex that many fine faces use, away from the squares' borders."""
-    tables = Tables(e.source)
-    size = tables.hull()[:, 0].max() / tables.attributes[1][1]
+    tables = Container(e.source).tables()
+    size = max(struct.unpack_from("<24f", tables[2].data)[::3]) / tables[1].attr2
     used = np.concatenate([e.index(p).reshape(-1) for p in e.primitives()])
     number = np.bincount(used, minlength=len(e.positions))
     place = e.positions[:, [0, 2]] / size % 1
@@ -265,11 +267,11 @@ def coarse_face(e: Edit, *, cut: bool) -> None:
 def odd_links(folder: Path) -> None:
     """Stored links that no rule explains, far from the vertex that is raised and beside its faces."""
     source = bytearray(LEVEL.joinpath("Land.msh").read_bytes())
-    tables, vertex = Tables(bytes(source)), inner_vertex(Edit(LEVEL, folder))
-    at, place = source.index(tables.tables[21]), tables.positions[vertex]
-    far = next(i for i, v in enumerate(tables.vertex) if np.abs(tables.positions[v[0]] - place).max() > 300)
-    links = [other for v, link in zip(tables.vertex, tables.link, strict=True) if vertex in v for other in link]
-    beside = next(i for i in links if i != 0xFFFF and vertex not in tables.vertex[i])
+    land, vertex = Land(bytes(source)), inner_vertex(Edit(LEVEL, folder))
+    at, place = source.index(land.tables[21].data), np.array(land.points[vertex])
+    far = next(i for i, face in enumerate(land.faces) if np.abs(land.points[face[4]] - place).max() > 300)
+    links = [other for face in land.faces if vertex in face[4:7] for other in face[7:10]]
+    beside = next(i for i in links if i != 0xFFFF and vertex not in land.faces[i][4:7])
     for face in (far, beside):
         source[at + 28 * face + 14 : at + 28 * face + 20] = b"\xff\xff" * 3
     source[at + 28 * far + 26] = 0xBF  # and two upper bits that nobody knows
@@ -288,11 +290,11 @@ def two_at_one_place(folder: Path) -> None:
 
 def odd_order(folder: Path) -> None:
     """The first slot is drawn the other way round."""
-    tables = Tables(source := LEVEL.joinpath("Land.msh").read_bytes())
-    start, count = tables.runs[tables.squares[0][0]]
-    rows = np.frombuffer(tables.tables[11], "<u2").reshape(-1, 2).copy()
+    land = Land(source := LEVEL.joinpath("Land.msh").read_bytes())
+    start, count = land.slots[land.squares[0][4]][:2]
+    rows = np.frombuffer(land.tables[11].data, "<u2").reshape(-1, 2).copy()
     rows[start : start + count, 0] = rows[start : start + count, 0][::-1]
-    (folder / "Land.msh").write_bytes(source.replace(tables.tables[11], rows.tobytes()))
+    (folder / "Land.msh").write_bytes(source.replace(land.tables[11].data, rows.tobytes()))
 
 
 def last_face_gone(e: Edit) -> None:
@@ -423,10 +425,10 @@ def found(name: str, folder: Path) -> str:
 
 def differing(before: bytes, after: bytes) -> list[str]:
     """Which tables differ, how many faces do, and the words of those with a new vertex."""
-    old, new = Tables(before), Tables(after)
-    kinds = [str(kind) for kind in old.tables if old.tables[kind] != new.tables[kind]]
+    old, new = Land(before), Land(after)
+    kinds = [str(kind) for kind in old.tables if old.tables[kind].data != new.tables[kind].data]
     changed = len({*new.faces} - {*old.faces})
-    faces = [face for face, v in zip(new.faces, new.vertex, strict=True) if max(v) >= len(old.positions)]
+    faces = [struct.pack("<I2BH6H3h2B", *face) for face in new.faces if max(face[4:7]) >= len(old.points)]
     words = sorted({f"{face[:8].hex()} {face[27:].hex()}" for face in faces})
     return [f"tables {', '.join(kinds)}, {changed} of {len(new.faces)} faces", *words]
 

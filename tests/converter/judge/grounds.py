@@ -7,9 +7,8 @@ import numpy as np
 from msh_gltf.converter.kinds.import_result import ImportResult
 from tests.converter.judge.world import AXES, Chance, Facts, Json, World, counted, one_of, rounded
 from tests.second.container import Container
-from tests.second.level import areals_of
+from tests.second.level import Land, areals_of
 from tests.support.maps import level_called
-from tests.support.terrain_twin import Tables
 
 LEVEL = "spec__AutoMAP_00"
 
@@ -224,11 +223,6 @@ class Terrain(World):
         return counted(out)
 
     def arrived(self, back: ImportResult) -> Facts:
-        tables = Tables(back.data)
-        points = tables.positions.astype(np.float64)
-        out = []
-        for first, count in (tables.runs[square[0]] for square in tables.squares):
-            for i in range(first, first + count):
-                corners = sorted(rounded(points[v], 2) for v in tables.vertex[i])
-                out.append((tables.faces[i][4], tables.faces[i][5], *corners))
-        return counted(out)
+        land = Land(back.data)
+        points, faces = np.array(land.points), [face for square in land.squares for face in land.run(square[4])]
+        return counted([(*face[1:3], *sorted(rounded(points[v], 2) for v in face[4:7])) for face in faces])
