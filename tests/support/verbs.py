@@ -341,6 +341,10 @@ def save(path: Path, text: str = "") -> None:
     path.write_bytes(text.encode())
 
 
+def append(path: Path, text: str) -> None:
+    path.write_bytes(path.read_bytes() + text.encode())
+
+
 def cut(path: Path, size: str) -> None:
     """Leave so many bytes of a file; of fewer than none: without the last ones."""
     path.write_bytes(path.read_bytes()[: int(size)])
@@ -520,7 +524,7 @@ def put_new(path: Path, owner: str, archive: str, tag: str = "") -> str:
 
 GLTF = (move, place, stray, raise_, colour, rename, set_, plain, assign, inside, reformat, bare)
 MADE = (paint, dot, opaque, points, sound, play)
-FILES = (give, cp, mv, rm, save, cut, flip, replace, show, compare, another)
+FILES = (give, cp, mv, rm, save, append, cut, flip, replace, show, compare, another)
 ARCHIVES = (enter, patch, key, lay, unpack, break_table, break_entry)
 PYTHON = (change, put_file, put_back, write_libraries, put_new)
 VERBS: dict[str, Callable[..., str | None]] = {

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from msh_gltf.converter.cli import gltf2msh, msh2gltf
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.findings import Mode
 from msh_gltf.converter.kinds.check import Checked, check_file
@@ -21,11 +20,7 @@ from msh_gltf.converter.kinds.registry import find_game
 from msh_gltf.converter.options import ExportOptions
 from tests.fuzz.__main__ import REGRESSIONS, TARGETS
 from tests.support.assembled_game import GameParts
-from tests.support.corpus import DATA
-from tests.support.corruption.base import Case, Corruption, Nres
-from tests.support.game import MESH, archive, model, snapshot, write
-from tests.support.game import entry as make_entry
-from tests.support.runs import call
+from tests.support.corruption.base import Case, Corruption
 
 MODES: tuple[Mode, ...] = ("default", "strict", "tolerant")
 #: Targets of the fuzzer whose inputs are models, terrains and areal maps; inputs made of each.
@@ -123,45 +118,3 @@ def test_fuzzed_games(name: str) -> None:
         for mode in MODES:
             path = opened.parent.parent / "objects.rlb" if registry else opened
             require_agreement_in_game(path, mode, opened if registry else None)
-
-
-@pytest.mark.parametrize("name", ["retail__odd__s_rock_009", "spec__AutoMAP_00"])
-def test_a_model_in_an_archive_with_more_after_its_directory(name: str, tmp_path: Path) -> None:
-    """``--tolerant`` leaves that out: of an archive, and in a whole game."""
-    if name.startswith("spec"):
-        data = (DATA / f"maps/{name}/Land.msh").read_bytes()
-        (tmp_path / "game").mkdir()
-        (tmp_path / "game/Land.msh").write_bytes(data + b"more")
-        path, entry = tmp_path / "game/Land.msh", None
-    else:
-        path, entry = tmp_path / "game/x.rlb", "a.msh"
-        write(path, archive([make_entry(MESH, b"a.msh", model(name))]) + b"more")
-    for mode in MODES:
-        options = ExportOptions(find_textures=False, mode=mode)
-        findings = [f for c in check_file(path, path.name, known=True) for f in c.findings]
-        assert any(f.code == "nres-trailing" and f.rule.fails(mode) for f in findings) == (mode != "tolerant")
-        out = tmp_path / mode
-        code = call(msh2gltf, path.parent, "-o", out, "-q", *([] if mode == "default" else [f"--{mode}"]))
-        if mode == "tolerant":
-            assert load_file(path, entry, options).tolerant
-            assert code == 0
-            assert call(gltf2msh, out, "--game", path.parent, "-o", tmp_path / "new", "-q") == 0
-            assert snapshot(tmp_path / "new") == snapshot(path.parent)
-        else:
-            with pytest.raises(ConversionError, match="after the directory"):
-                load_file(path, entry, options)
-            assert code in (1, 2)
-
-
-def test_a_file_called_a_model_without_its_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is not passed over in a run: it fails, under the code that the check has."""
-    box = Nres.read(model("retail__odd__s_rock_009"))
-    box.entries = [entry for entry in box.entries if entry.type != 3]
-    write(tmp_path / "game/a.msh", box.write())
-    write(tmp_path / "game/b.msh", model("retail__odd__s_rock_009"))
-    write(tmp_path / "game/x.rlb", archive([make_entry(1, b"c.msh", box.write())]))
-    assert call(msh2gltf, tmp_path / "game", "-o", tmp_path / "out", "-q") == 1
-    one, two = capsys.readouterr().err.splitlines()
-    assert one.startswith("msh2gltf: a.msh: a.msh: not a core model")
-    assert two.startswith("msh2gltf: x.rlb::c.msh: x.rlb, entry c.msh: not a core model")
-    require_agreement(tmp_path / "game/a.msh", "default")
