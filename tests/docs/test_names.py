@@ -1,4 +1,4 @@
-"""What pages name of the code is there: modules, functions, tests, options, rule codes, files that a program writes.
+"""What pages name of the code is there: modules, functions, options, rule codes, messages, files that a program writes.
 
 Decisions and the changelog are left out: they tell of what was; so is the page about the panels of other programs.
 """
@@ -38,14 +38,7 @@ BLOCK = re.compile(r"^( *)```.*?^\1```", re.DOTALL | re.MULTILINE)
 #: Options of pytest, Blender and uv.
 OPTIONS = {"--help", "--bin", "--reinstall", "--python-expr", "--dist", "--durations"}
 #: The scripts whose options pages name.
-SCRIPTS = (
-    "dev.py",
-    "tests/mutants.py",
-    "tests/fuzz/__main__.py",
-    "benchmarks/run.py",
-    "examples/blender/preview.py",
-    "tests/blender/trials.py",
-)
+SCRIPTS = ("dev.py", "tests/mutants.py", "tests/fuzz/__main__.py", "benchmarks/run.py", "examples/blender/preview.py")
 
 
 class Known:
@@ -137,3 +130,22 @@ def test_a_name_that_is_gone_is_seen(span: str, known: Known) -> None:
 def test_the_page_names_every_fuzz_target() -> None:
     text = (ROOT / "docs/fuzzing.md").read_text("utf-8").partition("\n## Targets\n")[2].partition("\n## ")[0]
     assert set(TARGETS) - set(re.findall(r"`(\w+)`", text)) == set()
+
+
+def section_of_trouble(title: str) -> str:
+    return (ROOT / "docs/tutorials/trouble.md").read_text("utf-8").partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def test_messages_of_the_tutorial_exist(known: Known) -> None:
+    """What a row begins with is in the product's text, where a string goes on in the next line."""
+    text = known.text.replace("{LEVELS[COARSE]}", "coarse").replace("{LEVELS[FINE]}", "fine")
+    text = re.sub(r'"\s*\n\s*f?"', "", text)
+    messages = re.findall(r"^\| `([^`]+)` \|", section_of_trouble("Messages"), re.MULTILINE)
+    assert len(messages) > 15
+    assert [message for message in messages if message not in text] == []
+
+
+def test_every_exit_code_is_explained() -> None:
+    """Those that docs/games.md and the README promise."""
+    rows = re.findall(r"^\| ([\d, ]+) \|", section_of_trouble("Exit codes"), re.MULTILINE)
+    assert {code for row in rows for code in row.split(", ")} == {"0", "1", "2", "130", "143", "129", "141"}

@@ -1,36 +1,23 @@
 """The pictures of the documentation show what is there now."""
 
-import importlib.util
 import re
-import sys
-from types import ModuleType
 
 import pytest
 
+from docs import make_pictures
 from tests.docs.materials import ROOT
 
 
-def _make_pictures() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_pictures", ROOT / "docs/make_pictures.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # its data classes look for it there
-    spec.loader.exec_module(module)
-    return module
-
-
-MAKER = _make_pictures()
-
-
-@pytest.mark.parametrize("target", MAKER.RECIPES)
+@pytest.mark.parametrize("target", make_pictures.RECIPES)
 def test_current(target: str) -> None:
     """Nothing that a picture was made from has changed since; nor has the picture."""
-    stale = MAKER.noted().get(target) != MAKER.current(target)
+    stale = make_pictures.noted().get(target) != make_pictures.current(target)
     assert not stale, f"out of date: python docs/make_pictures.py {target}"
     assert (ROOT / target).stat().st_size < (600_000 if target.endswith(".webp") else 150_000)  # moving ones
 
 
 def test_nothing_is_left_over() -> None:
-    assert set(MAKER.noted()) == set(MAKER.RECIPES)
+    assert set(make_pictures.noted()) == set(make_pictures.RECIPES)
 
 
 def test_pictures_of_the_tutorials_have_a_recipe() -> None:
@@ -38,15 +25,15 @@ def test_pictures_of_the_tutorials_have_a_recipe() -> None:
     pages = sorted((ROOT / "docs/tutorials").glob("*.md"))
     shown = {name for page in pages for name in re.findall(r"pictures/[\w.]+", page.read_text())}
     assert shown
-    assert {f"docs/{name}" for name in shown} <= set(MAKER.RECIPES)
+    assert {f"docs/{name}" for name in shown} <= set(make_pictures.RECIPES)
 
 
 def test_a_change_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test above can fail: another source, another recipe, another text."""
     target = "docs/pictures/inspect.svg"
-    recipe = MAKER.RECIPES[target]
+    recipe = make_pictures.RECIPES[target]
     before = recipe.made_of()
-    changed = MAKER.Recipe(target, MAKER.hill_picture, recipe.sources, lambda: "other")
+    changed = make_pictures.Recipe(target, make_pictures.hill_picture, recipe.sources, lambda: "other")
     after = changed.made_of()
     assert before["recipe"] != after["recipe"]
     assert before["text"] != after["text"]
@@ -54,7 +41,7 @@ def test_a_change_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_terminals_need_no_network() -> None:
     """Only names of XML and a comment are addresses; nothing is fetched."""
-    terminals = [target for target in MAKER.RECIPES if target.endswith(".svg")]
+    terminals = [target for target in make_pictures.RECIPES if target.endswith(".svg")]
     assert terminals
     for target in terminals:
         text = (ROOT / target).read_text("utf-8")

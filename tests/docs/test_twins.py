@@ -1,14 +1,14 @@
 """A Russian page (``NAME.ru.md``) is built like its English original, and has the same code."""
 
 import re
-import runpy
 from itertools import pairwise
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from docs.link_translations import linked
 from msh_gltf.converter.language import Catalogue
 
 ROOT = Path(__file__).parents[2]
@@ -72,22 +72,8 @@ def test_twins_have_the_same_structure(page: Path) -> None:
 
 
 @every_page
-def test_a_russian_page_leads_to_russian_pages(page: Path) -> None:
-    """Where there are some; only the link to its own original leads to an English one."""
-    text = page.read_text("utf-8")
-    tokens = [child for token in PARSER.parse(text) for child in token.children or []]
-    for token in tokens:
-        target = str(token.attrs.get("href", "")).partition("#")[0]
-        if target.endswith(".md") and not target.endswith(".ru.md") and "://" not in target:
-            other = page.parent / PurePosixPath(target).with_suffix(".ru.md")
-            assert not other.exists() or other == page, f"{target} is there in Russian"
-
-
-@every_page
-def test_links_and_anchors_are_those_of_the_translations(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Anchors are found by the place of their heading: ``python docs/link_translations.py``."""
-    monkeypatch.syspath_prepend(ROOT / "docs")
-    linked = runpy.run_path(str(ROOT / "docs/link_translations.py"))["linked"]
+def test_links_and_anchors_are_those_of_the_translations(page: Path) -> None:
+    """To Russian pages where there are some; anchors by the place of their heading: ``docs/link_translations.py``."""
     text = page.read_text("utf-8")
     assert linked(text, page) == text
 
