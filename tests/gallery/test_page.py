@@ -1,12 +1,8 @@
-"""The gallery in a real browser, from the disk and from a server.
-
-Needs Playwright (the ``test`` extra) and a Chromium that is on the PATH; nothing is downloaded.
-"""
+"""The gallery in a real browser, from the disk and from a server."""
 
 import functools
 import http.server
 import importlib.util
-import shutil
 import threading
 from collections.abc import Iterator
 from io import BytesIO
@@ -18,50 +14,19 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from msh_gltf.converter import cli
 from msh_gltf.converter.kinds.dispatch import load_file
 from msh_gltf.converter.options import ExportOptions
 from tests.gallery.test_thumbnails import listed
-from tests.support.controller import State, controller
-from tests.support.gallery import HOSTILE, HOSTILE_ARCHIVE, Camera, corners, make_gallery_game, ratio_inside
+from tests.support.browser import Heard, browser
+from tests.support.gallery import HOSTILE, HOSTILE_ARCHIVE, Camera, corners, ratio_inside
 from tests.support.gltf_view import GltfView
-from tests.support.runs import call
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-MISSING = [
-    what
-    for what, there in (
-        ("no VTK (the preview extra)", importlib.util.find_spec("vtkmodules")),
-        ("no Playwright (the test extra)", importlib.util.find_spec("playwright")),
-        ("no Chromium on the PATH", BROWSER),
-    )
-    if not there
-]
-pytestmark = pytest.mark.skipif(bool(MISSING), reason="; ".join(MISSING))
-#: No graphics card is needed; root may not use the sandbox.
-SWITCHES = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+__all__ = ["browser"]
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("vtkmodules") is None, reason="no VTK: the preview extra is missing"
+)
 REFERENCE = Path(__file__).with_name("walker.png")
 WIDE = {"width": 1400, "height": 900}
-
-
-@pytest.fixture(scope="module")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("page")
-    game = make_gallery_game(root / "game")
-    steps = [State((5, 5), True, 50), State((5, 13), length=500, speed=(2, 8)), State((13, 13), True, 50)]
-    (game / "walker.ctl").write_bytes(controller(steps, free=[(0, 1), (1, 2)]))
-    assert call(cli.msh2gltf, game, "-o", root / "a game's pictures", "--thumbnails", "-q") == 0
-    return root / "a game's pictures"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=BROWSER, args=SWITCHES)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -83,12 +48,7 @@ class Tab:
     def __init__(self, browser: Any, address: str, **options: Any) -> None:
         self.page = browser.new_page(color_scheme="light", **options)
         self.address = address
-        self.said: list[str] = []
-        self.asked: list[str] = []
-        self.page.on("console", lambda m: self.said.append(m.text))
-        self.page.on("pageerror", lambda e: self.said.append(str(e)))
-        self.page.on("request", lambda r: self.asked.append(r.url))
-        self.page.on("dialog", lambda d: self.said.append(d.message))
+        self.heard = Heard(self.page)
 
     def visit(self, hash: str = "") -> Any:
         self.page.goto(self.address + hash)
@@ -143,10 +103,7 @@ def opened(browser: Any, address: str) -> Iterator[Tab]:
     tab = Tab(browser, address, viewport=WIDE)
     yield tab
     tab.page.close()
-    assert tab.said == []
-    base = address.rsplit("/", 1)[0]
-    foreign = [a for a in tab.asked if not a.startswith((base, "blob:", "data:"))]
-    assert foreign == []  # no network
+    tab.heard.require_nothing(address.rsplit("/", 1)[0])
 
 
 def mask(pixels: np.ndarray) -> np.ndarray:
@@ -295,40 +252,28 @@ def test_animation(level: int, tab: Tab, out: Path) -> None:
 
 
 def test_play(tab: Tab) -> None:
+    """The whole clip, or a range that a controller plays, as fast as it says: round between its frames, till Pause."""
     page = tab.visit(hash_of("walker"))
     tab.shown()
-    first = tab.pixels()
-    page.click("#play")
-    assert page.inner_text("#play") == "Pause"
-    slider = page.locator("#frame")
-    while float(slider.input_value()) < 3:  # it goes on to 24 and round again
-        tab.settle()
+    first, slider = tab.pixels(), page.locator("#frame")
+    assert page.locator("#range option").all_inner_texts() == ["all", "5..13 in 0.5 s at 5 m/s"]
+    for chosen, low, high in (("0", 0, 24), ("1", 5, 13)):
+        page.select_option("#range", chosen)
+        if page.inner_text("#play") == "Play":
+            page.click("#play")
+        assert page.inner_text("#play") == "Pause"
+        seen: set[float] = set()
+        while len(seen) < 12 or max(seen) < low + 6:
+            tab.settle()
+            seen.add(float(slider.input_value()))
+        assert (slider.get_attribute("min"), slider.get_attribute("max")) == (str(low), str(high))
+        assert low <= min(seen) < low + 3
+        assert max(seen) <= high
     page.click("#play")
     assert page.inner_text("#play") == "Play"
     at = page.input_value("#frame")
-    second = tab.pixels()
-    assert (np.abs(first - second).max(axis=2) > 20).mean() > 0.005
-    tab.settle()
+    assert (np.abs(first - tab.pixels()).max(axis=2) > 20).mean() > 0.005
     assert page.input_value("#frame") == at
-
-
-def test_a_range_that_a_controller_plays_is_chosen(tab: Tab) -> None:
-    """It goes round between its frames, as fast as the controller says; the whole clip is one of the choices."""
-    page = tab.visit(hash_of("walker"))
-    tab.shown()
-    assert page.locator("#range option").all_inner_texts() == ["all", "5..13 in 0.5 s at 5 m/s"]
-    page.select_option("#range", "1")
-    assert page.inner_text("#play") == "Pause"
-    slider, seen = page.locator("#frame"), set()
-    while len(seen) < 12:
-        seen.add(float(slider.input_value()))
-        tab.settle()
-    assert 5 <= min(seen) < 8
-    assert 10 < max(seen) <= 13
-    page.click("#play")
-    page.select_option("#range", "0")
-    page.click("#play")
-    assert (slider.get_attribute("min"), slider.get_attribute("max")) == ("0", "24")
     tab.visit()
     tab.visit(hash_of("names.rlb/Ёж и кот"))
     tab.shown()
@@ -410,8 +355,8 @@ def test_a_missing_script_is_said(tab: Tab, out: Path) -> None:
         page.locator("#message", has_text="is missing; run msh2gltf --thumbnails again").wait_for()
     finally:
         script.write_bytes(data)
-    assert [said for said in tab.said if "ERR_FILE_NOT_FOUND" not in said] == []
-    tab.said.clear()
+    assert [said for said in tab.heard.said if "ERR_FILE_NOT_FOUND" not in said] == []
+    tab.heard.said.clear()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -16,10 +15,11 @@ from PIL import Image
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.game.gallery import MARK
-from tests.support.gallery import WALKER, Camera, corners, make_gallery_game, ratio_inside
+from msh_gltf.exporters.gltf_file import Document, glb_bytes
+from tests.support.gallery import WALKER, Camera, corners, ratio_inside
 from tests.support.game import make_game, snapshot
 from tests.support.gltf_view import GltfView
-from tests.support.runs import SCRIPTS, call
+from tests.support.runs import call, run, run_apart
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("vtkmodules") is None, reason="no VTK: the preview extra is missing"
@@ -46,18 +46,6 @@ def listed(out: Path) -> list[dict[str, Any]]:
 def picture(out: Path, target: str) -> np.ndarray:
     path = out / "gallery/models" / f"{target}.png"
     return np.asarray(Image.open(BytesIO(path.read_bytes())).convert("RGBA"))
-
-
-@pytest.fixture(scope="module")
-def game(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_gallery_game(tmp_path_factory.mktemp("gallery") / "game")
-
-
-@pytest.fixture(scope="module")
-def out(game: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("gallery") / "out"
-    assert call(cli.msh2gltf, game, "-o", out, "--thumbnails", "-q") == 0
-    return out
 
 
 def test_a_picture_per_model(out: Path) -> None:
@@ -171,8 +159,6 @@ def test_a_failing_picture_costs_no_model(tmp_path: Path) -> None:
     packed = GltfView(out / "static.rlb/R_H_002.glb").json
     # VTK does not read it; the converter does, and here nothing is packed with it
     packed["extensionsUsed"] = packed["extensionsRequired"] = ["KHR_draco_mesh_compression"]
-    from msh_gltf.exporters.gltf_file import Document, glb_bytes
-
     view = GltfView(out / "static.rlb/R_H_002.glb")
     (out / "static.rlb/R_H_002.glb").write_bytes(glb_bytes(Document(packed, view.buffer)))
     (out / "static.rlb/i_room_006.glb").write_bytes(b"no glTF")
@@ -199,46 +185,32 @@ def test_a_failing_picture_costs_no_model(tmp_path: Path) -> None:
     assert (out / fine["thumbnail"]).is_file()
 
 
-def test_somebody_elses_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / "index.html").write_text("<!doctype html><title>mine</title>")
-    arguments = (WALKER.parent, "-o", out, "--thumbnails", "-q")
-    assert call(cli.msh2gltf, *arguments) == 2
-    assert "output exists already; move it away" in capsys.readouterr().err
-    assert [path.name for path in out.iterdir()] == ["index.html"]
-    assert call(cli.msh2gltf, *arguments, "--force") == 0
-    assert (out / "index.html").read_bytes().startswith(MARK)
-
-
-def test_a_link_leads_nowhere(tmp_path: Path) -> None:
+def test_somebody_elses_page_and_a_link_stay(tmp_path: Path) -> None:
+    """A page is replaced on request; nothing is written where a link leads."""
     out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
     out.mkdir()
     elsewhere.mkdir()
-    os.symlink(elsewhere, out / "gallery")
-    assert call(cli.msh2gltf, WALKER.parent, "-o", out, "--thumbnails", "-q") != 0
+    (out / "index.html").write_text("<!doctype html><title>mine</title>")
+    command = ("msh2gltf", WALKER.parent, "-o", out, "--thumbnails")
+    assert "output exists already; move it away" in run(*command).stderr
+    assert [path.name for path in out.iterdir()] == ["index.html"]
+    (out / "gallery").symlink_to(elsewhere)
+    assert run(*command, "--force").returncode != 0
     assert not list(elsewhere.iterdir())
+    (out / "gallery").unlink()
+    assert run(*command, "--force").returncode == 0
+    assert (out / "index.html").read_bytes().startswith(MARK)
 
 
-def test_without_vtk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setitem(sys.modules, "vtkmodules", None)
+#: Where VTK finds no OpenGL, it ends the process.
+NO_OPENGL = ("VTK_DEFAULT_OPENGL_WINDOW", "vtkOSOpenGLRenderWindow")
+
+
+def test_without_opengl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message, and nothing is written."""
+    monkeypatch.setenv(*NO_OPENGL)
     out = tmp_path / "out"
-    assert call(cli.msh2gltf, WALKER.parent, "-o", out, "--thumbnails") == 2
-    said = capsys.readouterr().err.strip()
-    assert said == 'msh2gltf: error: --thumbnails needs more packages; pip install "msh-gltf[preview]"'
-    assert not out.exists()
-
-
-def test_without_opengl(tmp_path: Path) -> None:
-    """VTK ends the process where it finds no OpenGL: a message, and nothing is written."""
-    out = tmp_path / "out"
-    result = subprocess.run(
-        [SCRIPTS / "msh2gltf", WALKER.parent, "-o", out, "--thumbnails"],
-        env=os.environ | {"VTK_DEFAULT_OPENGL_WINDOW": "vtkOSOpenGLRenderWindow"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    result = run_apart("msh2gltf", WALKER.parent, "-o", out, "--thumbnails")
     if result.returncode == 0:
         pytest.skip("this machine has OSMesa: VTK draws even without a graphics driver")
     assert result.returncode == 2
@@ -267,21 +239,17 @@ if __name__ == "__main__":
 """
 
 
-def test_a_crash_costs_a_picture(tmp_path: Path) -> None:
-    """Where VTK ends its process with a signal, the page has the model all the same."""
+def test_a_crash_costs_a_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page has the model all the same. In a process of its own: workers know what was set before the first one."""
     out, script = tmp_path / "out", tmp_path / "crash.py"
     assert call(cli.msh2gltf, WALKER.parent, "-o", out, "-q") == 0
     script.write_text(_CRASH)
-    result = subprocess.run(
-        [sys.executable, script, out],
-        env=os.environ | {"VTK_DEFAULT_OPENGL_WINDOW": "vtkOSOpenGLRenderWindow", "PYTHONPATH": str(WALKER.parents[1])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if "3 drawn now" in result.stdout:
+    monkeypatch.setenv(*NO_OPENGL)
+    monkeypatch.setenv("PYTHONPATH", str(WALKER.parents[1]))
+    notes = subprocess.run([sys.executable, script, out], capture_output=True, text=True, check=False).stdout
+    if "3 drawn now" in notes:
         pytest.skip("this machine has OSMesa: VTK does not crash")
-    assert result.stdout.count("no thumbnail: the process that worked on it was killed") == 3
-    assert "shows 3 models (0 drawn now)" in result.stdout
+    assert notes.count("no thumbnail: the process that worked on it was killed") == 3
+    assert "shows 3 models (0 drawn now)" in notes
     assert [m["picture"] for m in listed(out)] == [False] * 3
     assert all((out / f"gallery/models/{m['target']}.js").is_file() for m in listed(out))
