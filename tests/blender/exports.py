@@ -1,4 +1,4 @@
-"""Runs in Blender's Python: import glTF files with the stock add-on, and export them again.
+"""Runs in Blender's Python: import glTF and OBJ files with what Blender brings, and export them again.
 
     python exports.py JOBS.json
 
@@ -9,20 +9,13 @@ of an ``edit``, and ``files``: which to write, with which options of the exporte
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from pathlib import Path
 
 import bpy
 from mathutils import Quaternion
-
-
-def scale_keys():
-    """An object has an action of its own that scales it."""
-    still = next(o for o in bpy.data.objects if not o.animation_data)
-    for frame, size in ((0, 1.0), (10, 2.0)):
-        still.scale = size, size, size
-        still.keyframe_insert("scale", frame=frame)
 
 
 def turned_key():
@@ -34,22 +27,49 @@ def turned_key():
     bpy.context.scene.frame_set(0)
 
 
-def smoother():
-    for material in bpy.data.materials:
-        shader = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
-        shader.inputs["Roughness"].default_value = 0.25
-
-
 def single_user():
     for one in bpy.data.objects:
         if one.data is not None and one.data.users > 1:
             one.data = one.data.copy()
 
 
+def node_of(material, kind):
+    return next(node for node in bpy.data.materials[material].node_tree.nodes if node.type == kind)
+
+
+def alpha():
+    node_of("armour", "BSDF_PRINCIPLED").inputs["Alpha"].default_value = 0.5
+
+
+def other_picture():
+    node_of("armour", "TEX_IMAGE").image = node_of("floor", "TEX_IMAGE").image
+
+
+def no_picture():
+    bpy.data.materials["armour"].node_tree.nodes.remove(node_of("armour", "TEX_IMAGE"))
+
+
+def points():
+    """Control points are moved, turned and scaled, deleted and added."""
+    objects = bpy.data.objects
+    objects["CameraCenter.point"].location.z += 1
+    turned = objects["Dir_1.point"]
+    turned.rotation_mode = "QUATERNION"
+    turned.rotation_quaternion = Quaternion((0, 1, 0), math.pi / 2)  # z to x
+    turned.scale *= 2
+    objects.remove(objects["gone.point"])
+    new = objects.new("Muzzle.point", None)
+    bpy.context.scene.collection.objects.link(new)
+    new.parent, new.location = objects["Свет.point"].parent, (1, 2, 3)
+
+
 for job in json.loads(Path(sys.argv[1]).read_text("utf-8")):
     bpy.ops.wm.read_factory_settings(use_empty=True)
     bpy.context.scene.render.fps = job.get("before", 24)
-    bpy.ops.import_scene.gltf(filepath=job["source"])
+    load, save = bpy.ops.import_scene.gltf, bpy.ops.export_scene.gltf
+    if job["source"].endswith(".obj"):
+        load, save = bpy.ops.wm.obj_import, bpy.ops.wm.obj_export
+    load(filepath=job["source"])
     if "after" in job:
         bpy.context.scene.render.fps = job["after"]
     if "frame" in job:
@@ -57,6 +77,6 @@ for job in json.loads(Path(sys.argv[1]).read_text("utf-8")):
     if "edit" in job:
         globals()[job["edit"]]()
     for path, options in job["files"].items():
-        bpy.ops.export_scene.gltf(filepath=path, **options)
+        save(filepath=path, **options)
 sys.stdout.flush()
 os._exit(0)  # bpy 4.2 crashes when the interpreter ends

@@ -1,17 +1,28 @@
-"""What the options of Blender's exporter and the frame rate of its scene do to a model: nothing is lost in silence."""
+"""What options of Blender's exporters, frame rates and edits of single things do to a file: nothing is lost in silence.
 
+Edits by the extension, and further ones by the exporter, are trials (``test_trials.py``).
+"""
+
+import itertools
+import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from msh_gltf import ConversionError, ImportResult, import_gltf
+from msh_gltf.converter.formats.model_parts import read_points
+from msh_gltf.converter.kinds.obj import import_obj
 from tests.support.blender import EXTRAS, exported
 from tests.support.corpus import LIBS, Sample, sample_called
+from tests.support.inside_game import convert, make, robot_of
+from tests.support.points import POINTS, cpt
 from tests.support.rebuilt import parse
-from tests.support.runs import first_difference, require, to_gltf
+from tests.support.runs import first_difference, require, run, to_gltf
 
-WALKER = Path(__file__).parents[2] / "examples" / "walker.msh"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+WALKER = EXAMPLES / "walker.msh"
 SAMPLES = [Sample("walker", WALKER, None, WALKER), sample_called("spec__system__a_bird_007")]
 #: Options of a clip, and what is reported of the file; the remedy is an option below Animation.
 CLIPS: dict[str, tuple[dict[str, Any], str]] = {
@@ -39,6 +50,24 @@ MODEL: dict[str, tuple[dict[str, Any], str]] = {
     "draco": ({"export_draco_mesh_compression_enable": True}, "Compression"),
 }
 ROBOT = sample_called("retail__system__R_H_002")
+#: A mission with and without clips and a unit, untouched: options of the exporter, and what is done in the scene.
+INSIDE = ("mission", "still", "unit")
+TRIPS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "plain": ({}, {}),
+    "modifiers": ({"export_apply": True}, {}),
+    "no animation": ({"export_animations": False}, {}),
+    "frame 7": ({}, {"frame": 7}),
+    "single user": ({}, {"edit": "single_user"}),
+    "30 fps": ({}, {"before": 30}),
+    "60 fps": ({}, {"before": 60}),
+}
+#: Edits of an OBJ, and what is said of each.
+OBJ = {
+    "untouched": [],
+    "alpha": ["material 'armour': alpha 100% became 50%, alpha mode OPAQUE became BLEND"],
+    "other_picture": ["material 'armour': picture armour.0 became floor.0"],
+    "no_picture": ["material 'armour': picture is gone"],
+}
 RATES = [(when, rate, end) for when in ("before", "after") for rate in (24, 25, 30, 50, 60) for end in ("", ".extras")]
 
 
@@ -58,11 +87,24 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             jobs.append({"source": source, when: rate, "files": made})
         jobs.append({"source": source, "files": files(sample.id, {name: one for name, (one, _) in CLIPS.items()})})
         jobs.append({"source": source, "frame": 7, "files": files(sample.id, {"frame": {}})})
-        jobs.append({"source": source, "edit": "scale_keys", "files": files(sample.id, {"scaled": {}})})
         jobs.append({"source": source, "before": 30, "edit": "turned_key", "files": files(sample.id, {"turned": {}})})
     source = to_gltf(ROBOT, out / "robot.glb", "--textures", LIBS)
     jobs.append({"source": source, "files": files("robot", {n: one | EXTRAS for n, (one, _) in MODEL.items()})})
-    jobs.append({"source": source, "edit": "smoother", "files": files("robot", {"smoother": {}})})
+    mission = make(out / "GAME")
+    convert(mission, out / "mission.glb", clips=True)
+    convert(mission, out / "still.glb")
+    convert(robot_of(mission), out / "unit.glb")
+    for name, (trip, (options, scene)) in itertools.product(INSIDE, TRIPS.items()):
+        made = files(name, {trip: {"export_extras": True, "use_mesh_edges": True} | options})
+        jobs.append({"source": out / f"{name}.glb", "files": made, **scene})
+    (out / "points.cpt").write_bytes(cpt(POINTS))
+    run("msh2gltf", shutil.copy(ROBOT.path, out / "points.msh"), "-o", out / "points.glb")
+    made = files("points", {"False": {}, "True": {"export_extras": True}})
+    jobs.append({"source": out / "points.glb", "edit": "points", "files": made})
+    run("msh2gltf", EXAMPLES / "hangar.msh", "-o", out / "hangar.obj", "--game", EXAMPLES / "textures")
+    for edit in OBJ:
+        more = {"edit": edit} if OBJ[edit] else {}
+        jobs.append({"source": out / "hangar.obj", "files": {f"{out / edit}.obj": {}}, **more})
     exported(out, jobs)
     return out
 
@@ -99,12 +141,8 @@ def test_options_of_a_clip(folder: Path, sample: Sample, name: str) -> None:
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.id)
-def test_edits_of_a_clip(folder: Path, sample: Sample) -> None:
-    """An action of scale alone is reported; a key that is turned at 30 frames per second keeps the clip's length."""
-    made = back(folder, sample, "scaled")
-    (one,) = made.not_applied
-    assert one.what == "has animated scale"
-    assert first_difference(sample.source, made.data) is None
+def test_a_key_at_another_rate(folder: Path, sample: Sample) -> None:
+    """A key that is turned at 30 frames per second keeps the clip's length."""
     made = back(folder, sample, "turned")
     (where,) = {change.where for change in made.changes}
     assert where.startswith("animation of node ")
@@ -127,7 +165,36 @@ def test_options_of_a_model(folder: Path, name: str) -> None:
         assert made.data == ROBOT.source
 
 
-def test_an_edited_material_is_reported(folder: Path) -> None:
-    made = back(folder, ROBOT, "smoother")
+@pytest.mark.parametrize("trip", TRIPS)
+@pytest.mark.parametrize("name", INSIDE)
+def test_a_trip_of_a_mission_or_unit_reports_nothing(folder: Path, name: str, trip: str) -> None:
+    made = import_gltf(folder / f"{name}-{trip}.glb", sidecar=folder / f"{name}.msh-sidecar")
+    assert [str(one) for one in made.not_applied] == []
+    assert made.unchanged
+    no_clips = trip == "no animation" and name != "still"
+    assert ("clips of its models are not compared" in str(made.warnings)) == no_clips
+
+
+@pytest.mark.parametrize("extras", [False, True])
+def test_edits_of_control_points_arrive(folder: Path, extras: bool) -> None:
+    made = import_gltf(folder / f"points-{extras}.glb", sidecar=folder / "points.msh-sidecar")
+    assert made.not_applied == []
     assert made.data == ROBOT.source
-    assert {fact.what for fact in made.not_applied} == {"roughness 0.9 became 0.25"}
+    (one,) = made.companions
+    now = read_points(one.data, "x")
+    assert [now.name(row) for row in range(len(now.records))] == ["CameraCenter", "Dir_1", "Свет", "Muzzle"]
+    assert now.records["node"].tolist() == [2, 0, 3, 3]
+    # the axes of a game's node are Blender's
+    np.testing.assert_allclose(now.records["position"][0], (0, 0, 1.876), atol=1e-5)
+    np.testing.assert_allclose(now.records["direction"][1], (9.698, 0, 0), atol=1e-5)
+    np.testing.assert_allclose(now.records["position"][3], (1, 2, 3), atol=1e-4)
+    np.testing.assert_allclose(now.records["direction"][3], (0, 0, 1), atol=1e-5)
+    assert now.records[2].tobytes() == cpt(POINTS)[4 + 72 : 4 + 108]
+
+
+@pytest.mark.parametrize("edit", OBJ)
+def test_an_edit_of_an_obj_is_named(folder: Path, edit: str) -> None:
+    made = import_obj(folder / f"{edit}.obj", folder / "hangar.msh-sidecar")
+    assert made.data == (EXAMPLES / "hangar.msh").read_bytes()
+    reported = [*map(str, made.changes), *(f"{one.where}: {one.what}" for one in made.not_applied)]
+    assert reported == OBJ[edit]
