@@ -1,9 +1,7 @@
 """Run steps of ``extension.py`` in Blender, and compare what they saw with what was recorded."""
 
 import json
-import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,14 +12,13 @@ from blender_extension import build
 from msh_gltf.converter.storage import VAULT
 from tests.docs.materials import EXAMPLES, example_game
 from tests.support.assembled_game import GameParts
-from tests.support.blender import BLENDER
+from tests.support.blender import with_extension
 from tests.support.controller import walker
 from tests.support.corpus import DATA, LIBS
 from tests.support.game import MESH, archive, entry, make_game, original
 from tests.support.points import CTPT, POINTS, cpt
 from tests.support.recorded import Recorded
 
-HERE = Path(__file__).parent
 LEVEL = DATA / "maps/spec__AutoMAP_00"
 WALKER = EXAMPLES / "walker.msh"
 MODELS = (
@@ -76,12 +73,7 @@ class Seen:
     def __init__(self, base: Path, zip_file: Path, steps: Iterable[str]) -> None:
         self.files, self.out = make_files(base / "files"), base / "out"
         self.out.mkdir()
-        environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-        environment["BLENDER_USER_RESOURCES"] = str(base / "user")
-        script = [BLENDER, HERE / "extension.py", zip_file, self.files, self.out, *steps]
-        done = subprocess.run(script, cwd=base, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout[-1500:] + done.stderr[-2500:]
-        assert "Traceback" not in done.stdout + done.stderr
+        with_extension(base, "extension.py", zip_file, self.files, self.out, *steps)
 
     def lines(self, step: str) -> Iterator[tuple[str, str]]:
         for name, text in json.loads((self.out / f"{step}.json").read_text("utf-8")):

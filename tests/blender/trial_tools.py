@@ -1,9 +1,11 @@
-"""Runs in Blender's Python: what the edits of the trials share, and what Blender shows."""
+"""Runs in Blender's Python: what the edits of the trials share, and what Blender shows.
+
+An edit is as an artist makes it, and returns names; a message about any of them names the edit.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import ClassVar
 
 import bpy
 import numpy as np
@@ -11,30 +13,23 @@ from mathutils import Quaternion, Vector
 
 #: What custom properties say that a viewer does not show.
 FACTS = ("amount", "clan", "class_id", "flags", "host", "inner", "key", "level", "logical_id", "path", "type")
-#: Kind of scene -> name of the edit -> function; and which are of the extension alone.
-EDITS: dict[str, dict] = {"model": {}, "unit": {}, "mission": {}, "terrain": {}, "areal map": {}}
-ONLY_EXTENSION: list[tuple[str, str]] = []
+#: Kind of scene -> name of the edit -> function.
+EDITS: dict[str, dict] = {kind: {} for kind in ("model", "unit", "mission", "terrain", "areal map", "scene")}
 
 
-def edit(kind, *names, only_extension=False):
+def edit(kind, *names):
     """Note an edit; ``names`` are what a message about it names."""
 
     def note(function):
         name = function.__name__.rstrip("_").replace("_", " ")
-
-        def run():
-            return [*names, *(function() or ())]
-
         assert name not in EDITS[kind], name
-        EDITS[kind][name] = run
-        if only_extension:
-            ONLY_EXTENSION.append((kind, name))
+        EDITS[kind][name] = lambda: [*names, *(function() or ())]
         return function
 
     return note
 
 
-def quick(kind, name, function, *names, only_extension=False):
+def quick(kind, name, function, *names):
     """Note an edit of one expression, which may be a list of further names."""
 
     def run():
@@ -42,7 +37,7 @@ def quick(kind, name, function, *names, only_extension=False):
         return further if isinstance(further, list) and all(isinstance(one, str) for one in further) else []
 
     run.__name__ = name
-    edit(kind, *names, only_extension=only_extension)(run)
+    edit(kind, *names)(run)
 
 
 def obj(name):
@@ -64,36 +59,17 @@ def materials(name):
     return [m for m in bpy.data.materials if m.name.partition(".")[0] == name]
 
 
-class GameShader:
-    """The extension's node group, with the names that Blender's shader has for its sockets."""
+def sockets(material):
+    """What shows a material: its colour or picture, its light, how dense it is, and how strong the light is.
 
-    NAMES: ClassVar = {"Base Color": "Texture", "Emission Color": "Own Light", "Alpha": "Alpha"}
-
-    def __init__(self, material, node):
-        self.material, self.node = material, node
-
-    @property
-    def inputs(self):
-        return self
-
-    def __getitem__(self, name):
-        if name == "Emission Strength":  # there is none: without light it is dark
-            self.node.inputs["Own Light"].default_value = (0, 0, 0, 1)
-        if name not in self.NAMES:  # the game has no such socket: an artist finds none
-            return self.material.node_tree.nodes.new("ShaderNodeBsdfPrincipled").inputs[name]
-        return self.node.inputs[self.NAMES[name]]
-
-
-def group_of(material):
-    tree = material.node_tree
-    return next((n for n in tree.nodes if n.type == "GROUP"), None) if tree else None
-
-
-def shader(material):
-    group = group_of(material)
+    Of the extension's node group, which has no such strength, or of Blender's shader.
+    """
+    nodes = material.node_tree.nodes
+    group = next((node for node in nodes if node.type == "GROUP"), None)
     if group is not None:
-        return GameShader(material, group)
-    return next(n for n in material.node_tree.nodes if n.type == "BSDF_PRINCIPLED")
+        return *(group.inputs[name] for name in ("Texture", "Own Light", "Alpha")), None
+    shader = next(node for node in nodes if node.type == "BSDF_PRINCIPLED")
+    return tuple(shader.inputs[name] for name in ("Base Color", "Emission Color", "Alpha", "Emission Strength"))
 
 
 def picture(material):
@@ -113,7 +89,7 @@ def new_look(name, image):
     material.use_nodes = True
     node = material.node_tree.nodes.new("ShaderNodeTexImage")
     node.image = image
-    material.node_tree.links.new(node.outputs["Color"], shader(material).inputs["Base Color"])
+    material.node_tree.links.new(node.outputs["Color"], sockets(material)[0])
     return material
 
 
@@ -155,7 +131,7 @@ def copy_of(name, *, linked=False, below=False):
     return new[obj(name)]
 
 
-def add(name, data, parent=None):
+def add(name, data=None, parent=None):
     made = bpy.data.objects.new(name, data)
     top = bpy.context.scene.collection
     (top.children[0] if top.children else top).objects.link(made)  # the importer of 4.2 makes no collections
@@ -177,23 +153,13 @@ def curves(action):
     return [c for bag in layers[0].strips[0].channelbags for c in bag.fcurves]
 
 
-def keys(change):
-    """Change the frame and the value of every key of the clip's curves."""
-    for action in bpy.data.actions:
-        for curve in curves(action):
-            for point in curve.keyframe_points:
-                change(curve, point)
-            curve.update()
-
-
 def rescale(factor):
     """Dope Sheet: S, as the artist does; the range of the scene follows."""
-
-    def change(curve, point):
-        for handle in (point.co, point.handle_left, point.handle_right):
-            handle.x *= factor
-
-    keys(change)
+    for curve in (curve for action in bpy.data.actions for curve in curves(action)):
+        for point in curve.keyframe_points:
+            for handle in (point.co, point.handle_left, point.handle_right):
+                handle.x *= factor
+        curve.update()
     bpy.context.scene.frame_end = int(np.ceil(bpy.context.scene.frame_end * factor))
 
 
@@ -224,6 +190,18 @@ def turn(name, angle=0.4, axis=(0, 0, 1)):
 
 def move(name, by=(0.5, 0, 0)):
     obj(name).location += Vector(by)
+
+
+def move_first(name, by=(0.25, 0, 0)):
+    mesh_of(name).vertices[0].co += Vector(by)
+
+
+def paint(name, domain="CORNER", colour=(1, 0, 0, 1)):
+    layer = mesh_of(name).color_attributes.new("Col", "BYTE_COLOR", domain)
+    for one in layer.data:
+        one.color_srgb = colour
+    mesh_of(name).color_attributes.active_color = layer
+    mesh_of(name).color_attributes.render_color_index = 0
 
 
 # ------------------------------------------------------------------ what is shown
@@ -272,22 +250,12 @@ def shown(frames, cells):
         "frames": _length(),
     }
     even = len(corners) == count * len(frames)
-    uv = np.concatenate([np.zeros((0, 3, 2)), *out["uv"]])
-    uv *= np.array([_scale_of(name) for name in out["material"]]).reshape(-1, 1, 2)
     arrays = {
         "corners": corners.reshape(len(frames), count, 3, 3) if even else corners[None, :count],
-        "uv": uv,
+        "uv": np.concatenate([np.zeros((0, 3, 2)), *out["uv"]]),
         "colour": np.concatenate([np.zeros((0, 3, 4)), *out["colour"]]),
     }
     return facts, arrays
-
-
-def opened(one):
-    """Return an object whose parts are below it: what the extension shows as one thing is opened."""
-    if one.instance_type == "COLLECTION":
-        pick(one.name)
-        bpy.ops.object.msh_edit_placed()
-    return one
 
 
 def stated():
@@ -328,24 +296,18 @@ def _triangles(one, world, first, out):
     points = np.empty(3 * len(mesh.vertices), np.float32)
     mesh.vertices.foreach_get("co", points)
     corners = points.reshape(-1, 3)[vertex].astype(np.float64) @ world[:3, :3].T + world[:3, 3]
-    corners = corners.reshape(-1, 3, 3)
-    out["corners"].append(corners[:, ::-1] if np.linalg.det(world[:3, :3]) < 0 else corners)
+    corners, mirrored = corners.reshape(-1, 3, 3), np.linalg.det(world[:3, :3]) < 0
+    out["corners"].append(corners[:, ::-1] if mirrored else corners)
     if first:
-        mirrored = np.linalg.det(world[:3, :3]) < 0
-        for name, width, layers in (("uv", 2, mesh.uv_layers), ("colour", 4, mesh.color_attributes)):
-            values = np.full((len(mesh.loops), width), np.nan, np.float32)
-            if len(layers):
-                layer = layers[layers.active_color_index if name == "colour" else 0]
-                if name == "uv":
-                    layer.data.foreach_get("uv", values.reshape(-1))
-                elif layer.domain == "CORNER":
-                    values = np.array([v.color_srgb[:] for v in layer.data], np.float32)
-                else:
-                    each = np.array([v.color_srgb[:] for v in layer.data], np.float32)
-                    corner = np.empty(len(mesh.loops), np.int32)
-                    mesh.loops.foreach_get("vertex_index", corner)
-                    values = each[corner]
-            values = values[loop].reshape(-1, 3, width)
+        uv, colour = (np.full((len(mesh.loops), width), np.nan, np.float32) for width in (2, 4))
+        if len(mesh.uv_layers):
+            mesh.uv_layers[0].data.foreach_get("uv", uv.reshape(-1))
+        if len(mesh.color_attributes):
+            layer = mesh.color_attributes[mesh.color_attributes.active_color_index]
+            rows = range(len(colour)) if layer.domain == "CORNER" else [one.vertex_index for one in mesh.loops]
+            colour[:] = [layer.data[row].color_srgb[:] for row in rows]
+        for name, values in (("uv", uv), ("colour", colour)):
+            values = values[loop].reshape(count, 3, values.shape[1])
             out[name].append(values[:, ::-1] if mirrored else values)
         slots = [slot.material.name if slot.material else "" for slot in one.material_slots] or [""]
         out["material"] += [slots[min(t.material_index, len(slots) - 1)] for t in mesh.loop_triangles]
@@ -388,29 +350,19 @@ def _length():
     return max(ends)
 
 
-def _scale_of(name):
-    """By how much a Mapping node repeats the picture of a material."""
-    tree = bpy.data.materials[name].node_tree if name else None
-    for node in tree.nodes if tree else ():
-        if node.type == "MAPPING":
-            return list(node.inputs["Scale"].default_value)[:2]
-    return [1.0, 1.0]
-
-
 def look(material):
     """The base colour that a material shows: a factor and a picture; ``None``: something else."""
     if material.node_tree is None:  # what Blender before 5.0 makes
         red, green, blue, alpha = material.diffuse_color
         return {"factor": [red, green, blue], "image": None, "emission": [0.0, 0.0, 0.0], "alpha": alpha}
-    group = group_of(material)
-    if group is None and not any(n.type == "BSDF_PRINCIPLED" for n in material.node_tree.nodes):
+    if not any(node.type in ("GROUP", "BSDF_PRINCIPLED") for node in material.node_tree.nodes):
         return None
-    inputs = shader(material).inputs
+    colour, light, alpha, strength = sockets(material)
     factor, image, node = [1.0, 1.0, 1.0], None, None
-    if inputs["Base Color"].is_linked:
-        node = inputs["Base Color"].links[0].from_node
+    if colour.is_linked:
+        node = colour.links[0].from_node
     else:
-        factor = list(inputs["Base Color"].default_value)[:3]
+        factor = list(colour.default_value)[:3]
     if node is not None and node.type == "MIX" and node.blend_type == "MULTIPLY":  # as Blender's importer makes it
         pair = [s for s in node.inputs if s.type == "RGBA" and s.enabled]
         linked = [s for s in pair if s.is_linked]
@@ -425,12 +377,12 @@ def look(material):
         pixels = np.empty(len(node.image.pixels), np.float32)
         node.image.pixels.foreach_get(pixels)
         image = pixels.reshape(-1, 4).mean(axis=0).tolist()[:3] + list(node.image.size)
-    if group is not None:
-        factor = [a * b for a, b in zip(factor, group.inputs["Colour"].default_value, strict=False)]
-    glow = inputs["Emission Color"]
-    strength = inputs["Emission Strength"].default_value if group is None else 1.0
-    through = (
-        glow.is_linked if group is None else any(glow.default_value[:3]) and group.inputs["Light Texture"].is_linked
-    )
-    emission = [float(strength > 0)] if through else [strength * v for v in glow.default_value[:3]]
-    return {"factor": factor, "image": image, "emission": emission, "alpha": inputs["Alpha"].default_value}
+    strong, through = 1.0, light.is_linked
+    if strength is None:
+        group = light.node.inputs
+        factor = [a * b for a, b in zip(factor, group["Colour"].default_value, strict=False)]
+        through = any(light.default_value[:3]) and group["Light Texture"].is_linked
+    else:
+        strong = strength.default_value
+    emission = [float(strong > 0)] if through else [strong * v for v in light.default_value[:3]]
+    return {"factor": factor, "image": image, "emission": emission, "alpha": alpha.default_value}

@@ -24,6 +24,16 @@ def blender(script: str | Path, *arguments: object) -> None:
     assert done.returncode == 0, done.stdout[-1500:] + done.stderr[-2500:]
 
 
+def with_extension(folder: Path, script: str, *arguments: object) -> None:
+    """Run a script of ``tests/blender`` that installs the extension, with settings of its own in the folder."""
+    settings = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    settings["BLENDER_USER_RESOURCES"] = str(folder / "user")
+    command = [BLENDER, SCRIPTS / script, *map(str, arguments)]
+    done = subprocess.run(command, cwd=folder, env=settings, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-1500:] + done.stderr[-2500:]
+    assert "Traceback" not in done.stdout + done.stderr, done.stdout[-1500:] + done.stderr[-2500:]
+
+
 def exported(folder: Path, jobs: list[dict[str, Any]]) -> None:
     """Import files in Blender and export them again, in one process: ``exports.py`` says what a job is."""
     (folder / "jobs.json").write_text(json.dumps(jobs, default=str), "utf-8")
