@@ -32,6 +32,7 @@ from extension_tools import (
     report,
     write,
 )
+from trial_tools import pick
 
 UNTOUCHED = (
     *(WALKER, HANGAR, ROOM),
@@ -119,10 +120,7 @@ def moved():
 def edited():
     """In edit mode, at another frame rate, with a modifier: as it is seen, also what is switched off."""
     scene = read(WALKER)
-    target = bpy.data.objects["foot_l"]
-    bpy.ops.object.select_all(action="DESELECT")
-    target.select_set(True)
-    bpy.context.view_layer.objects.active = target
+    pick("foot_l")
     bpy.ops.object.mode_set(mode="EDIT")
     bpy.ops.mesh.select_all(action="SELECT")
     bpy.ops.transform.translate(value=(0, 0, 0.25))

@@ -6,6 +6,7 @@ import bpy  # isort: skip
 import bmesh  # bpy brings it
 import numpy as np
 from extension_tools import at, empty_file, error_of, gltf, module, put_back, read, reopen, write
+from trial_tools import edit_mesh
 
 LAND, AREALS = "level/Land.msh", "level/Land.map"
 
@@ -88,7 +89,7 @@ def areals():
     yield "objects", [len(mesh.polygons), *sorted(o.name for o in bpy.data.objects)]
     for change in (_move, _split, _knife, _delete, _replace, _classify):
         before = mesh.copy()
-        _edit(mesh, change)
+        edit_mesh("areals", change)
         yield change.__name__.strip("_"), write(f"{change.__name__}.map")
         back = bmesh.new()
         back.from_mesh(before)
@@ -113,23 +114,13 @@ def areals():
     bpy.ops.object.mode_set(mode="OBJECT")
 
     copy = mesh.copy()
-    _edit(mesh, _overlap)
+    edit_mesh("areals", _overlap)
     yield "refused", error_of(bpy.ops.export_scene.msh, filepath=str(at("refused.map")))
     bpy.data.objects["areals"].data = copy
     copy.vertices[0].co.x -= 1
     yield "put back", put_back()
     copy.vertices[0].co.x += 1
     yield "undone", put_back()
-
-
-def _edit(mesh, change):
-    work = bmesh.new()
-    work.from_mesh(mesh)
-    for table in (work.verts, work.edges, work.faces):
-        table.ensure_lookup_table()
-    change(work, mesh)
-    work.to_mesh(mesh)
-    work.free()
 
 
 def _inner(work):
@@ -167,9 +158,9 @@ def _replace(work, _):
     work.faces.new(corners).material_index = material
 
 
-def _classify(work, mesh):
+def _classify(work, _):
     face, walkable = _inner(work), work.faces.layers.float["_MSH_LOGIC"]
-    face.material_index = (face.material_index + 1) % len(mesh.materials)
+    face.material_index = (face.material_index + 1) % len(bpy.data.objects["areals"].data.materials)
     face[walkable] = 1 - face[walkable]
 
 

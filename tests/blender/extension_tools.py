@@ -91,12 +91,6 @@ def gltf(path):
         bpy.ops.export_scene.gltf(filepath=str(at(path)), **module("export_msh").GLTF_OPTIONS)
 
 
-def select(one):
-    bpy.ops.object.select_all(action="DESELECT")
-    one.select_set(True)
-    bpy.context.view_layer.objects.active = one
-
-
 def meshes():
     return [one for one in bpy.context.scene.objects if one.type == "MESH"]
 
