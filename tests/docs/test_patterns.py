@@ -79,13 +79,8 @@ def compare(parsed: Any, content: TableFile, specs: Mapping[int, TableSpec]) -> 
     assert len(parsed.directory) == len(content.archive.entries)
     compared = 0
     for row, entry in zip(parsed.directory, content.archive.entries, strict=True):
-        assert (row.type_id, row.size, row.attr1, row.attr2, row.attr3) == (
-            entry.type_id,
-            entry.size,
-            entry.attr1,
-            entry.attr2,
-            entry.attr3,
-        )
+        for name in ("type_id", "size", "attr1", "attr2", "attr3"):
+            assert getattr(row, name) == getattr(entry, name)
         spec = specs.get(entry.type_id)
         if spec is None or spec.dtype is None:
             assert row.payload == entry.payload
