@@ -1,18 +1,19 @@
-"""The commands on Windows, one by one: the same bytes and exit codes as on Linux."""
+"""The commands on Windows: the same bytes and exit codes as on Linux, names, paths and other processes."""
 
 import json
 import os
 import shutil
 import signal
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from tests.support.corpus import LIBS, sample_called
-from tests.support.game import MESH, archive, entry, make_game, make_large_game, model, snapshot
+from tests.support.game import MESH, archive, entry, make_game, make_large_game, model, snapshot, write
 from tests.support.gltf_edit import DEVICES, PATHS_ELSEWHERE, Editable
 from tests.support.runs import run
 from tests.support.vault import originals
@@ -20,105 +21,106 @@ from tests.support.wine import needs_windows, run_on_windows, start_on_windows, 
 
 pytestmark = needs_windows
 WALKER = Path(__file__).parents[2] / "examples" / "walker.msh"
+#: Files of Windows' devices, of characters that it refuses, and that differ in case only.
+NAMES = ("CON.msh", "nul", "a<b>.msh", "tail. .msh", "Twin.msh", "TWIN.MSH", "COM1.msh")
+#: Commands, in a folder with a model, a game, an archive of odd names, a picture and a library. Between them stand
+#: lists of glTF files, in each of which a vertex is moved; ``*`` makes every file read-only.
+SESSIONS = {
+    "a model": ("msh2gltf walker.msh", "gltf2msh walker.glb -o back.msh", "msh2gltf walker.msh -o w.gltf"),
+    # trimesh calls crealf, which wine 8 does not have: no import
+    "an OBJ": ("msh2gltf walker.msh -o w.obj",),
+    "a game and its edits": (
+        "msh2gltf игра -o out -j 2",
+        "gltf2msh out --game игра -o untouched -j 2",
+        ["i_room_006.glb", "b_bun_000.glb", "птица.glb"],
+        "gltf2msh out --game игра -o edited -j 2",
+    ),
+    "in place": (
+        "msh2gltf игра -o out",
+        ["R_H_002.glb"],
+        "gltf2msh out --game игра --in-place",
+        "msh-mod restore игра",
+    ),
+    "a picture into a library": ("gltf2msh NEW.png --into Textures.lib",),
+    "checks": ("msh-inspect --check игра --json", "msh-inspect --roundtrip игра --json"),
+    "names that Windows refuses": ("msh2gltf odd -o out",),
+    # what came from a disc is read-only: read, kept so in the copy, replaced on request
+    "read-only files": (
+        ["*"],
+        *("msh2gltf игра -o out", "gltf2msh out --game игра -o copy"),
+        *("msh2gltf игра -o out --force", "gltf2msh out --game игра -o copy --force"),
+    ),
+    # Cyrillic names are UTF-8 where the output is not a console
+    "a name from a listing": ("msh2gltf игра --list", "msh2gltf игра -o out --include SYSTEM.RLB::птица.msh"),
+}
 
 
-def move_something(gltf: Path) -> None:
-    """Edit a file in place: one vertex of its first mesh."""
-    document = Editable(gltf)
-    document.arrays[document.primitives()[0]["attributes"]["POSITION"]][0] += 0.25
-    document.save(gltf)
+def make_files(folder: Path) -> Path:
+    make_game(folder / "игра")
+    for path in (WALKER, LIBS / "Textures.lib"):
+        shutil.copy(path, folder)
+    Image.new("RGB", (32, 32), (200, 30, 90)).save(folder / "NEW.png")
+    data = model("spec__static__b_bun_000")
+    write(folder / "odd/odd.rlb", archive([entry(MESH, name.encode(), data) for name in NAMES]))
+    return folder
 
 
-def require_same(tmp_path: Path, words: Callable[[Path], Sequence[object]]) -> tuple[Path, Path]:
-    """Run a command on Windows and on Linux, each with a folder of its own: what is in the two is the same then."""
-    there, here = tmp_path / "there", tmp_path / "here"
-    code, output = run_on_windows(*words(there))
-    assert code == 0, output
-    assert run(*words(here)).returncode == 0
-    assert snapshot(there) == snapshot(here)
-    return there, here
+def change(path: Path) -> None:
+    """Move a vertex of a glTF file; make another one read-only."""
+    if path.suffix == ".glb":
+        document = Editable(path)
+        document.arrays[document.primitives()[0]["attributes"]["POSITION"]][0] += 0.25
+        document.save(path)
+    elif path.is_file():
+        path.chmod(0o444)
 
 
-@pytest.mark.parametrize("name", ["walker.glb", "walker.gltf", "walker.obj"])
-def test_one_model_both_ways(tmp_path: Path, name: str) -> None:
-    there, _ = require_same(tmp_path, lambda place: ("msh2gltf", WALKER, "-o", place / name))
-    if name.endswith(".obj"):
-        return  # trimesh calls crealf, which wine 8 does not have
-    assert run_on_windows("gltf2msh", there / name, "-o", tmp_path / "back.msh")[0] == 0
-    assert (tmp_path / "back.msh").read_bytes() == WALKER.read_bytes()
-
-
-def test_an_edited_run_gives_the_game_that_linux_makes(tmp_path: Path) -> None:
-    game, out = make_game(tmp_path / "игра"), tmp_path / "out"
-    assert run_on_windows("msh2gltf", game, "-o", out, "-j", "2")[0] == 0
-    assert run("msh2gltf", game, "-o", tmp_path / "on linux", "-j", "2").returncode == 0
-    assert snapshot(out) == snapshot(tmp_path / "on linux")
-    assert run_on_windows("gltf2msh", out, "--game", game, "-o", tmp_path / "untouched", "-j", "2")[0] == 0
-    assert snapshot(tmp_path / "untouched") == snapshot(game)
-    for name in ("i_room_006.glb", "b_bun_000.glb", "птица.glb"):
-        move_something(next(out.rglob(name)))
-    there, _ = require_same(tmp_path, lambda place: ("gltf2msh", out, "--game", game, "-o", place, "-j", "2"))
-    assert snapshot(there) != snapshot(game)
-
-
-def test_in_place(tmp_path: Path) -> None:
-    game, out = make_game(tmp_path / "game"), tmp_path / "out"
-    assert run("msh2gltf", game, "-o", out).returncode == 0
-    move_something(next(out.rglob("R_H_002.glb")))
-    shutil.copytree(game, tmp_path / "copy")
-    code, output = run_on_windows("gltf2msh", out, "--game", game, "--in-place")
-    assert code == 0, output
-    assert run("gltf2msh", out, "--game", tmp_path / "copy", "--in-place").returncode == 0
-    edited = snapshot(game)
-    assert edited == snapshot(tmp_path / "copy")
-    kept = originals(game)
-    assert kept
-    assert kept == originals(tmp_path / "copy")
-    code, output = run_on_windows("msh-mod", "restore", game)
-    assert code == 0, output
-    assert run("msh-mod", "restore", tmp_path / "copy").returncode == 0
-    assert snapshot(game) == snapshot(tmp_path / "copy") != edited
-    assert {file: (game / file).read_bytes() for file in kept} == kept
-
-
-def test_a_picture_into_a_library(tmp_path: Path) -> None:
-    from PIL import Image
-
-    Image.new("RGB", (32, 32), (200, 30, 90)).save(tmp_path / "NEW.png")
-    for place in ("there", "here"):
-        (tmp_path / place).mkdir()
-        shutil.copy(LIBS / "Textures.lib", tmp_path / place)
-    require_same(tmp_path, lambda place: ("gltf2msh", tmp_path / "NEW.png", "--into", place / "Textures.lib"))
-
-
-def test_check_and_round_trip(tmp_path: Path) -> None:
-    game = make_game(tmp_path / "game")
-    for option in ("--check", "--roundtrip"):
-        code, output = run_on_windows("msh-inspect", option, game, "--json")
-        linux = run("msh-inspect", option, game, "--json")
-        assert code == linux.returncode
-        assert json.loads(output) == json.loads(linux.stdout)
+@pytest.mark.parametrize("session", SESSIONS)
+def test_a_session_makes_what_it_makes_on_linux(tmp_path: Path, session: str) -> None:
+    there, here = (make_files(tmp_path / name) for name in ("there", "here"))
+    for step in SESSIONS[session]:
+        if isinstance(step, list):
+            for path in (path for place in (there, here) for name in step for path in place.rglob(name)):
+                change(path)
+            continue
+        code, output = run_on_windows(*step.split(), cwd=there)
+        done = run(*step.split(), cwd=here)
+        assert code == done.returncode, output
+        if not done.stderr:
+            assert output == done.stdout
+        assert snapshot(there) == snapshot(here), step
+        assert originals(there / "игра") == originals(here / "игра")
 
 
 # ------------------------------------------------------------------ names and paths
 
 
-def test_names_that_windows_refuses(tmp_path: Path) -> None:
-    """Devices, characters and case-only differences: the files are called as on Linux."""
-    data = model("spec__static__b_bun_000")
-    names = ["CON.msh", "nul", "a<b>.msh", "tail. .msh", "Twin.msh", "TWIN.MSH", "COM1.msh"]
-    game = tmp_path / "game"
-    game.mkdir()
-    (game / "odd.rlb").write_bytes(archive([entry(MESH, n.encode(), data) for n in names]))
-    require_same(tmp_path, lambda place: ("msh2gltf", game, "-o", place))
+AWAY = "\\\\nowhere\\share\\"
+#: Commands, and words of the one line that refuses each: devices, inputs on two drives, a machine that is not there.
+REFUSED = [
+    *(
+        (("msh2gltf", source, "-o", name), f"-o {name}: Windows takes {name} for a device, choose another name")
+        for source in (WALKER, WALKER.parent)
+        for name in ("NUL", "con.glb", "aux")
+    ),
+    (("msh2gltf", WALKER, "C:\\windows", "-o", "two"), "different drives"),
+    (("msh2gltf", f"{AWAY}walker.msh", "-o", "x.glb"), "nowhere"),
+    (("msh2gltf", WALKER, "-o", f"{AWAY}x.glb"), "nowhere"),
+    (("msh2gltf", WALKER.parent, "-o", f"{AWAY}out"), "nowhere"),
+    (("gltf2msh", WALKER.parent / "edits/my_bunker.glb", "-o", f"{AWAY}x.msh"), "nowhere"),
+    (("msh-inspect", f"{AWAY}walker.msh"), "nowhere"),
+]
 
 
-@pytest.mark.parametrize("name", ["NUL", "con.glb", "aux"])
-def test_a_device_as_the_output_is_refused_in_one_line(tmp_path: Path, name: str) -> None:
-    for source in (WALKER, WALKER.parent):
-        code, output = run_on_windows("msh2gltf", source, "-o", name, cwd=tmp_path)
-        assert code == 2, output
-        assert output.endswith(f"-o {name}: Windows takes {name} for a device, choose another name\n")
+@pytest.mark.parametrize(("words", "message"), REFUSED)
+def test_a_place_that_cannot_be_is_refused_in_one_line(tmp_path: Path, words: tuple[str, ...], message: str) -> None:
+    code, output = run_on_windows(*words, cwd=tmp_path)
+    assert code == 2, output
+    *usage, line = output.strip().splitlines()
+    assert not usage or usage[0].startswith("Usage: ")
+    assert message in line
+    assert "internal error" not in line
+    assert not list(tmp_path.iterdir())
 
 
 def test_long_paths(tmp_path: Path) -> None:
@@ -133,46 +135,58 @@ def test_long_paths(tmp_path: Path) -> None:
         assert len(output.strip().splitlines()) == 1
 
 
-def test_extended_paths_and_other_drives(tmp_path: Path) -> None:
-    target = tmp_path / "out" / "walker.glb"
-    source = "\\\\?\\" + windows_path(WALKER)
-    code, output = run_on_windows("msh2gltf", source, "-o", "\\\\?\\" + windows_path(target))
-    assert code == 0, output
-    assert target.is_file()
-    # inputs on two drives have no common folder
-    code, output = run_on_windows("msh2gltf", WALKER, "C:\\windows", "-o", tmp_path / "two")
-    assert code == 2
-    assert "different drives" in output
-
-
-def test_a_listing_feeds_include(tmp_path: Path) -> None:
-    """Cyrillic names are UTF-8 where the output is not a console."""
-    game = make_game(tmp_path / "игра с пробелом")
-    code, output = run_on_windows("msh2gltf", game, "--list")
-    assert code == 0
-    name = next(line for line in output.splitlines() if "птица" in line)
-    code, output = run_on_windows("msh2gltf", game, "-o", tmp_path / "out", "--include", name)
-    assert code == 0, output
-    assert [path.name for path in (tmp_path / "out").rglob("*.glb")] == ["птица.glb"]
+@pytest.mark.parametrize("start", ["\\\\?\\", "\\\\?\\unix"], ids=["extended", "share"])
+def test_extended_and_unc_paths(tmp_path: Path, start: str) -> None:
+    """Of a share wine has no other one."""
+    name = windows_path(tmp_path)
+    here = start + (name if start.endswith("\\") else name.removeprefix("Z:"))
+    shutil.copy(WALKER, tmp_path / "walker.msh")
+    for command, source, target in (("msh2gltf", "walker.msh", "out\\w.glb"), ("gltf2msh", "out\\w.glb", "back.msh")):
+        code, output = run_on_windows(command, f"{here}\\{source}", "-o", f"{here}\\{target}")
+        assert code == 0, output
+    assert (tmp_path / "back.msh").read_bytes() == WALKER.read_bytes()
 
 
 # ------------------------------------------------------------------ other processes
 
 
+@contextmanager
+def another_program(code: str, target: Path) -> Iterator[None]:
+    """Hold something while a command is run."""
+    code = f"import ctypes, sys\nfrom pathlib import Path\n{code}\nprint('ready', flush=True); sys.stdin.read()"
+    with start_on_windows(code, target) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip() == b"ready"
+        yield
+        process.communicate()
+
+
 def test_a_second_run_waits_for_nobody(tmp_path: Path) -> None:
     game, out = make_game(tmp_path / "game"), tmp_path / "out"
-    hold = (
-        "import sys; from pathlib import Path; from msh_gltf.converter.files import only_run\n"
-        "with only_run(Path(sys.argv[1])): print('ready', flush=True); sys.stdin.read()"
-    )
-    with start_on_windows(hold, out) as first:
-        assert first.stdout is not None
-        assert first.stdout.readline().strip() == b"ready"
+    hold = "from msh_gltf.converter.files import only_run\nlock = only_run(Path(sys.argv[1])); lock.__enter__()"
+    with another_program(hold, out):
         code, output = run_on_windows("msh2gltf", game, "-o", out)
-        first.communicate()
     assert code == 2
     assert "another run is at work" in output
     assert run_on_windows("msh2gltf", game, "-o", out)[0] == 0
+
+
+def test_a_file_that_is_open_elsewhere_stays(tmp_path: Path) -> None:
+    """And nothing unfinished is left, which has the file's own attributes: read-only here."""
+    target = tmp_path / "walker.glb"
+    assert run_on_windows("msh2gltf", WALKER, "-o", target)[0] == 0
+    target.chmod(0o444)
+    before = snapshot(tmp_path)
+    hold = (
+        "handle = ctypes.windll.kernel32.CreateFileW(sys.argv[1], 0x80000000, 0, None, 3, 0, None)\n"
+        "assert handle not in (-1, 0xFFFFFFFF)"
+    )
+    with another_program(hold, target):
+        code, output = run_on_windows("msh2gltf", WALKER, "-o", target, "--force")
+    assert code == 2, output
+    assert "walker.glb" in output
+    assert len(output.strip().splitlines()) == 1
+    assert snapshot(tmp_path) == before
 
 
 def test_a_killed_worker_costs_its_file_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,66 +232,6 @@ def kill_worker(mark: bytes, seconds: float) -> bool:
                     return True
         time.sleep(0.05)
     return False
-
-
-def test_a_file_that_is_open_elsewhere_stays(tmp_path: Path) -> None:
-    """And nothing unfinished is left, which has the file's own attributes: read-only here."""
-    target = tmp_path / "walker.glb"
-    assert run_on_windows("msh2gltf", WALKER, "-o", target)[0] == 0
-    target.chmod(0o444)
-    before = snapshot(tmp_path)
-    hold = (
-        "import ctypes, sys\n"
-        "open_file = ctypes.windll.kernel32.CreateFileW\n"
-        "handle = open_file(sys.argv[1], 0x80000000, 0, None, 3, 0, None)\n"
-        "assert handle not in (-1, 0xFFFFFFFF)\n"
-        "print('ready', flush=True); sys.stdin.read()"
-    )
-    with start_on_windows(hold, target) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline().strip() == b"ready"
-        code, output = run_on_windows("msh2gltf", WALKER, "-o", target, "--force")
-        other.communicate()
-    assert code == 2, output
-    assert "walker.glb" in output
-    assert len(output.strip().splitlines()) == 1
-    assert snapshot(tmp_path) == before
-
-
-def test_read_only_files_become_a_model_and_a_copy(tmp_path: Path) -> None:
-    """What came from a disc is read-only: read, kept so in the copy, replaced on request."""
-    game, out = make_game(tmp_path / "game"), tmp_path / "out"
-    for path in game.rglob("*.*"):
-        path.chmod(0o444 if path.is_file() else 0o755)
-    new = tmp_path / "new"
-    for more in ((), ("--force",)):
-        assert run_on_windows("msh2gltf", game, "-o", out, *more)[0] == 0
-        code, output = run_on_windows("gltf2msh", out, "--game", game, "-o", new, *more)
-        assert code == 0, output
-        assert snapshot(new) == snapshot(game)
-
-
-def test_unc_paths(tmp_path: Path) -> None:
-    """As arguments; another machine that is not there is one line."""
-    here = "\\\\?\\unix" + str(tmp_path).replace("/", "\\")  # wine has no other share
-    shutil.copy(WALKER, tmp_path / "walker.msh")
-    code, output = run_on_windows("msh2gltf", f"{here}\\walker.msh", "-o", f"{here}\\w.glb")
-    assert code == 0, output
-    assert run_on_windows("gltf2msh", f"{here}\\w.glb", "-o", f"{here}\\back.msh")[0] == 0
-    assert (tmp_path / "back.msh").read_bytes() == WALKER.read_bytes()
-    away = "\\\\nowhere\\share\\"
-    for arguments in (
-        ("msh2gltf", f"{away}walker.msh", "-o", tmp_path / "x.glb"),
-        ("msh2gltf", WALKER, "-o", f"{away}x.glb"),
-        ("msh2gltf", tmp_path, "-o", f"{away}out"),
-        ("gltf2msh", tmp_path / "w.glb", "-o", f"{away}x.msh"),
-        ("msh-inspect", f"{away}walker.msh"),
-    ):
-        code, output = run_on_windows(*arguments)
-        assert code == 2, output
-        assert len(output.strip().splitlines()) == 1
-        assert "nowhere" in output
-        assert "internal error" not in output
 
 
 def test_buffers_and_pictures_elsewhere_are_refused(tmp_path: Path) -> None:

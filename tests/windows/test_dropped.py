@@ -3,8 +3,6 @@
 import shutil
 from pathlib import Path
 
-import pytest
-
 from tests.docs.materials import EXAMPLES, example_game
 from tests.support.wine import entry_point, needs_windows, start_on_windows
 
@@ -20,44 +18,27 @@ sys.exit(done.returncode)
 """
 
 
-def drop(command: str, *paths: Path) -> tuple[int, str]:
+def drop(command: str, *paths: Path, fails: bool = False) -> str:
     with start_on_windows(EXPLORER, entry_point(command), *paths) as process:
         output = process.communicate(timeout=300)[0].decode("utf-8", "replace").replace("\r\n", "\n")
+    assert process.returncode == (2 if fails else 0), output
     assert output.rstrip().endswith("press Enter to close this window"), output
-    return process.returncode, output
+    return output
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    shutil.copytree(example_game(), tmp_path / "Моя игра")
-    shutil.copy(EXAMPLES / "walker.msh", tmp_path)
-    return tmp_path
-
-
-def test_files_and_a_game(folder: Path) -> None:
+def test_files_and_a_game(tmp_path: Path) -> None:
     """A model and back, beside it; a whole game into a folder beside it, and that back into the game."""
-    code, output = drop("msh2gltf", folder / "walker.msh")
-    assert code == 0, output
-    assert (folder / "walker.glb").is_file()
-    (folder / "walker.msh").rename(folder / "kept")
-    code, output = drop("gltf2msh", folder / "walker.glb")
-    assert code == 0, output
-    assert (folder / "walker.msh").read_bytes() == (folder / "kept").read_bytes()
-    code, output = drop("msh2gltf", folder / "Моя игра")
-    assert code == 0, output
-    assert (folder / "Моя игра_gltf/manifest.json").is_file()
-    code, output = drop("msh-mod", folder / "Моя игра")
-    assert (code, output.splitlines()[0]) == (0, "nothing was changed here")
-    code, output = drop("msh-inspect", folder / "walker.msh")
-    assert code == 0
-    assert "walker.msh" in output
-    shutil.copy(EXAMPLES / "edits/e_tur_01.glb", folder / "Моя игра_gltf/turrets.rlb")
-    code, output = drop("gltf2msh", folder / "Моя игра_gltf")
-    assert code == 0, output
-    assert "1 model went into" in output
-    code, output = drop("msh-mod", folder / "Моя игра")
-    assert (code, output.splitlines()[0]) == (0, "turrets.rlb")
-    (folder / "Моя игра_gltf").rename(folder / "моделі")
-    code, output = drop("gltf2msh", folder / "моделі")
-    assert code == 2
-    assert "--game GAME_DIR" in output
+    game, models = tmp_path / "Моя игра", tmp_path / "Моя игра_gltf"
+    shutil.copytree(example_game(), game)
+    model = shutil.copy(EXAMPLES / "walker.msh", tmp_path / "walker.msh")
+    drop("msh2gltf", model)
+    model.rename(tmp_path / "kept")
+    drop("gltf2msh", tmp_path / "walker.glb")
+    assert model.read_bytes() == (tmp_path / "kept").read_bytes()
+    assert "walker.msh" in drop("msh-inspect", model)
+    drop("msh2gltf", game)
+    assert drop("msh-mod", game).startswith("nothing was changed here\n")
+    shutil.copy(EXAMPLES / "edits/e_tur_01.glb", models / "turrets.rlb")
+    assert "1 model went into" in drop("gltf2msh", models)
+    assert drop("msh-mod", game).startswith("turrets.rlb\n")
+    assert "--game GAME_DIR" in drop("gltf2msh", models.rename(tmp_path / "моделі"), fails=True)
