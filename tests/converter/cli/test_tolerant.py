@@ -5,15 +5,11 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.checks import all_rules
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from tests.support.blender import needs_blender, round_trip
-from tests.support.corruption import CATALOGUE
 from tests.support.runs import call
+from tests.support.tolerant import LEFT_OUT
 from tests.support.validator import issues
-
-MODELS = ("model", "file", "terrain", "areal map")
-LEFT_OUT = [kind for kind in CATALOGUE if kind.format in MODELS and all_rules()[kind.code].drops]
 
 
 @pytest.fixture(scope="module")
