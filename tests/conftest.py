@@ -22,7 +22,6 @@ SLOW = {
     "windows/": "run the commands under wine",
     "converter/game/test_dask.py": "start a cluster",
     "converter/game/test_export_run.py": "whole runs",
-    "converter/game/test_import_run.py": "whole runs",
     "converter/checks/test_corruptions.py": "break every rule once",
     "converter/checks/test_recover.py": "read every broken file tolerantly",
     "converter/cli/test_output.py": "run the commands in processes",

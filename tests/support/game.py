@@ -1,9 +1,13 @@
 """Small fake games made of the bundled models: archives, loose files, and junk."""
 
 import hashlib
+import random
 import re
+import shutil
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 from msh_gltf.converter import MANIFEST
@@ -11,12 +15,17 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.names import escape
 from msh_gltf.converter.formats.nres import Entry, is_nres, read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import name_field, new_archive
+from msh_gltf.converter.formats.rsli import METHODS
 from msh_gltf.converter.game.history import History
 from msh_gltf.converter.game.vault import Vault, find_root
 from msh_gltf.converter.storage import VAULT
+from tests.docs.materials import example_game
 from tests.support.corpus import DATA
+from tests.support.rsli import library
+from tests.support.runs import run
 
-MESH, WEAR, OBJR = (int.from_bytes(code, "little") for code in (b"MESH", b"WEAR", b"OBJR"))
+#: TEST: entries that are nobody's format.
+MESH, WEAR, OBJR, TEST = (int.from_bytes(code, "little") for code in (b"MESH", b"WEAR", b"OBJR", b"TEST"))
 
 #: archive -> entry name -> bundled model. The rock without evidence lies among retail models.
 MODELS = {
@@ -52,6 +61,14 @@ def archive(entries: list[Entry], *, forgotten: bytes = b"") -> bytes:
     )
 
 
+#: An archive of which two entries share a name, with forgotten bytes.
+SMALL = archive(
+    [entry(TEST, name, name * 9) for name in (b"one", b"two", b"two", b"four")], forgotten=b"\1forgotten\xff"
+)
+#: What a small game keeps of the example: few models, quick commands.
+FEW = ("turrets.rlb", "static.rlb", "Material.lib", "Textures.lib")
+
+
 def make_game(root: Path) -> Path:
     """A game directory with every kind of file that a walk meets; returns it."""
     for path, models in MODELS.items():
@@ -74,6 +91,49 @@ def make_game(root: Path) -> Path:
     write(root / "short.bin", b"NRe")
     (root / "saves" / "none").mkdir(parents=True)
     return root
+
+
+def example(path: Path) -> None:
+    shutil.copytree(example_game(), path)
+
+
+def small_game(path: Path) -> None:
+    """A small archive, and a file that is none."""
+    (path / "DATA").mkdir(parents=True)
+    (path / "a.rlb").write_bytes(SMALL)
+    (path / "DATA/plain.bin").write_bytes(b"a file that is no archive")
+
+
+def libraries(path: Path) -> None:
+    """Libraries with entries of every method, and of one that nobody knows."""
+    chance = random.Random(12)
+    contents = [b"a", b"ab" * 900, chance.randbytes(3000), chance.randbytes(40) * 300]
+    entries = [(f"E{method:03X}_{n}", content, method) for method in METHODS for n, content in enumerate(contents)]
+    path.mkdir()
+    for name, overlay in (("sprites", None), ("overlaid", 16)):
+        (path / f"{name}.lib").write_bytes(library([*entries, ("UNKNOWN", b"not read here", 0x1E0)], overlay))
+
+
+@cache
+def exported() -> Path:
+    """The example game and its glTF, made once."""
+    folder = Path(mkdtemp(prefix="msh-exported"))
+    shutil.copytree(example_game(), folder / "game")
+    assert run("msh2gltf", "game", "-o", "out", "-j", "1", "-q", cwd=folder).returncode == 0
+    return folder
+
+
+@cache
+def two_outputs() -> Path:
+    """A small game and two exports of it, made once."""
+    folder = Path(mkdtemp(prefix="msh-sequences"))
+    (folder / "game").mkdir()
+    for name in FEW:
+        shutil.copy(example_game() / name, folder / "game" / name)
+    for out in ("out_a", "out_b"):
+        assert run("msh2gltf", "game", "-o", out, "-q", "-j", "1", cwd=folder).returncode == 0
+    shutil.copy(example_game() / "objects.rlb", folder / "game")
+    return folder
 
 
 def make_large_game(root: Path, copies: int) -> Path:

@@ -15,7 +15,7 @@ import shlex
 import sys
 import zipfile
 from collections.abc import Iterator
-from contextlib import chdir
+from contextlib import chdir, suppress
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -152,6 +152,8 @@ class Session:
             if VAULT in path.parts:
                 if path.name == VAULT:
                     found[name] = (b"", "")
+            elif path.is_symlink():
+                found[name] = (b"", f"-> {os.readlink(path)}".replace(str(self.folder), "HERE"))
             elif path.is_file():
                 data = path.read_bytes()
                 is_known = name in self.files and self.files[name][0] == data
@@ -164,7 +166,8 @@ class Session:
         if path.suffix in UNLIKE:
             return ""
         if data.startswith((b"glTF", b"\x89PNG")) and path.suffix in (".glb", ".png"):
-            return shown(path)
+            with suppress(Exception):  # a broken one shows nothing
+                return shown(path)
         if path.suffix == ".zip" and zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as mod:
                 return digest(sorted(mod.namelist()))

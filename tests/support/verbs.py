@@ -8,14 +8,12 @@ import base64
 import hashlib
 import json
 import os
-import random
 import re
 import shutil
 import struct
-import tempfile
 import wave
+import zipfile
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,32 +24,36 @@ import msh_gltf
 from msh_gltf.converter.formats.model_parts import POINTS_TYPE
 from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import add_entry, new_archive, replace_entry
-from msh_gltf.converter.formats.rsli import METHODS
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.games import Games, Origin, replace_model
 from msh_gltf.converter.game.new_models import add_model, find_destination, plan_libraries
 from msh_gltf.converter.kinds.import_result import Companion
-from tests.docs.materials import EXAMPLES, example_game
+from tests.docs.materials import EXAMPLES
 from tests.support import assembly as make
 from tests.support import inside_game
 from tests.support.assembled_game import GameParts
 from tests.support.controller import walker
 from tests.support.corpus import DATA
 from tests.support.corruption.base import Nres
-from tests.support.game import WEAR, archive, entry, make_game, unpack_archives
+from tests.support.game import (
+    TEST,
+    WEAR,
+    entry,
+    example,
+    exported,
+    libraries,
+    make_game,
+    small_game,
+    two_outputs,
+    unpack_archives,
+)
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.points import cpt
 from tests.support.recorded import shown
-from tests.support.rsli import library
 from tests.support.runs import run
 from tests.support.unpackers import LAYOUTS, members, unpack_game
-from tests.support.vault import as_another_output
 
-#: FourCC TEST: entries that are nobody's format.
-TEST = int.from_bytes(b"TEST", "little")
 KINDS = {".wea": WEAR, ".cpt": POINTS_TYPE}
-#: What a small game keeps of the example: few models, quick commands.
-FEW = ("turrets.rlb", "static.rlb", "Material.lib", "Textures.lib")
 Json = dict[str, Any]
 
 
@@ -80,50 +82,6 @@ def give(path: Path, name: str, *more: str) -> None:
         unpack_game(path, more[0]) if more[0] in LAYOUTS else unpack_archives(path)
 
 
-def example(path: Path) -> None:
-    shutil.copytree(example_game(), path)
-
-
-def small_game(path: Path) -> None:
-    """An archive of which two entries share a name, with forgotten bytes, and a file that is none."""
-    (path / "DATA").mkdir(parents=True)
-    names = (b"one", b"two", b"two", b"four")
-    (path / "a.rlb").write_bytes(archive([entry(TEST, name, name * 9) for name in names], forgotten=b"\1forgotten\xff"))
-    (path / "DATA/plain.bin").write_bytes(b"a file that is no archive")
-
-
-def libraries(path: Path) -> None:
-    """Libraries with entries of every method, and of one that nobody knows."""
-    chance = random.Random(12)
-    contents = [b"a", b"ab" * 900, chance.randbytes(3000), chance.randbytes(40) * 300]
-    entries = [(f"E{method:03X}_{n}", content, method) for method in METHODS for n, content in enumerate(contents)]
-    path.mkdir()
-    for name, overlay in (("sprites", None), ("overlaid", 16)):
-        (path / f"{name}.lib").write_bytes(library([*entries, ("UNKNOWN", b"not read here", 0x1E0)], overlay))
-
-
-@cache
-def exported() -> Path:
-    """The example game and its glTF, made once."""
-    folder = Path(tempfile.mkdtemp(prefix="msh-exported"))
-    shutil.copytree(example_game(), folder / "game")
-    assert run("msh2gltf", "game", "-o", "out", "-j", "1", "-q", cwd=folder).returncode == 0
-    return folder
-
-
-@cache
-def two_outputs() -> Path:
-    """A small game and two exports of it, made once."""
-    folder = Path(tempfile.mkdtemp(prefix="msh-sequences"))
-    (folder / "game").mkdir()
-    for name in FEW:
-        shutil.copy(example_game() / name, folder / "game" / name)
-    for out in ("out_a", "out_b"):
-        assert run("msh2gltf", "game", "-o", out, "-q", "-j", "1", cwd=folder).returncode == 0
-    shutil.copy(example_game() / "objects.rlb", folder / "game")
-    return folder
-
-
 GAMES: dict[str, Callable[[Path], object]] = {
     "example": example,
     "bundled": make_game,
@@ -142,7 +100,7 @@ def edited(path: Path, edit: Callable[[Editable], object]) -> None:
     document.save(path)
 
 
-def move(path: Path, x: float | str) -> None:
+def move(path: Path, x: float | str = 9) -> None:
     """Move the first node, as an artist does."""
     edited(path, lambda document: document.json["nodes"][0].update(translation=[float(x), 0.5, 0.25]))
 
@@ -328,10 +286,6 @@ def cp(path: Path, to: str) -> None:
     shutil.copytree(path, new, dirs_exist_ok=True) if path.is_dir() else shutil.copyfile(path, new)
 
 
-def mv(path: Path, to: str) -> None:
-    path.rename(to)
-
-
 def rm(path: Path) -> None:
     shutil.rmtree(path) if path.is_dir() else path.unlink()
 
@@ -341,8 +295,9 @@ def save(path: Path, text: str = "") -> None:
     path.write_bytes(text.encode())
 
 
-def append(path: Path, text: str) -> None:
-    path.write_bytes(path.read_bytes() + text.encode())
+def append(path: Path, text: str, times: str = "1") -> None:
+    with path.open("ab") as file:
+        file.write(text.encode() * int(times))
 
 
 def cut(path: Path, size: str) -> None:
@@ -364,10 +319,6 @@ def replace(path: Path, old: str, new: str) -> None:
     path.write_bytes(data.replace(old.encode(), new.encode()))
 
 
-def show(path: Path) -> str:
-    return path.read_text("utf-8")
-
-
 def compare(path: Path, other: str) -> str:
     """Look whether two files show the same, or two folders of what was unpacked hold the same."""
     if path.is_dir():
@@ -380,7 +331,9 @@ def compare(path: Path, other: str) -> str:
 
 def another(path: Path) -> None:
     """Somebody else's output directory, of which the game knows nothing."""
-    as_another_output(path)
+    facts = json.loads((path / "manifest.json").read_text("utf-8"))
+    facts["id"] = f"{int(facts['id'], 16) ^ 1:016x}"
+    (path / "manifest.json").write_text(json.dumps(facts), "utf-8")
 
 
 # ------------------------------------------------------------------ archives
@@ -524,12 +477,15 @@ def put_new(path: Path, owner: str, archive: str, tag: str = "") -> str:
 
 GLTF = (move, place, stray, raise_, colour, rename, set_, plain, assign, inside, reformat, bare)
 MADE = (paint, dot, opaque, points, sound, play)
-FILES = (give, cp, mv, rm, save, append, cut, flip, replace, show, compare, another)
+FILES = (give, cp, rm, save, append, cut, flip, replace, compare, another)
 ARCHIVES = (enter, patch, key, lay, unpack, break_table, break_entry)
 PYTHON = (change, put_file, put_back, write_libraries, put_new)
 VERBS: dict[str, Callable[..., str | None]] = {
     one.__name__.strip("_").replace("_", "-"): one for one in (*GLTF, *MADE, *FILES, *ARCHIVES, *PYTHON)
 } | {
+    "mv": lambda path, to: os.rename(path, to),
+    "show": lambda path: path.read_text("utf-8"),
+    "zip": lambda path: zipfile.ZipFile(path, "w").close(),
     "mkdir": lambda path: path.mkdir(parents=True),
     "link": lambda path, to: path.symlink_to(to),
     "pipe": lambda path: os.mkfifo(path),

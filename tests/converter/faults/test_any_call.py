@@ -22,13 +22,13 @@ import pytest
 from msh_gltf.converter import cli
 from msh_gltf.converter.formats.names import decode_text
 from msh_gltf.converter.formats.nres import read_nres
-from tests.converter.game.test_import_run import move
 from tests.support.assembly import registry
 from tests.support.faults import begun
 from tests.support.game import MESH, archive, entry, model, snapshot, write
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.runs import SCRIPTS, call, require, run_apart
 from tests.support.vault import VAULT
+from tests.support.verbs import move
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="LD_PRELOAD, signals")
 

@@ -13,9 +13,9 @@ from msh_gltf.converter import MANIFEST, cli, storage
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.game.manifest import JOURNAL
 from msh_gltf.converter.storage import TEMPORARY, no_follow
-from tests.converter.game.test_import_run import move
 from tests.support.game import make_game, snapshot
 from tests.support.runs import SCRIPTS, call, run
+from tests.support.verbs import move
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
 

@@ -16,12 +16,12 @@ from msh_gltf.converter.formats.sidecar import sha256
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.games import Games, Origin, replace_model
 from tests.converter.faults.test_links import game, places, whole
-from tests.converter.game.test_import_run import move
 from tests.support.corpus import DATA
 from tests.support.faults import is_stopped, leftovers, started, wait_for
 from tests.support.game import snapshot
 from tests.support.runs import SCRIPTS, run_apart
 from tests.support.vault import VAULT, original, records
+from tests.support.verbs import move
 
 __all__ = ["game", "places", "whole"]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="stops processes")

@@ -19,9 +19,8 @@ from msh_gltf.converter.formats.nres_edits import replace_entry
 from msh_gltf.converter.game.undo import status
 from tests.converter.game.stopping import Killed, stopped_at
 from tests.support import verbs
-from tests.support.game import files_of
+from tests.support.game import files_of, two_outputs
 from tests.support.runs import call
-from tests.support.verbs import two_outputs
 
 MODELS = ("turrets.rlb/e_tur_01", "turrets.rlb/e_tur_02", "static.rlb/s_tree_01")
 OUTS = ("out_a", "out_b")

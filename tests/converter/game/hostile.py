@@ -11,15 +11,16 @@ import shutil
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-from tests.support.gltf_edit import Editable
+from tests.support.game import two_outputs
 from tests.support.runs import run
 from tests.support.strace import traced
-from tests.support.verbs import two_outputs
+from tests.support.verbs import move
 
-_PATHS = (
+PATHS = (
     "../outside/x",
     "/outside/x",
     "a/../../outside/x",
@@ -32,111 +33,74 @@ _PATHS = (
     "\u0000",
     "DATA/" * 900,
 )
-_WRITES = (
-    "openat",
-    "open",
-    "creat",
-    "rename",
-    "renameat",
-    "renameat2",
-    "unlink",
-    "unlinkat",
-    "rmdir",
-    "mkdir",
-    "mkdirat",
-    "link",
-    "linkat",
-    "symlink",
-    "symlinkat",
-    "truncate",
-    "chmod",
-    "fchmodat",
-    "utimensat",
+WRITES = (
+    "openat,open,creat,rename,renameat,renameat2,unlink,unlinkat,rmdir,mkdir,mkdirat,link,linkat,symlink,symlinkat,"
+    "truncate,chmod,fchmodat,utimensat"
 )
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
-def prepare(folder: Path, chance: random.Random) -> Path:
+def prepare(folder: Path, chance: random.Random) -> None:
     """A game with a history, an edited output directory, a mod, and what must stay as it is."""
     shutil.copytree(two_outputs(), folder, dirs_exist_ok=True)
     (folder / "outside").mkdir()
     (folder / "outside/x").write_bytes(b"nobody's")
-    glb = folder / "out_a/turrets.rlb/e_tur_01.glb"
-    document = Editable(glb)
-    document.json["nodes"][0]["translation"] = [chance.random(), 2.0, 3.0]
-    document.save(glb)
-    where = ("--game", folder / "game", "--in-place", "-q", "-j", "1")
-    assert run("gltf2msh", folder / "out_a", *where).returncode == 0
-    mod = ("make", folder / "game", folder / "mod.zip", "--name", "M")
-    assert run("msh-mod", *mod).returncode == 0
-    document.json["nodes"][0]["translation"] = [chance.random(), 5.0, 3.0]
-    document.save(glb)
-    return folder
+    move(folder / "out_a/turrets.rlb/e_tur_01.glb", chance.random())
+    assert run("gltf2msh", "out_a", "--game", "game", "--in-place", "-q", "-j", "1", cwd=folder).returncode == 0
+    assert run("msh-mod", "make", "game", "mod.zip", "--name", "M", cwd=folder).returncode == 0
+    move(folder / "out_a/turrets.rlb/e_tur_01.glb", chance.random())
 
 
-def _texts(value: object, path: tuple = ()):  # type: ignore[no-untyped-def, type-arg]
-    """Every text and number of JSON with its place."""
-    items = value.items() if isinstance(value, dict) else enumerate(value)  # type: ignore[arg-type, union-attr]
-    for key, one in items:
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where each text and number of JSON is."""
+    for key, one in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(one, dict | list):
-            yield from _texts(one, (*path, key))
+            yield from places(one, (*path, key))
         else:
             yield (*path, key)
 
 
-def spoil(facts: object, chance: random.Random) -> None:
+def spoil(facts: Any, chance: random.Random) -> None:
     """Replace some values of JSON by hostile ones."""
-    places = list(_texts(facts))
-    for place in chance.sample(places, min(len(places), chance.randint(1, 4))):
+    known = list(places(facts))
+    for place in chance.sample(known, min(len(known), chance.randint(1, 4))):
         target = facts
         for key in place[:-1]:
-            target = target[key]  # type: ignore[index]
-        number = [-1, 2**70, 0, None, 1e300]
-        target[place[-1]] = chance.choice([*_PATHS, *number])  # type: ignore[index]
+            target = target[key]
+        target[place[-1]] = chance.choice([*PATHS, -1, 2**70, 0, None, 1e300])
 
 
-def hostile_manifest(folder: Path, chance: random.Random) -> tuple[str, ...]:
+def take_away(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
+
+
+def hostile_manifest(folder: Path, chance: random.Random) -> str:
     path = folder / "out_a/manifest.json"
     facts = json.loads(path.read_text("utf-8"))
     spoil(facts, chance)
     path.write_text(json.dumps(facts), "utf-8")
-    return ("gltf2msh", str(folder / "out_a"), "--game", str(folder / "game"), "--in-place")
+    return "gltf2msh out_a --game game --in-place"
 
 
-def hostile_links(folder: Path, chance: random.Random) -> tuple[str, ...]:
-    names = (
-        "textures",
-        "turrets.rlb",
-        "manifest.json",
-        ".msh-gltf-journal",
-        ".msh-gltf-lock",
-        "turrets.rlb/e_tur_02.glb",
-        "static.rlb/added.glb",
-        "written.json",
-    )
-    for name in chance.sample(names, 3):
+def hostile_links(folder: Path, chance: random.Random) -> str:
+    names = "textures turrets.rlb manifest.json .msh-gltf-journal .msh-gltf-lock turrets.rlb/e_tur_02.glb "
+    for name in chance.sample(f"{names}static.rlb/added.glb written.json".split(), 3):
         path = folder / "out_a" / name
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        path.unlink(missing_ok=True)
-        if path.parent.is_symlink():
-            continue
-        path.parent.mkdir(exist_ok=True)
-        where = chance.choice(["outside/x", "outside", "outside/none", "game/static.rlb"])
-        path.symlink_to(folder / where)
-    if chance.random() < 0.5:
-        options = chance.choice([(), ("--force",)])
-        return ("msh2gltf", str(folder / "game"), "-o", str(folder / "out_a"), *options)
-    return ("gltf2msh", str(folder / "out_a"), "--game", str(folder / "game"), "--in-place", "--add")
+        take_away(path)
+        if not path.parent.is_symlink():
+            path.parent.mkdir(exist_ok=True)
+            path.symlink_to(folder / chance.choice(["outside/x", "outside", "outside/none", "game/static.rlb"]))
+    exports = ["msh2gltf game -o out_a", "msh2gltf game -o out_a --force"]
+    return chance.choice([*exports, *["gltf2msh out_a --game game --in-place --add"] * 2])
 
 
-def hostile_history(folder: Path, chance: random.Random) -> tuple[str, ...]:
+def hostile_history(folder: Path, chance: random.Random) -> str:
     vault = folder / "game/.msh-gltf"
     path = vault / "edits.jsonl"
     lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     spoil(lines, chance)
     if chance.random() < 0.5:
-        lines[0]["files"] = {chance.choice(_PATHS): next(iter(lines[0]["files"].values()))}
+        lines[0]["files"] = {chance.choice(PATHS): next(iter(lines[0]["files"].values()))}
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     if chance.random() < 0.4:
         intent = {"record": lines[-1], "order": list(lines[-1]["files"])}
@@ -145,43 +109,30 @@ def hostile_history(folder: Path, chance: random.Random) -> tuple[str, ...]:
         (vault / "staged/0").symlink_to(folder / "outside/x")
     if chance.random() < 0.3:
         name = chance.choice(["originals", "changes", "staged", "writer", "README.txt"])
-        if (vault / name).is_dir():
-            shutil.rmtree(vault / name)
-        (vault / name).unlink(missing_ok=True)
+        take_away(vault / name)
         (vault / name).symlink_to(folder / chance.choice(["outside", "outside/x", "none"]))
-    game = str(folder / "game")
-    return chance.choice(
-        [
-            ("msh-mod", "undo", game),
-            ("msh-mod", "restore", game),
-            ("msh-mod", "status", game),
-            ("gltf2msh", str(folder / "out_a"), "--game", game, "--in-place"),
-            ("msh-mod", "install", str(folder / "mod.zip"), game),
-        ]
-    )
+    commands = ["msh-mod undo game", "msh-mod restore game", "msh-mod status game", "msh-mod install mod.zip game"]
+    return chance.choice([*commands, "gltf2msh out_a --game game --in-place"])
 
 
-def hostile_mod(folder: Path, chance: random.Random) -> tuple[str, ...]:
-    good, bad = folder / "mod.zip", folder / "bad.zip"
-    with zipfile.ZipFile(good) as file, zipfile.ZipFile(bad, "w") as new:
+def hostile_mod(folder: Path, chance: random.Random) -> str:
+    with zipfile.ZipFile(folder / "mod.zip") as file, zipfile.ZipFile(folder / "bad.zip", "w") as new:
         facts = json.loads(file.read("mod.json"))
         spoil(facts, chance)
         if chance.random() < 0.5:
-            facts["changes"][0]["file"] = chance.choice(_PATHS)
+            facts["changes"][0]["file"] = chance.choice(PATHS)
         new.writestr("mod.json", json.dumps(facts))
         for name in file.namelist():
             data = bytearray(file.read(name))
-            if name != "mod.json" and chance.random() < 0.3:
-                data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
             if name != "mod.json":
+                data[chance.randrange(len(data))] ^= chance.choice([0, 0, 1, 128])
                 new.writestr(chance.choice([name, name, "../outside/x"]), bytes(data))
     shutil.rmtree(folder / "game")
     shutil.copytree(two_outputs() / "game", folder / "game")
-    command = chance.choice(["install", "show"])
-    return ("msh-mod", command, str(bad), str(folder / "game"))
+    return f"msh-mod {chance.choice(['install', 'show'])} bad.zip game"
 
 
-KINDS: tuple[Callable[[Path, random.Random], tuple[str, ...]], ...] = (
+KINDS: tuple[Callable[[Path, random.Random], str], ...] = (
     hostile_manifest,
     hostile_links,
     hostile_history,
@@ -194,7 +145,7 @@ def written(log: str) -> set[str]:
     found = set()
     for line in log.splitlines():
         name = re.match(r"(?:\d+ +)?(\w+)\(", line)
-        if name is None or name[1] not in _WRITES or " = -1 " in line or "unfinished" in line:
+        if name is None or name[1] not in WRITES.split(",") or " = -1 " in line or "unfinished" in line:
             continue
         if name[1].startswith("open") and not re.search(r"O_(WRONLY|RDWR|CREAT|TRUNC)", line):
             continue
@@ -207,17 +158,14 @@ def attempt(seed: int) -> str:
     """Run one received thing; return what went wrong, or nothing."""
     chance = random.Random(seed)
     with tempfile.TemporaryDirectory() as name:
-        folder = prepare(Path(name) / "w", chance)
+        folder, log = Path(name).resolve() / "w", Path(name) / "log"
+        prepare(folder, chance)
         command = KINDS[seed % len(KINDS)](folder, chance)
-        log = Path(name) / "log"
-        done = traced(["-o", str(log), "-s", "4096", "-e", f"trace={','.join(_WRITES)}"], *command)
-        here = os.path.realpath(folder)
-        allowed = (f"{here}/game", f"{here}/out_a", f"{folder}/game", f"{folder}/out_a")
-        wrong = [
-            path
-            for path in written(log.read_text("utf-8", "replace"))
-            if path.startswith(("/outside", here, str(folder))) and not path.startswith(allowed)
-        ]
+        words = [str(folder / word) if (folder / word).exists() else word for word in command.split()]
+        done = traced(["-o", str(log), "-s", "4096", "-e", f"trace={WRITES}"], *words)
+        allowed = (f"{folder}/game", f"{folder}/out_a")
+        paths = written(log.read_text("utf-8", "replace"))
+        wrong = [one for one in paths if one.startswith(("/outside", str(folder))) and not one.startswith(allowed)]
         if done.returncode not in (0, 1, 2):
             wrong.append(f"exit code {done.returncode}")
         if "Traceback" in done.stderr or "internal error" in done.stderr:

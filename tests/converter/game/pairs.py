@@ -28,7 +28,7 @@ from msh_gltf.converter.formats.nres_edits import replace_entry
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.mods import read_mod
 from tests.converter.judge.grounds import Areals, Terrain
-from tests.converter.judge.world import World
+from tests.converter.judge.world import World, one_of
 from tests.converter.judge.worlds import Mission, Unit
 from tests.docs.materials import example_game
 from tests.support import inside_game
@@ -56,12 +56,6 @@ GLTF: dict[str, tuple[str, Callable[[Path], Any], Mapping[str, Callable[..., obj
     "areals": ("DATA/**/*.[Mm][Aa][Pp].glb", Areals.of_file, Areals.edits),
 }
 Chance = np.random.Generator
-
-
-def one_of(chance: Chance, found: Sequence[Any]) -> Any:
-    if not found:
-        raise NotHere
-    return found[int(chance.integers(len(found)))]
 
 
 # ------------------------------------------------------------------ edits of what is no glTF

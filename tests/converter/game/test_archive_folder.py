@@ -1,8 +1,9 @@
-"""Archives as folders and back: the same bytes in every layout, and edits through the door of the game."""
+"""Archives as folders and back, in our layouts and those of other tools: the same bytes, edits in their place."""
 
 import base64
 import json
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,12 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import write_nres
 from msh_gltf.converter.formats.nres_edits import new_archive
 from msh_gltf.converter.game.archive_folder import LAYOUTS, deflated, library_of, wave_format
+from msh_gltf.converter.kinds.open_files import layout_of, rows_of
 from tests.docs.materials import example_game
-from tests.support.game import snapshot
+from tests.support.game import archive, entry, small_game, snapshot
 from tests.support.runs import call
 from tests.support.unpackers import LAYOUTS as TOOLS
 from tests.support.unpackers import members
-from tests.support.verbs import small_game
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -86,3 +87,61 @@ def test_an_index_unpacks_to_what_its_folder_explains(tmp_path: Path) -> None:
 )
 def test_what_a_sound_is(chunks: bytes, said: str) -> None:
     assert wave_format(b"RIFF\0\0\0\0WAVE" + chunks) == said
+
+
+# ------------------------------------------------------------------ what other tools unpacked
+
+
+@pytest.mark.parametrize("layout", ["fparkan-numbered", "playground", "playground-packer"])
+def test_an_archive_of_one_entry(tmp_path: Path, layout: str) -> None:
+    """Its only file has number 0, and the folder an archive's name: that says enough."""
+    folder = tmp_path / "lightmap.lib"
+    folder.mkdir()
+    found = [replace(members((example_game() / "Textures.lib").read_bytes())[0], sort=0)]
+    TOOLS[layout](folder, found)
+    assert [*layout_of(folder).names.values()] == [found[0].text]
+    (tmp_path / "0_mine.0").write_bytes(found[0].payload)
+    assert [*layout_of(tmp_path).names.values()] == ["0_mine.0"]
+
+
+def test_numbers_of_an_unpacker_have_few_gaps(tmp_path: Path) -> None:
+    """They are below twice how many there are; a new file has the next, and an ending as the others."""
+    for last, known in ((5, True), (6, False)):
+        files = ["0_a.0", "1_b.0", f"{last}_c.0"]
+        (tmp_path / str(last)).mkdir()
+        for file in files:
+            (tmp_path / str(last) / file).write_bytes(b"")
+        layout = layout_of(tmp_path / str(last))
+        assert [*layout.names.values()] == (["a.0", "b.0", "c.0"] if known else files)
+        assert [layout.rename(3, name) for name in ("d.0", "d")] == (["3_d.0", "3_d.bin"] if known else ["d.0", "d"])
+
+
+def test_an_index_names_no_file_outside(tmp_path: Path) -> None:
+    for file, within in (("a", True), ("entries/a", True), ("entries/a/b", False), ("../a", False), ("/a", False)):
+        entries = [{"file": file, "name": b"a".hex(), "type": 1, "attributes": [0, 0, 0]}]
+        (tmp_path / "archive.json").write_text(json.dumps({"entries": entries}))
+        assert (rows_of(tmp_path) is not None) == within, file
+
+
+@pytest.mark.parametrize("layout", TOOLS)
+def test_entries_of_types_that_nobody_knows(tmp_path: Path, layout: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Their archive says which they are, by their numbers: the same bytes, and an edit in its place."""
+    types = (b"q7Zk", b"\x01\xff\x00Z", b"q7Zk")
+    for count in (1, 3):
+        names = ("a_88.dat", "00_a", "f_ha.dat")[:count]
+        made = [
+            entry(int.from_bytes(kind, "little"), name.encode(), name.encode() * 3)
+            for kind, name in zip(types, names, strict=False)
+        ]
+        packed = archive(made)
+        path, folder = tmp_path / f"{count}/misc.rlb", tmp_path / f"files/{count}/misc.rlb"
+        folder.mkdir(parents=True)
+        path.parent.mkdir()
+        path.write_bytes(packed)
+        TOOLS[layout](folder, members(packed))
+        assert call(cli.gltf2msh, folder, "--pack", path, "-q") == 0
+        assert (path.read_bytes(), capsys.readouterr().err) == (packed, "")
+        for file in folder.rglob("*a_88*"):
+            file.write_bytes(b"other")
+        assert call(cli.gltf2msh, folder, "--pack", path, "-q") == 0
+        assert [one.payload for one in members(path.read_bytes())] == [b"other", *(one.payload for one in made[1:])]

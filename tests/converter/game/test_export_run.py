@@ -1,4 +1,4 @@
-"""``msh2gltf GAME_DIR -o OUT_DIR``: outputs, manifest, repeats, refusals."""
+"""``msh2gltf GAME_DIR -o OUT_DIR`` and back: outputs, manifest, names, what a run imports."""
 
 import json
 import os
@@ -11,16 +11,17 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.game.export_run import ExportTask, export_item, found_in
-from msh_gltf.converter.game.manifest import Manifest, read_manifest
+from msh_gltf.converter.game.walk import walk
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.options import ExportOptions
+from tests.support.corpus import CORPUS
 from tests.support.game import MESH, archive, entry, make_game, model, snapshot, write
-from tests.support.runs import SCRIPTS, call
+from tests.support.gltf_edit import Editable
+from tests.support.runs import SCRIPTS, call, require
+from tests.support.verbs import move
 
 ROCK = "retail__odd__s_rock_009"
-#: Paths that lead out of a directory, here or on Windows.
-OUTSIDE = ("/x", "a/../b", "..", "a\\..\\b", "C:x", "C:\\x", "\\\\server\\x", "\\x", "a\0b")
 
 
 @pytest.fixture
@@ -106,52 +107,55 @@ def test_manifest_has_the_truth(game: Path, tmp_path: Path) -> None:
     assert {"id": "gamefont.rlb", "reason": "RsLi, a container of another kind"} in facts["skipped"]
 
 
-def manifest_of(out: Path) -> Manifest:
-    found = read_manifest(out)
-    assert found is not None
-    return found
-
-
-def test_unreadable_manifest(game: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
-    kept = (out / "manifest.json").read_text("utf-8")
-    one = next(iter(manifest_of(out).records))
-
-    def with_path(path: str) -> str:
-        return kept.replace(f'"path": "{one}"', f'"path": {json.dumps(path)}')
-
-    for path in ("a..b/c..glb", "..."):
-        write(out / "manifest.json", with_path(path).encode())
-        assert path in manifest_of(out).records
-    for text, said in (
-        ("{", "manifest cannot be read"),
-        (kept.replace('"format": 1', '"format": 2'), "manifest version is not known: 2"),
-        (kept.replace('"key"', '"kex"'), "manifest cannot be read"),
-        *((with_path(path), "leads out of the directory") for path in OUTSIDE),
-        (kept.replace('"folder": "SYSTEM.RLB"', '"folder": "../SYSTEM.RLB"'), "leads out of the directory"),
-    ):
-        write(out / "manifest.json", text.encode())
-        with pytest.raises(ConversionError, match=said):
-            read_manifest(out)
-        assert call(cli.msh2gltf, game, "-o", out, "-q") == 2
-
-
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shell_completion(shell: str) -> None:
     """Click's own mechanism, as docs/games.md tells it."""
-    for command in ("msh2gltf", "gltf2msh", "msh-inspect"):
-        variable = f"_{command.upper().replace('-', '_')}_COMPLETE"
-        made = subprocess.run(
-            [SCRIPTS / command],
-            env=os.environ | {variable: f"{shell}_source"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if made.returncode and "bash" in made.stderr.lower():
-            pytest.skip("bash older than 4.4, or none")
-        assert variable in made.stdout
-    asked = {"_MSH2GLTF_COMPLETE": "bash_complete", "COMP_WORDS": "msh2gltf --dr", "COMP_CWORD": "1"}
-    got = subprocess.run([SCRIPTS / "msh2gltf"], env=os.environ | asked, capture_output=True, text=True, check=False)
+    made = completed(f"{shell}_source")
+    if made.returncode and "bash" in made.stderr.lower():
+        pytest.skip("bash older than 4.4, or none")
+    assert "_MSH2GLTF_COMPLETE" in made.stdout
+    got = completed("bash_complete", COMP_WORDS="msh2gltf --dr", COMP_CWORD="1")
     assert got.stdout.split() == ["plain,--dry-run"]
+
+
+def completed(what: str, **words: str) -> subprocess.CompletedProcess[str]:
+    asked = os.environ | {"_MSH2GLTF_COMPLETE": what, **words}
+    return subprocess.run([SCRIPTS / "msh2gltf"], env=asked, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs any file name")
+def test_names_of_any_bytes(tmp_path: Path) -> None:
+    """CP1251 file names on a UTF-8 system come back as they were."""
+    game = tmp_path / "game"
+    name = os.fsdecode("Здания/Дом".encode("cp1251"))
+    write(game / f"{name}.msh", model("retail__odd__s_rock_009"))
+    assert call(cli.msh2gltf, game, "-o", tmp_path / "out", "-q") == 0
+    path = tmp_path / "out/Здания/Дом.glb"
+    back = (tmp_path / "out", "--game", game, "-o", tmp_path / "new", "-q")
+    assert call(cli.gltf2msh, *back) == 0
+    assert snapshot(tmp_path / "new") == snapshot(game)
+    move(path)
+    assert call(cli.gltf2msh, *back) == 0
+    assert (tmp_path / "new" / f"{name}.msh").read_bytes() == import_gltf(path).data
+    write(game / "Здания/Дом.msh", b"")
+    assert [one.reason for one in walk([game]).unreadable] == ["two files have this name, as UTF-8 and as CP1251"]
+
+
+@pytest.mark.parametrize("name", ["spec", "retail", "mixed"])
+def test_whole_corpus_games(name: str, tmp_path: Path) -> None:
+    require(CORPUS, "no corpus: MSH_GLTF_CORPUS names no folder of whole games")
+    game = Path(str(CORPUS)) / name / "game"
+    assert call(cli.msh2gltf, game, "-o", tmp_path / "out", "-q") == 0
+    truth = json.loads((game.parent / "truth/manifest.json").read_text("utf-8"))
+    facts = json.loads((tmp_path / "out/manifest.json").read_text("utf-8"))
+    made = {(row["source"].casefold(), row["name"].casefold()): row for row in facts["models"]}
+    assert len(made) == len(truth["models"]) + 1 + 2 * len(truth["maps"])
+    assert facts["failed"] == facts["unreadable"] == []
+    for expected in truth["models"]:
+        row = made[expected["archive"].casefold(), expected["entry"].casefold()]
+        assert row["dialect"] == expected["dialect"], row
+    for path in (tmp_path / "out").rglob("*.glb"):
+        Editable(path).save(path)  # every file is read and compared
+    arguments = ("--game", game, "-o", tmp_path / "new", "-q")
+    assert call(cli.gltf2msh, tmp_path / "out", *arguments) == 0
+    assert snapshot(tmp_path / "new") == snapshot(game)

@@ -122,18 +122,6 @@ def test_pictures_of_other_machines_are_refused_before_anything_looks_there(
         pack(room, tmp_path)
 
 
-def test_names_of_the_gallery_are_taken(tmp_path: Path) -> None:
-    """An archive that is called like the page or its folder gets another folder."""
-    from msh_gltf.converter.game.export_run import found_in
-    from tests.support.game import MESH, archive, entry, model, write
-
-    data = archive([entry(MESH, b"a.msh", model("retail__odd__s_rock_009"))])
-    for name in ("Gallery", "INDEX.HTML"):
-        write(tmp_path / name, data)
-    items, _ = found_in([tmp_path], None, (), ())
-    assert [item.target for item in items] == ["Gallery~2/a.glb", "INDEX.HTML~2/a.glb"]
-
-
 def test_what_the_page_lists(tmp_path: Path) -> None:
     """Nodes, triangles and frames against a second reader of the glTF; the script holds the model."""
     game, out = make_gallery_game(tmp_path / "game"), tmp_path / "out"

@@ -1,10 +1,9 @@
-"""The door into a game and its vault: nothing is lost, and a vault that lies is refused."""
+"""The door into a game and its vault: nothing is lost, what lies is refused, what a killed run left is ended."""
 
-import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,76 +11,32 @@ import pytest
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import read_nres, write_nres
-from msh_gltf.converter.formats.nres_edits import add_entry, replace_entry
+from msh_gltf.converter.formats.nres_edits import replace_entry
+from msh_gltf.converter.game import vault
 from msh_gltf.converter.game.edits import GameEdits
-from msh_gltf.converter.game.history import Layer
 from msh_gltf.converter.game.undo import restore, status, undo
-from msh_gltf.converter.game.vault import find_root
-from tests.support.game import archive, entry, snapshot, write
+from msh_gltf.converter.game.vault import Vault, find_root
+from tests.support.game import SMALL as BEFORE
+from tests.support.game import digest_of, small_game, snapshot, write
 from tests.support.vault import VAULT, originals, records
 
-TEST = int.from_bytes(b"TEST", "little")
 FILE = "a.rlb"
-#: Its second and third entry share a name; forgotten bytes lie after the last one.
-BEFORE = archive(
-    [entry(TEST, name, name * 9) for name in (b"one", b"two", b"two", b"four")], forgotten=b"\1forgotten\xff"
-)
 
 
 @pytest.fixture
 def game(tmp_path: Path) -> Path:
-    write(tmp_path / "game" / FILE, BEFORE)
-    write(tmp_path / "game/DATA/plain.bin", b"a file that is no archive")
+    small_game(tmp_path / "game")
     write(tmp_path / "outside.txt", b"nobody's")
     return tmp_path / "game"
 
 
-def change(
-    game: Path,
-    owner: str,
-    entries: Mapping[int, bytes] | None = None,
-    *,
-    new: Mapping[bytes, bytes] | None = None,
-    file: str = FILE,
-    seen: int = 0,
-) -> list[str]:
-    """An output directory shows these edits of an archive and no other; what was written.
-
-    Args:
-        game: the folder with the vault.
-        entries: new bytes by directory index.
-        new: new entries.
-        seen: the last transaction that the output directory shows.
-    """
-
-    def mine(layer: Layer) -> bool:
-        return layer.owner == owner and layer.number > seen
-
+def change(game: Path, edit: tuple[int, bytes] | None = (0, b"mine"), owner: str = "out:1") -> list[str]:
+    """An output directory shows this edit of an entry and no other; the files that are written."""
     with GameEdits(game, f"edit {owner}", owner) as door:
-        now = door.was(file, mine)
-        assert now is not None
-        made = read_nres(now, file)
-        for index, data in (entries or {}).items():
-            made = replace_entry(made, index, data)
-        for name, data in (new or {}).items():
-            made = add_entry(made, name, TEST, data)
-        door.put(file, write_nres(made), mine, item=f"{file}.glb")
+        made = read_nres(door.was(FILE, lambda layer: layer.owner == owner) or b"", FILE)
+        made = replace_entry(made, *edit) if edit else made
+        door.put(FILE, write_nres(made), lambda layer: layer.owner == owner, item=f"{FILE}.glb")
         return door.commit()
-
-
-def entries(game: Path, file: str = FILE) -> list[bytes]:
-    return [bytes(one.payload) for one in read_nres((game / file).read_bytes(), file).entries]
-
-
-def patch(game: Path, index: int, data: bytes, file: str = FILE) -> bytes:
-    """Another program replaces an entry; the file that it made."""
-    made = write_nres(replace_entry(read_nres((game / file).read_bytes(), file), index, data))
-    (game / file).write_bytes(made)
-    return made
-
-
-def digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
 
 
 # ------------------------------------------------------------------ what is, and what was
@@ -114,7 +69,7 @@ def record(files: dict[str, Any], **other: Any) -> dict[str, Any]:
 def layer(
     stored: str = "0" * 64, number: int = 1, name: str = "", nth: int = 0, owner: object = "out:1", attributes: int = 4
 ) -> list[Any]:
-    return [number, owner, "x", [name, nth], "", digest(b"nobody's"), [None] * attributes, stored]
+    return [number, owner, "x", [name, nth], "", digest_of(b"nobody's"), [None] * attributes, stored]
 
 
 def give(game: Path, *found: dict[str, Any], intent: dict[str, Any] | None = None) -> None:
@@ -139,13 +94,7 @@ def everything(game: Path) -> list[Callable[[], object]]:
             restore(door)
             door.commit("restore")
 
-    return [
-        lambda: status(game),
-        lambda: change(game, "out:1"),
-        lambda: change(game, "out:1", {0: b"mine"}),
-        taking_back,
-        restoring,
-    ]
+    return [lambda: status(game), lambda: change(game, None), lambda: change(game), taking_back, restoring]
 
 
 def in_one_line(act: Callable[[], object]) -> None:
@@ -180,16 +129,16 @@ PATHS = [
 def test_no_record_leads_out_of_the_game(path: str, how: str, game: Path, tmp_path: Path) -> None:
     if sys.platform != "win32":
         (game / "link").symlink_to(tmp_path)
-    path, mine = path.replace("{tmp}", tmp_path.as_posix()), digest(b"nobody's")
+    path, mine = path.replace("{tmp}", tmp_path.as_posix()), digest_of(b"nobody's")
     other = row(after=mine, added=[layer()])
     if how == "changed":
-        other = row(base=digest(BEFORE), before=digest(BEFORE), after=mine, added=[layer()])
-        write(game / VAULT / "originals" / digest(BEFORE), BEFORE)
+        other = row(base=digest_of(BEFORE), before=digest_of(BEFORE), after=mine, added=[layer()])
+        write(game / VAULT / "originals" / digest_of(BEFORE), BEFORE)
     if how == "intent":
         given = record({path: row(base=mine, before=mine)})
         give(game, intent={"record": given, "order": [path]})
     elif how == "taken back":
-        missing = row(before=digest(BEFORE), after="1" * 64)
+        missing = row(before=digest_of(BEFORE), after="1" * 64)
         files = {path: other, FILE: missing}
         give(game, intent={"record": record(files), "order": list(files)})
     else:
@@ -206,7 +155,7 @@ def test_no_record_leads_out_of_the_game(path: str, how: str, game: Path, tmp_pa
 
 def original_is_kept(game: Path) -> bool:
     there = {path.name for path in (game / VAULT / "originals").glob("*")}
-    return (game / FILE).read_bytes() == BEFORE or digest(BEFORE) in there
+    return (game / FILE).read_bytes() == BEFORE or digest_of(BEFORE) in there
 
 
 BAD = {
@@ -225,12 +174,13 @@ BAD = {
     "a layer's owner": {"files": {FILE: row(added=[layer(owner=1)])}},
     "a layer's name": {"files": {FILE: row(added=[layer(name="zz")])}},
     "undoes": {"undoes": [1]},
+    "a number that was": {},
 }
 
 
 @pytest.mark.parametrize("what", BAD)
 def test_a_record_that_is_none_is_named(what: str, game: Path) -> None:
-    give(game, record({}) | BAD[what])
+    give(game, *[record({})] * (not BAD[what]), record({}) | BAD[what])
     before = snapshot(game)
     for act in everything(game):
         with pytest.raises(ConversionError, match="history of changes is damaged"):
@@ -238,15 +188,9 @@ def test_a_record_that_is_none_is_named(what: str, game: Path) -> None:
     assert snapshot(game) == before
 
 
-def test_numbers_grow(game: Path) -> None:
-    give(game, record({}), record({}, number=1))
-    with pytest.raises(ConversionError, match="history of changes is damaged"):
-        status(game)
-
-
 @pytest.mark.parametrize("stored", ["../../../outside.txt", "", "0" * 64, "F" * 64, "x" * 10_000])
 def test_digests_are_no_paths(stored: str, game: Path, tmp_path: Path) -> None:
-    now = digest(BEFORE)
+    now = digest_of(BEFORE)
     facts = row(base=stored or "0" * 64, before=now, after=now, added=[layer(stored)])
     give(game, record({FILE: facts}))
     before = snapshot(tmp_path)
@@ -257,8 +201,8 @@ def test_digests_are_no_paths(stored: str, game: Path, tmp_path: Path) -> None:
 
 
 def test_a_kept_file_that_is_another_one_is_named(game: Path) -> None:
-    change(game, "out:1", {0: b"mine"})
-    (game / VAULT / "originals" / digest(BEFORE)).write_bytes(BEFORE[:-1])
+    change(game)
+    (game / VAULT / "originals" / digest_of(BEFORE)).write_bytes(BEFORE[:-1])
     before = snapshot(game)
     for act in everything(game)[1:]:
         with pytest.raises(ConversionError, match="its content is not what its name says"):
@@ -269,16 +213,16 @@ def test_a_kept_file_that_is_another_one_is_named(game: Path) -> None:
 def test_a_file_that_the_history_calls_ours_is_kept_before_it_goes(game: Path) -> None:
     """A vault that says that an edit made the game's own file, or wrote it."""
     plain = (game / "DATA/plain.bin").read_bytes()
-    write(game / VAULT / "originals" / digest(b"other"), b"other")
-    made = row(after=digest(plain), added=[layer()])
-    wrote = row(base=digest(b"other"), before=digest(b"other"), after=digest(BEFORE), added=[layer()])
+    write(game / VAULT / "originals" / digest_of(b"other"), b"other")
+    made = row(after=digest_of(plain), added=[layer()])
+    wrote = row(base=digest_of(b"other"), before=digest_of(b"other"), after=digest_of(BEFORE), added=[layer()])
     give(game, record({"DATA/plain.bin": made, FILE: wrote}))
     with GameEdits(game, "restore", "msh-mod") as door:
         restore(door)
         door.commit("restore")
     assert (game / FILE).read_bytes() == b"other"
     for data in (plain, BEFORE):
-        assert (game / VAULT / "originals" / digest(data)).read_bytes() == data
+        assert (game / VAULT / "originals" / digest_of(data)).read_bytes() == data
 
 
 FOLDERS = ("originals", "changes", "staged")
@@ -324,6 +268,106 @@ def test_what_a_transaction_writes_is_on_the_disk(game: Path, monkeypatch: pytes
         sync(handle)
 
     monkeypatch.setattr(os, "fsync", fsync)
-    change(game, "out:1", {0: b"mine"})
+    change(game)
     steps = [".", "originals/*.tmp", "originals", "changes/*.tmp", "changes", "staged/*.tmp", "staged", "*.tmp"]
     assert synced == [*steps, ".msh-gltf", ".", "*.jsonl", ".msh-gltf"]
+
+
+# ------------------------------------------------------------------ what a killed run left
+
+
+@pytest.mark.parametrize("is_ready", [True, False])
+@pytest.mark.parametrize("after", [b"", b"other"])
+def test_an_intent_that_nobody_had_loses_nothing(is_ready: bool, after: bytes, game: Path) -> None:
+    """Somebody else's, or one of before a restored copy of the game."""
+    there = {FILE: BEFORE, "DATA/plain.bin": (game / "DATA/plain.bin").read_bytes()}
+    files = {
+        FILE: row(before=digest_of(BEFORE), after=digest_of(after) if after else ""),
+        "DATA/plain.bin": row(before="", after=digest_of(there["DATA/plain.bin"])),
+        "more": row(before="", after=digest_of(b"more")),
+    }
+    give(game, intent={"record": record(files), "order": list(files)})
+    write(game / VAULT / "staged/0", after)
+    if is_ready:
+        write(game / VAULT / "staged/2", b"more")
+    with GameEdits(game, "look", "nobody") as door:
+        assert "has been" in door.messages[0]
+    kept = {path.read_bytes() for path in (game / VAULT / "originals").iterdir()}
+    for file, data in there.items():
+        assert data in kept or (game / file).read_bytes() == data, file
+
+
+def test_what_recovery_keeps_is_in_the_history(game: Path) -> None:
+    """It takes back a run that nobody had: what it replaces can be had again, by ``restore --to``."""
+    plain = (game / "DATA/plain.bin").read_bytes()
+    write(game / VAULT / "originals" / digest_of(b"other"), b"other")
+    files = {
+        "DATA/plain.bin": row(before=digest_of(b"other"), after=digest_of(plain)),
+        "more": row(before="", after=digest_of(b"more")),
+    }
+    give(game, intent={"record": record(files), "order": list(files)})
+    with GameEdits(game, "look", "nobody") as door:
+        assert door.messages == ["a run that was stopped (x) has been taken back"]
+    assert (game / "DATA/plain.bin").read_bytes() == b"other"
+    assert (digest_of(plain), "kept") in {(one.digest, one.what) for one in status(game).kept}
+    with GameEdits(game, "restore", "msh-mod") as door:
+        restore(door, ["DATA/plain.bin"], to=digest_of(plain))
+        door.commit("restore")
+    assert (game / "DATA/plain.bin").read_bytes() == plain
+
+
+def test_a_run_that_was_taken_back_leaves_nothing(game: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = (game / FILE).read_bytes()
+    with monkeypatch.context() as dying:
+        dying.setattr(Vault, "append", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            change(game)
+    made = (game / FILE).read_bytes()
+    assert made != before
+    intent = json.loads((game / VAULT / "intent.json").read_text("utf-8"))
+    intent["order"].append("missing")
+    intent["record"]["files"]["missing"] = row(after="1" * 64)
+    (game / VAULT / "intent.json").write_text(json.dumps(intent), "utf-8")
+    with GameEdits(game, "look", "nobody") as door:
+        assert "taken back" in door.messages[0]
+    assert (game / FILE).read_bytes() == before
+    assert os.listdir(game / VAULT / "originals") == [digest_of(before)]
+
+
+def test_an_intent_that_cannot_be_removed_is_forgotten_later(game: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The transaction is in the history: that is what counts."""
+    with monkeypatch.context() as failing:
+        failing.setattr(Path, "unlink", lambda *_, **__: (_ for _ in ()).throw(OSError(5, "Input/output error")))
+        assert change(game) == [FILE]
+    assert (game / VAULT / "intent.json").exists()
+    assert change(game) == []
+    assert not (game / VAULT / "intent.json").exists()
+    assert len(records(game)) == 1
+
+
+def test_a_history_that_cannot_be_kept_has_no_line(game: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk fails after the first line was written: nothing was changed, and nothing says so."""
+    sync = vault.sync_directory
+
+    def failing(path: Path) -> None:
+        if path.name == "edits.jsonl":
+            raise ConversionError("cannot be written (Input/output error)", file=str(path))
+        sync(path)
+
+    with monkeypatch.context() as disk:
+        disk.setattr(vault, "sync_directory", failing)
+        with pytest.raises(ConversionError, match="cannot be written"):
+            change(game)
+    assert (game / FILE).read_bytes() == BEFORE
+    assert records(game) == []
+    assert change(game) == [FILE]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"record": 1, "order": []}', "[" * 10_000, "\0", '{"order": ["x"]}'])
+def test_a_broken_intent_is_named(text: str, game: Path) -> None:
+    give(game)
+    (game / VAULT / "intent.json").write_text(text, "utf-8")
+    before = snapshot(game)
+    with pytest.raises(ConversionError, match=r"intent\.json"):
+        change(game)
+    assert snapshot(game) == before

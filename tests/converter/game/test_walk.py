@@ -12,11 +12,10 @@ import pytest
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.kinds import Kind, kind_at, models_in
 from msh_gltf.converter.formats.nres import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE, entry_types, read_nres
-from msh_gltf.converter.game.export_run import found_in
-from msh_gltf.converter.game.walk import common_root, tree, walk
+from msh_gltf.converter.game.walk import walk
 from msh_gltf.converter.kinds.open_files import open_nres
 from tests.support.corruption.base import Nres
-from tests.support.game import LOOSE, MESH, MODELS, archive, entry, make_game, model, write
+from tests.support.game import MESH, archive, entry, model, write
 
 ROCK = "retail__odd__s_rock_009"
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs links and any file name")
@@ -46,123 +45,6 @@ def test_hostile_entry_names(tmp_path: Path) -> None:
         "bad.rlb/same~6.glb",
         "bad.rlb/%98.glb",
         "bad.rlb/~.glb",
-    ]
-
-
-@linux
-def test_paths_that_differ_in_case_only(tmp_path: Path) -> None:
-    one = archive([entry(MESH, b"a.msh", model(ROCK))])
-    for path in ("DATA/x.rlb", "data/x.rlb", "data/X.RLB", "data/a:b/y.rlb", "manifest.json"):
-        write(tmp_path / path, one)
-    write(tmp_path / "data/x.glb", one)  # an archive named as a model's output would be
-    write(tmp_path / "data/x.msh", model(ROCK))
-    write(tmp_path / "data/X.msh", model(ROCK))
-    found = walk([tmp_path])
-    targets = {item.id: item.target for item in found.items}
-    assert targets == {
-        "DATA/x.rlb::a.msh": "DATA/x.rlb/a.glb",
-        "data/X.RLB::a.msh": "data~2/X.RLB/a.glb",
-        "data/X.msh": "data~2/X.glb",
-        "data/a:b/y.rlb::a.msh": "data~2/a%3Ab/y.rlb/a.glb",
-        "data/x.glb::a.msh": "data~2/x.glb~2/a.glb",
-        "data/x.msh": "data~2/x~2.glb",
-        "data/x.rlb::a.msh": "data~2/x.rlb~2/a.glb",
-        "manifest.json::a.msh": "manifest.json~2/a.glb",
-    }
-    assert len({t.casefold() for t in targets.values()}) == len(targets)
-
-
-@linux
-def test_links_and_special_files(tmp_path: Path) -> None:
-    game = make_game(tmp_path / "game")
-    (game / "loop").symlink_to(".")
-    (game / "DATA" / "up").symlink_to("..")
-    (game / "self").symlink_to("self")
-    (game / "nowhere").symlink_to("missing")
-    (game / "linked.rlb").symlink_to("static.rlb")
-    os.mkfifo(game / "pipe")
-    found = walk([game])
-    reasons = {p.id: p.reason for p in found.skipped}
-    assert reasons["loop"] == reasons["DATA/up"] == "a link to a directory is not followed"
-    assert reasons["self"] == reasons["nowhere"] == "a link that leads nowhere"
-    assert reasons["pipe"] == "not a regular file"
-    assert sum(item.source == "linked.rlb" for item in found.items) == len(MODELS["static.rlb"])
-    assert found.unreadable == []
-
-
-@linux
-def test_names_of_any_bytes(tmp_path: Path) -> None:
-    name = os.fsdecode("Дом".encode("cp1251"))
-    write(tmp_path / f"{name}.msh", model(ROCK))
-    found = walk([tmp_path])
-    assert [item.id for item in found.items] == ["Дом.msh"]
-    write(tmp_path / "Дом.msh", model(ROCK))
-    found = walk([tmp_path])
-    assert len(found.items) == 1
-    assert found.unreadable[0].reason == "two files have this name, as UTF-8 and as CP1251"
-
-
-def test_broken_archives_and_entries(tmp_path: Path) -> None:
-    write(tmp_path / "cut.rlb", archive([entry(MESH, b"a.msh", model(ROCK))])[:-1])
-    inner = archive([entry(MESH, b"a.msh", model(ROCK))])
-    write(
-        tmp_path / "odd.rlb",
-        archive(
-            [
-                entry(MESH, b"text.msh", b"just text"),
-                entry(MESH, b"cut.msh", model(ROCK)[:-1]),
-                entry(5, b"nested.rlb", inner),
-                entry(MESH, b"tables.msh", inner),
-                entry(7, b"model.dat", model(ROCK)),
-            ]
-        ),
-    )
-    found = walk([tmp_path])
-    assert [b.id for b in found.unreadable] == ["cut.rlb"]
-    assert "total_size is not the file's length" in found.unreadable[0].reason
-    assert [item.name for item in found.items] == ["cut.msh", "tables.msh", "model.dat"]
-    assert {p.id: p.reason for p in found.skipped} == {
-        "odd.rlb::text.msh": "called a model (MESH), but not an NRes file",
-        "odd.rlb::nested.rlb": "an archive in an archive is not looked into",
-    }
-
-
-def test_inputs(tmp_path: Path) -> None:
-    game = make_game(tmp_path / "game")
-    found = walk([game / "static.rlb"])
-    assert {item.source for item in found.items} == {"static.rlb"}
-    found = walk([game / "static.rlb", game / "DATA", game / "DATA/Loose"])
-    assert common_root([game / "static.rlb", game / "DATA", game / "DATA/Loose"]) == game
-    assert {item.source for item in found.items} == {
-        "static.rlb",
-        LOOSE,
-        "DATA/MAPS/M1/Land.msh",
-        "DATA/MAPS/M1/Land.map",
-    }
-    assert len(found.items) == len(MODELS["static.rlb"]) + 3
-    assert common_root([game / "DATA", game / "Video"]) == game
-    with pytest.raises(ConversionError, match="No such file"):
-        walk([game / "missing"])
-    with pytest.raises(ConversionError, match="holds no core model"):
-        found_in([game / "Video"], None, [], [])
-
-
-def test_outputs_backups_and_vaults_are_left_out(tmp_path: Path) -> None:
-    game = make_game(tmp_path / "game")
-    write(game / "static.rlb.bak", (game / "static.rlb").read_bytes())
-    write(game / "lone.bak", (game / "static.rlb").read_bytes())
-    write(game / "out/copy.rlb", (game / "static.rlb").read_bytes())
-    for vault in (".msh-gltf", "DATA/.MSH-gltf"):
-        write(game / vault / "originals/static.rlb", (game / "static.rlb").read_bytes())
-    found = walk([game], game / "out")
-    sources = {item.source for item in found.items}
-    maps = {"DATA/MAPS/M1/Land.msh", "DATA/MAPS/M1/Land.map"}
-    assert sources == {"static.rlb", "SYSTEM.RLB", "lone.bak", LOOSE} | maps
-    assert tree(game, leave_out=game / "out").files == [
-        p.relative_to(game)
-        for p in sorted(game.rglob("*"))
-        if p.is_file() and "out" not in p.relative_to(game).parts
-        if "originals" not in p.parts
     ]
 
 

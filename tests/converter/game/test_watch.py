@@ -12,11 +12,11 @@ from PIL import Image
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.cli.runs import INTERVAL
-from tests.converter.game.test_import_run import move
 from tests.docs.materials import game
 from tests.support.game import snapshot
 from tests.support.runs import call
 from tests.support.vault import VAULT, records
+from tests.support.verbs import move
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGINT of another process")
 #: Seconds in which a save is in the game: one, and what a machine under load takes.
