@@ -4,11 +4,12 @@ import secrets
 import sys
 from time import perf_counter
 
-from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis import Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.converter.game.commands import Commands
 from tests.converter.game.machine import Game
+from tests.converter.game.test_machine import STEPS
 
 
 def main() -> None:
@@ -22,13 +23,7 @@ def main() -> None:
         run_state_machine_as_test(
             seed(number)(machine),
             settings=settings(
-                max_examples=count,
-                stateful_step_count=12,
-                deadline=None,
-                database=None,
-                report_multiple_bugs=False,
-                suppress_health_check=list(HealthCheck),
-                phases=[Phase.generate],
+                max_examples=count, database=None, report_multiple_bugs=False, phases=[Phase.generate], **STEPS
             ),
         )
         print(f"{machine.__name__}: {count} sequences, {perf_counter() - started:.0f} s")

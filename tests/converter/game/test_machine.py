@@ -12,17 +12,11 @@ from tests.converter.game.hostile import attempt
 from tests.converter.game.machine import Game
 from tests.support.strace import require_strace
 
-FEW = settings(
-    max_examples=20,
-    stateful_step_count=12,
-    deadline=None,
-    derandomize=True,  # the command above looks for new ones
-    suppress_health_check=list(HealthCheck),
-)
+#: Of sequences; the command above looks for new ones.
+STEPS = {"stateful_step_count": 12, "deadline": None, "suppress_health_check": [*HealthCheck]}
 TestGame = Game.TestCase
-TestGame.settings = FEW
 TestCommands = Commands.TestCase
-TestCommands.settings = FEW
+TestGame.settings = TestCommands.settings = settings(max_examples=20, derandomize=True, **STEPS)
 
 
 @pytest.mark.parametrize("seed", range(8))

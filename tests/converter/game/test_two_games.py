@@ -51,7 +51,8 @@ def test_a_run_that_is_killed_between_two_games_is_ended_in_both(
     monkeypatch.undo()
     assert [len(Vault(root).records()) for root in games] == [0, 1 - killed]
     if is_moved:
-        games = [root.rename(root.parent / "away" / root.name) for root in games if make(root.parent / "away")]
+        (away := games[0].with_name("away")).mkdir()
+        games = [root.rename(away / root.name) for root in games]
     with GameEdits(games[0], "look", "nobody") as door:
         assert door.messages == ["a run that was stopped (gltf2msh) has been completed, here and in ../second"]
     with GameEdits(games[1], "look", "nobody") as door:
@@ -82,34 +83,22 @@ def test_a_run_whose_other_game_has_no_part_in_it_is_taken_back(
     assert (games[0] / "Plain.txt").read_bytes() == b"as it was"
 
 
-def killed_at(monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
-    """Let the process die when the history of a game is to say that all is done."""
+def killed_at(monkeypatch: pytest.MonkeyPatch, root: Path, error: BaseException | None = None) -> None:
+    """Let the process die, or the disk fail, when the history of a game is to say that all is done."""
     append = Vault.append
 
     def stopped(vault: Vault, record: dict[str, object]) -> None:
         if vault.root == root:
-            raise KeyboardInterrupt
+            raise error or KeyboardInterrupt
         append(vault, record)
 
     monkeypatch.setattr(Vault, "append", stopped)
 
 
-def make(folder: Path) -> Path:
-    folder.mkdir(exist_ok=True)
-    return folder
-
-
 def test_where_the_history_cannot_be_written_after_the_second_game_the_next_run_does_it(
     games: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    append = Vault.append
-
-    def full(vault: Vault, record: dict[str, object]) -> None:
-        if vault.root == games[0]:
-            raise ConversionError("cannot be written (No space left on device)")
-        append(vault, record)
-
-    monkeypatch.setattr(Vault, "append", full)
+    killed_at(monkeypatch, games[0], ConversionError("cannot be written (No space left on device)"))
     with pytest.raises(ConversionError, match="both games are written; the next run on this one"):
         write_files(files(games), True, "gltf2msh")
     monkeypatch.undo()
@@ -132,12 +121,6 @@ def test_what_does_not_fit_is_found_before_the_first_game_is_written(
         with pytest.raises(ConversionError, match="does not fit"):
             opened.commit()
     assert [(root / "Plain.txt").read_bytes() for root in games] == [b"as it was"] * 2
-
-
-def test_a_file_is_restored_by_its_name_in_any_case(games: list[Path]) -> None:
-    write_files(files(games[:1]), True, "gltf2msh")
-    assert call(cli.msh_mod, "restore", games[0], "PLAIN.TXT") == 0
-    assert (games[0] / "Plain.txt").read_bytes() == b"as it was"
 
 
 def test_a_disk_without_locks_is_named_before_anything_is_written(
