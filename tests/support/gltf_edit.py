@@ -52,6 +52,21 @@ class Editable:
     def node(self, name: str) -> dict[str, Any]:
         return next(n for n in self.json["nodes"] if n["name"] == name)
 
+    def put(self, node: dict[str, Any], above: int | None = None) -> int:
+        """Add a node to the first scene, or below another node; returns its number."""
+        nodes = self.json["nodes"]
+        holder, key = (self.json["scenes"][0], "nodes") if above is None else (nodes[above], "children")
+        nodes.append(node)
+        holder.setdefault(key, []).append(len(nodes) - 1)
+        return len(nodes) - 1
+
+    def take_out(self, *numbers: int) -> None:
+        """Take nodes out of every scene and from below every node, as Blender leaves them."""
+        for key, holders in (("nodes", self.json["scenes"]), ("children", self.json["nodes"])):
+            for holder in holders:
+                if kept := [i for i in holder.pop(key, []) if i not in numbers]:
+                    holder[key] = kept
+
     def save(self, path: Path, *, indent: int | None = None) -> Path:
         """A .glb, or a .gltf with its buffer as a data URI."""
         chunks, views, accessors = bytearray(), [], []

@@ -2,11 +2,14 @@
 
 import atexit
 import shutil
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
+from msh_gltf.converter.formats.mission import read_mission
+from msh_gltf.converter.formats.sidecar import read_sidecar
 from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ExportOptions, ImportOptions
@@ -16,6 +19,7 @@ from tests.support.corpus import DATA
 from tests.support.game import MESH, WEAR, archive, entry, model, write
 from tests.support.gltf_edit import Editable
 from tests.support.points import cpt
+from tests.support.recorded import outcome
 
 Node = dict[str, Any]
 CTPT = int.from_bytes(b"CTPT", "little")
@@ -56,10 +60,10 @@ def make(root: Path) -> Path:
     return mission
 
 
-def convert(source: Path, target: Path, **options: Any) -> None:
-    """Write the glTF of a mission or unit, and its sidecar."""
+def convert(source: Path, target: Path, *, entry: str | None = None, **options: Any) -> None:
+    """Write the glTF of a mission or unit, or of an entry of an archive, and its sidecar."""
     given = ExportOptions(**options)
-    write_outputs(load_file(source, None, given).files(target, given), force=True)
+    write_outputs(load_file(source, entry, given).files(target, given), force=True)
 
 
 @cache
@@ -76,8 +80,14 @@ def whole() -> Path:
     return root
 
 
-def opened(folder: Path, name: str = "mission", *, game: bool = False) -> "Inside":
-    """A copy of one of the files, to be edited; ``game``: in a copy of the game, for what is looked up there."""
+def opened(folder: Path, name: str = "mission", *, game: bool = False, parts: GameParts | None = None) -> "Inside":
+    """A copy of one of the files, to be edited; ``game``: in a copy of the game, for what is looked up there;
+    ``parts``: of another game, in it.
+    """
+    if parts is not None:
+        mission = parts.write(folder / "GAME")
+        convert(robot_of(mission) if name == "robot" else mission, folder / f"GAME/{name}.glb")
+        return Inside(folder / f"GAME/{name}.glb")
     if game:
         shutil.copytree(whole() / "GAME", folder := folder / "GAME")
     for ending in (".glb", ".msh-sidecar"):
@@ -105,6 +115,15 @@ class Inside:
     def extras(self, node: Node) -> dict[str, Any]:
         found: dict[str, Any] = node.get("extras", {}).get("msh", {})
         return found
+
+    def of(self, kind: str, row: int = 0) -> Node:
+        """The node of a kind, and of a row of the mission or unit."""
+        wanted = {"kind": kind, "index": row}
+        return next(node for node in self.nodes if wanted.items() <= self.extras(node).items())
+
+    def object(self, row: int) -> Node:
+        """The node of a placed object."""
+        return self.of("object", row)
 
     def places(self, key: str) -> list[Node]:
         """The nodes that place the model of an object key."""
@@ -158,6 +177,45 @@ class Inside:
         """An attribute of a node's first primitive. (n, k), changed in place."""
         return self.file.arrays[self.primitive(node)["attributes"][name]]
 
-    def back(self) -> ImportResult:
+    def back(self, **options: Any) -> ImportResult:
         """What comes of the import."""
-        return import_gltf(self.file.save(self.path), None, ImportOptions())
+        return import_gltf(self.file.save(self.path), None, ImportOptions(**options))
+
+
+class Placed(NamedTuple):
+    """An edit of what is placed in one of the files.
+
+    Attributes:
+        edit: changes it.
+        file: which one.
+        game: whether it lies in its game when it is imported.
+        options: of the import.
+        parts: what another game is made of.
+    """
+
+    edit: Callable[[Inside], object]
+    file: str = "mission"
+    game: bool = True
+    options: dict[str, Any] = {}  # noqa: RUF012
+    parts: Callable[[], GameParts] | None = None
+
+    def found(self, folder: Path) -> str:
+        """What comes of it, the objects that are elsewhere or new, and the files that models are put into."""
+        file = opened(folder, self.file, game=self.game, parts=self.parts and self.parts())
+        self.edit(file)
+        return outcome(lambda: file.back(**self.options), folder, lambda out: [*moved(file, out), *into(out)])
+
+
+def moved(file: Inside, out: ImportResult) -> Iterator[str]:
+    """Where the objects of a mission are that are new or elsewhere than before."""
+    kept = read_sidecar(file.path.with_suffix(".msh-sidecar").read_bytes(), "")
+    if kept.description.kind == "mission":
+        stored, now = (
+            [one.record["position"].astype(float).round(3).tolist() for one in read_mission(data, "").objects]
+            for data in (kept.source, out.data)
+        )
+        yield from (f"{row} is at {place}" for row, place in enumerate(now) if place not in stored[row : row + 1])
+
+
+def into(out: ImportResult) -> list[str]:
+    return [f"into {one.path}" for one in out.placed]

@@ -3,10 +3,12 @@
 import hashlib
 import io
 import json
+import shutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -67,6 +69,18 @@ class Recorded:
             self.write([(name, found(name, folder)) for name, folder in folders])
 
 
+def made(edit: Callable[[Editable], object], *export: object, **options: Any) -> Callable[[Path], None]:
+    """What changes ``m.msh`` in a folder by an edit of its glTF. ``options``: of the import."""
+
+    def make(folder: Path) -> None:
+        model = folder / "m.msh"
+        document = Editable(to_gltf(Sample("m", model, None, model), folder / "made.glb", *export))
+        edit(document)
+        model.write_bytes(import_gltf(document.save(folder / "made.glb"), None, ImportOptions(**options)).data)
+
+    return make
+
+
 class Case(NamedTuple):
     """An edit of a model's glTF.
 
@@ -78,6 +92,8 @@ class Case(NamedTuple):
         extras: whether custom properties are left.
         options: of the import.
         sidecar: what its description says instead.
+        before: changes a copy of the model first, which is ``m.msh`` in a folder, or the files beside it.
+        more: what else there is to say of the former model, as bytes, and of what comes of it.
     """
 
     edit: Callable[[Editable], object]
@@ -87,10 +103,17 @@ class Case(NamedTuple):
     extras: bool = True
     options: dict[str, Any] = {}  # noqa: RUF012
     sidecar: dict[str, Any] = {}  # noqa: RUF012
+    before: Callable[[Path], object] | None = None
+    more: Callable[[bytes, ImportResult], Iterable[str]] = lambda _, __: ()
 
     def found(self, folder: Path) -> str:
         example = EXAMPLES / f"{self.model}.msh"
         sample = Sample(self.model, example, None, example) if example.is_file() else sample_called(self.model)
+        if self.before is not None:
+            for beside in sample.path.parent.glob(f"{sample.path.stem}.[mw]*"):
+                shutil.copy(beside, folder / f"m{beside.suffix}")
+            sample = replace(sample, path=folder / "m.msh")
+            self.before(folder)
         document = Editable(to_gltf(sample, folder / "m.glb", *self.export))
         self.edit(document)
         if not self.extras:
@@ -100,17 +123,21 @@ class Case(NamedTuple):
             kept = read_sidecar(beside.read_bytes(), "")
             beside.write_bytes(write_sidecar(replace(kept, description=replace(kept.description, **self.sidecar))))
         options = ImportOptions(use_sidecar=not self.alone, **self.options)
-        return outcome(lambda: import_gltf(path, None if self.alone else beside, options), folder)
+        back = partial(import_gltf, path, None if self.alone else beside, options)
+        return outcome(back, folder, lambda out: self.more(sample.source, out))
 
 
-def outcome(act: Callable[[], ImportResult], folder: Path, unlike: Sequence[Difference] = ()) -> str:
-    """What comes of an import: :func:`summary`, or why it is refused. ``unlike``: of an import that was made before."""
+def outcome(
+    act: Callable[[], ImportResult], folder: Path, more: Callable[[ImportResult], Iterable[str]] = lambda _: ()
+) -> str:
+    """What comes of an import: :func:`summary`, and more that is said of it; or why it is refused."""
     try:
         with judged_as_stored() as found:
             back = act()
-        text = summary(back, [*unlike, *found], folder)
+        text = summary(back, found, folder)
         for new in back.new_materials:
             text += f"; makes {new.name!r} like {new.like!r}, {digest(sorted(new.values.items()))}"
+        text = "; ".join([text, *more(back)])
     except ConversionError as error:
         text = f"refused: {error}".replace("\n", " ")
     return text.replace(f"{folder}/", "")

@@ -11,9 +11,10 @@ import pytest
 
 from msh_gltf.converter.edits.materials import _most_votes
 from msh_gltf.converter.kinds.dispatch import import_gltf
+from tests.converter.edits.numbered_files import delete_6, exported
 from tests.support.corpus import Sample, every_sample, sample_called
 from tests.support.gltf_edit import HARMLESS, Editable
-from tests.support.runs import first_difference, to_gltf
+from tests.support.runs import first_difference, run, to_gltf
 
 ANIMATED = "retail__odd__s_rock_009"
 OPTIONS = ("--fps 30", "--fps 23.976", "--lod 1", "--group 4", "--parts visible", "--parts visible --lod 2")
@@ -73,3 +74,12 @@ def test_a_material_on_no_known_triangle_needs_no_scipy(monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)
     votes, allowed = np.array([[3.0, 0.0], [0.0, 0.0]]), np.ones((2, 2), np.bool_)
     assert _most_votes(votes, allowed, [0, 1]) == [(0, 0)]
+
+
+def test_files_of_the_models_name_are_written_beside_it(tmp_path: Path) -> None:
+    """A node is gone, whose number they name; what comes of them is in ``numbered_files.txt``."""
+    document = Editable(path := exported(tmp_path))
+    delete_6(document)
+    back = run("gltf2msh", document.save(path), "-o", tmp_path / "new.msh")
+    assert (back.returncode, "robot.ctl: node 6 " in back.stderr) == (0, True)
+    assert {one.suffix for one in tmp_path.glob("new.*")} >= {".msh", ".ctl", ".ndp"}

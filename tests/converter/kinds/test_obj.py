@@ -1,37 +1,21 @@
-"""OBJ files to models: without a sidecar, and ours with theirs.
+"""OBJ files there and back; edits of them are in ``../edits/obj.py``."""
 
-What comes of each edit stands in ``obj.txt``; ``python -m tests.converter.kinds.test_obj`` writes it again, for you to
-read what became different.
-"""
-
-import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from msh_gltf.converter.formats.model import StreamType, StringTable, write_model
-from msh_gltf.converter.formats.sidecar import Description, Sidecar, sha256, write_sidecar
 from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
-from msh_gltf.converter.kinds.import_result import ImportResult
-from msh_gltf.converter.kinds.obj import import_obj, obj_files
-from msh_gltf.converter.options import ExportOptions, ImportOptions
-from msh_gltf.importers.obj import read_obj
-from tests.docs.materials import EXAMPLES
-from tests.support.corpus import DATA, SAMPLES, Sample, every_sample, sample_called
-from tests.support.obj import ANIMATED, as_blender_writes, to_obj, triangles
-from tests.support.recorded import Recorded, digest, outcome
+from msh_gltf.converter.kinds.obj import import_obj
+from msh_gltf.converter.options import ExportOptions
+from tests.converter.edits.obj import GAME, export, hangar
+from tests.support.corpus import Sample, every_sample, sample_called
+from tests.support.obj import as_blender_writes, to_obj
 from tests.support.runs import first_difference, to_gltf
-
-BUNDLED = [sample for sample in SAMPLES if sample.path.parent == DATA]
-#: What comes of each edit.
-EDITED = Recorded(__file__, "obj.txt")
-
-
-# ------------------------------------------------------------------ what is not edited
 
 
 @every_sample
@@ -89,13 +73,6 @@ def labelled(model: Any) -> None:
     model.strings = StringTable([b"socket\0"] * len(model.nodes))
 
 
-def export(path: Path, target: Path, frame: float = 0.0, **options: Any) -> Path:
-    given = ExportOptions(**options)
-    for file, data in obj_files(load_file(path, None, given), target, options=given, frame=frame):
-        file.write_bytes(data)
-    return target
-
-
 @pytest.mark.parametrize(
     ("change", "stepped"),
     [(labelled, True), (moved_away(1e3), True), (moved_away(1e5), False), (moved_away(1e7), False)],
@@ -113,242 +90,6 @@ def test_far_vertices_and_labels_come_back(change: Callable[[Any], object], step
     back = import_obj(path)
     assert [str(c) for c in back.changes] == []
     assert back.data == source.read_bytes()
-
-
-# ------------------------------------------------------------------ edits
-
-
-GAME = ("--game", EXAMPLES / "textures")
-
-
-def hangar(folder: Path) -> Sample:
-    """A copy of the example, with its .wea."""
-    for ending in ("msh", "wea"):
-        shutil.copy(EXAMPLES / f"hangar.{ending}", folder / f"m.{ending}")
-    return Sample("hangar", folder / "m.msh", None, folder / "m.msh")
-
-
-class Edited:
-    """An OBJ and its .mtl as lines."""
-
-    def __init__(self, folder: Path, case: "Case") -> None:
-        self.path, self.frame = folder / "m.obj", case.frame
-        self.mtl, self.import_frame, self.use_sidecar = folder / "m.mtl", None, not case.alone
-        if case.model == "hangar":
-            to_gltf(hangar(folder), self.path, *(GAME if case.looks else ("--no-textures",)))
-        else:
-            to_obj(sample_called(case.model), self.path, frame=case.frame)
-        self.lines = self.path.read_text("utf-8").splitlines()
-
-    def lines_of(self, name: str, word: str) -> list[int]:
-        start = self.lines.index(f"o {name}")
-        ends = [i for i, line in enumerate(self.lines) if line.startswith("o ") and i > start]
-        stop = min(ends, default=len(self.lines))
-        return [i for i in range(start, stop) if self.lines[i].split(" ")[0] == word]
-
-    def numbers(self, name: str, word: str, change: Callable[..., tuple[float, ...]]) -> None:
-        """Change the first line of a word in an object."""
-        at = self.lines_of(name, word)[0]
-        numbers = change(*map(float, self.lines[at].split()[1:]))
-        self.lines[at] = " ".join([word, *map(str, numbers)])
-
-    def material(self, name: str, before: str, after: str) -> None:
-        """Change a line of one material."""
-        head, mark, rest = self.mtl.read_text("utf-8").partition(f"newmtl {name}\n")
-        assert before in rest.partition("newmtl")[0]
-        self.mtl.write_text(head + mark + rest.replace(before, after, 1), "utf-8")
-
-    def back(self) -> ImportResult:
-        self.path.write_text("\n".join(self.lines), "utf-8")
-        options = ImportOptions(use_sidecar=self.use_sidecar)
-        return import_obj(self.path, options=options, frame=self.import_frame)
-
-
-class Case(NamedTuple):
-    """An edit of a model that is exported at a frame; the hangar has the looks of the example's libraries, or none.
-
-    Without a sidecar every object is a static node at the origin, its triangles where the OBJ has them.
-    """
-
-    edit: Callable[[Edited], object]
-    model: str = ANIMATED
-    frame: float = 0.0
-    looks: bool = True
-    alone: bool = False
-
-
-def face_deleted(e: Edited) -> None:
-    del e.lines[e.lines_of("foot_m2o3", "f")[0]]
-
-
-def object_deleted(e: Edited) -> None:
-    for word in ("g", "usemtl", "f", "o"):
-        for i in e.lines_of("foot_m2o3", word):
-            e.lines[i] = "#"
-
-
-def copied(e: Edited) -> None:
-    """Blender's Shift-D: the copy is a node of its own."""
-    e.lines += ["o foot_m2o3.001", *(e.lines[i] for i in e.lines_of("foot_m2o3", "f"))]
-
-
-def numbered(e: Edited) -> None:
-    e.lines[e.lines.index("o foot_m2o3")] += ".001"
-
-
-def another_material(e: Edited) -> None:
-    at = e.lines_of("foot_m2o3", "usemtl")[0]
-    e.lines[at] = next(line for line in e.lines if line.startswith("usemtl ") and line != e.lines[at])
-
-
-def texture_and_normal(e: Edited) -> None:
-    e.numbers("foot_m2o3", "vt", lambda u, v: (u + 1 / 1024, v))
-    e.numbers("foot_m3o2", "vn", lambda x, y, z: (y, z, x))
-
-
-def scaled(e: Edited) -> None:
-    vertices = [i for i, line in enumerate(e.lines) if line.startswith("v ")]
-    for i in vertices:
-        e.lines[i] = "v " + " ".join(str(float(n) * 1.001) for n in e.lines[i].split()[1:])
-
-
-def painted(e: Edited) -> None:
-    picture = Image.open(e.path.with_name("m.wall.0.png"))
-    picture.putpixel((4, 3), (200, 10, 20))
-    picture.save(e.path.with_name("m.wall.0.png"))
-
-
-def own_picture(e: Edited) -> None:
-    Image.new("RGB", (32, 32), (9, 8, 7)).save(e.path.with_name("моя стена.png"))
-    e.material("wall", "m.wall.0.png", "-s 1 1 1 -bm 0.5 моя стена.png")
-
-
-def light_taken_and_given(e: Edited) -> None:
-    """Blender 4.2 leaves it out; a file with the light of another material is an edit."""
-    e.material("glow", "Ke 1 0.54902 0.235294\n", "")
-    e.material("wall", "illum 1\n", "illum 1\nKe 1 1 1\n")
-
-
-def no_material_of_a_game(e: Edited) -> None:
-    """The colour of a row is none of a material; another one makes a material of the name."""
-    line = next(line for line in e.mtl.read_text("utf-8").splitlines() if line.startswith("Kd"))
-    e.material("wall", line, "Kd 1 0 0")
-
-
-def other_sidecar(e: Edited) -> None:
-    other = to_obj(sample_called("spec__odd__B_PLANT_008"), e.path.with_name("o.obj"))
-    shutil.copy(other.with_suffix(".msh-sidecar"), e.path.with_suffix(".msh-sidecar"))
-
-
-def sidecar_of_a_terrain(e: Edited) -> None:
-    about = Description("x", sha256(b"x"), "", "", "", 0, 0, "0", [], kind="terrain")
-    e.path.with_suffix(".msh-sidecar").write_bytes(write_sidecar(Sidecar(about, b"x")))
-
-
-def no_header(e: Edited) -> None:
-    del e.lines[0]
-
-
-#: At both frames.
-SHAPES: dict[str, Callable[[Edited], object]] = {
-    "a vertex moved": lambda e: e.numbers("foot_m2o3", "v", lambda x, y, z: (x + 0.25, y, z)),
-    "a face deleted": face_deleted,
-    "an object deleted": object_deleted,
-    "a new object": lambda e: e.lines.extend(["v 1 2 3", "v 2 2 3", "v 2 3 3", "o antenna", "f -3 -2 -1"]),
-    "a copy": copied,
-    "a number of Blender": numbered,
-    "another material": another_material,
-    "texture coordinates and normals": texture_and_normal,
-    "everything scaled": scaled,
-}
-ARMOUR = (
-    ("Kd 1 1 1", "Kd 1 0 0"),
-    ("Kd 1 1 1", "Kd\t 1  0   0 "),
-    ("d 1\n", "d 0.5\n"),
-    ("d 1\n", "Tr 0.5\n"),
-    ("m.armour.0.png", "m.floor.0.png"),
-    ("illum 1\n", "illum 1\nKe 0 1 0\n"),
-)
-#: Of a picture; not one is opened.
-ELSEWHERE = ("../m.png", "//server/share/x.png", "\\\\server\\share\\x.png", "/etc/x.png")
-MATERIALS: dict[str, Callable[[Edited], object]] = {
-    "nothing": lambda e: None,
-    **{
-        f"armour: {after!r}": lambda e, before=before, after=after: e.material("armour", before, after)
-        for before, after in ARMOUR
-    },
-    "painted over": painted,
-    "a picture of one's own": own_picture,
-    **{
-        f"a picture at {place}": lambda e, place=place: e.material("wall", "m.wall.0.png", place) for place in ELSEWHERE
-    },
-    # Blender writes such, by its Path Mode
-    "a picture at its whole path": lambda e: e.material("wall", "m.wall.0.png", f"{e.path.parent}/m.wall.0.png"),
-    "a picture gone": lambda e: e.material("wall", "map_Kd m.wall.0.png\n", ""),
-    "own light left out": lambda e: e.material("glow", "Ke 1 0.54902 0.235294\n", ""),
-    "own light elsewhere": light_taken_and_given,
-    **{
-        f"an .mtl of {data!r}": lambda e, data=data: e.mtl.write_bytes(data)
-        for data in (b"", b"Kd 1 0 0\nd\n", b"newmtl \xff\xfe\nKd a b c\n")
-    },
-    "no .mtl": lambda e: e.mtl.unlink(),
-    **{
-        f"numbers {text}": lambda e, text=text: e.material("wall", "Kd 1 1 1", f"Kd {text}\nKe {text}\nd {text}")
-        for text in ("nan 1e999 -5", "1 2", "1e308 1e308 1e308", "x")
-    },
-}
-CASES = {
-    **{f"{name}, frame {frame}": Case(edit, frame=frame) for name, edit in SHAPES.items() for frame in (0, 4.5)},
-    # two nodes draw one slot: an edit of one leaves the other as it was
-    "a shared slot": Case(
-        lambda e: e.numbers("Base_TM", "v", lambda x, y, z: (x + 0.5, y, z)), "spec__odd__Gen_stat_011"
-    ),
-    **{name: Case(edit, "hangar") for name, edit in MATERIALS.items()},
-    "no game": Case(lambda e: None, "hangar", looks=False),
-    "no game, a colour": Case(no_material_of_a_game, "hangar", looks=False),
-    "the frame is not said": Case(no_header),
-    "another frame is not said": Case(no_header, frame=7),
-    "another frame is given": Case(lambda e: (no_header(e), setattr(e, "import_frame", 7.0)), frame=7),
-    "a frame that is no number": Case(lambda e: setattr(e, "import_frame", float("nan"))),
-    "a sidecar of another model": Case(other_sidecar),
-    "a sidecar of a terrain": Case(sidecar_of_a_terrain),
-    "no sidecar": Case(lambda e: e.path.with_suffix(".msh-sidecar").unlink()),
-    **{f"alone, {sample.id}": Case(lambda e: None, sample.id, 1.5, alone=True) for sample in BUNDLED},
-}
-
-
-def found(name: str, folder: Path) -> str:
-    """What comes of an edit, and in how many triangles its own OBJ is unlike the edited one."""
-    edited = Edited(folder, CASES[name])
-    CASES[name].edit(edited)
-    results: list[ImportResult] = []
-
-    def back() -> ImportResult:
-        results.append(edited.back())
-        return results[0]
-
-    lines = [outcome(back, folder)]
-    for out in results:
-        (folder / "edited.msh").write_bytes(out.data)
-        frame = 0.0 if out.rebuilt else CASES[name].frame
-        again = export(folder / "edited.msh", folder / "again.obj", frame, dialect=out.dialect)
-        given, shown = (all_triangles(path) for path in (edited.path, again))
-        lines.append(f"{len(given ^ shown)} triangles unlike the file")
-        pictures = [digest(one.rgba.tobytes()) for one in out.library if one.rgba is not None]
-        lines += [f"pictures {pictures}"] * bool(pictures)
-    return "; ".join(lines)
-
-
-def all_triangles(path: Path) -> set[bytes]:
-    """The triangles of a file, to three decimals."""
-    given = read_obj(path)
-    shown = [triangles(given, item) for item in range(len(given.nodes)) if given.nodes[item].mesh is not None]
-    return {(one.round(3) + 0.0).tobytes() for one in np.concatenate(shown)}
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_what_comes_of_it(name: str, tmp_path: Path) -> None:
-    EDITED.require(name, found(name, tmp_path))
 
 
 @pytest.mark.parametrize("first", ["glb", "obj"])
@@ -370,7 +111,3 @@ def test_a_new_model_brings_its_materials(tmp_path: Path) -> None:
     (one,) = import_obj(tmp_path / "box.obj").new_materials
     assert (one.name, one.certain) == ("mine", True)
     assert one.picture is not None
-
-
-if __name__ == "__main__":
-    EDITED.write_each(CASES, found)

@@ -15,7 +15,7 @@ from msh_gltf.converter.checks.terrain import check_terrain
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.terrain import read_terrain, write_terrain
 from msh_gltf.converter.kinds.import_result import ImportResult
-from tests.converter.edits.test_terrain import Edit, differing
+from tests.converter.edits.terrain import Edit, differing
 from tests.support.gltf_edit import drop_extras
 from tests.support.recorded import Recorded, outcome
 from tests.support.terrain_maker import make_terrain

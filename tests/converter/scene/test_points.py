@@ -3,11 +3,14 @@
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from msh_gltf.converter.files import read_file
 from msh_gltf.converter.formats.model_parts import read_points
 from msh_gltf.converter.formats.nres import read_nres
+from tests.converter.edits.points import POINTS as EDITED
+from tests.converter.edits.points import stored
 from tests.support.corpus import CORPUS, sample_called
 from tests.support.gltf_view import GltfView
 from tests.support.points import POINTS, Point, cpt
@@ -71,3 +74,24 @@ def test_the_corpus_has_files_of_this_size() -> None:
                 assert all(points.name(row).isprintable() for row in range(found.attr1))
                 seen += 1
     assert seen
+
+
+def test_exported_as_the_contract_says(robot: Path, tmp_path: Path) -> None:
+    """With what the game's files have: a flag, another second node, a point of no node."""
+    (tmp_path / "robot.CPT").write_bytes(stored())
+    assert run("msh2gltf", robot, "-o", tmp_path / "r.glb").returncode == 0
+    view = GltfView(tmp_path / "r.glb")
+    by_row = {n["extras"]["msh"].get("index"): n for n in view["nodes"] if "extras" in n}
+    for row, (name, node, _, direction) in enumerate(EDITED):
+        about = by_row[row]["extras"]["msh"]
+        assert by_row[row]["name"].startswith(f"{name}.point")
+        assert (about["kind"], about["point"]) == ("point", row)
+        assert about["node2"] == (2 if row == 1 else node)
+        np.testing.assert_allclose(about["length"], np.linalg.norm(direction), rtol=1e-6)
+        x, y, z, w = by_row[row].get("rotation", [0, 0, 0, 1])
+        # +Y of glTF, turned; game (x, y, z) is (x, z, -y)
+        up = np.array([2 * (x * y - z * w), 1 - 2 * (x * x + z * z), 2 * (y * z + x * w)])
+        across, along, upward = direction
+        shown = np.array([across, upward, -along])
+        np.testing.assert_allclose(up * about["length"], shown, atol=1e-6)
+    assert by_row[0]["extras"]["msh"]["flags"] == "0x80000000"

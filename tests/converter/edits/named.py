@@ -1,26 +1,15 @@
-"""Edits of a model that are not applied, and what an exporter leaves out: each is named, and nothing else is.
-
-What comes of each stands in ``named.txt``; ``python -m tests.converter.edits.test_named`` writes it again, for you to
-read what became different.
-"""
+"""Edits of a model that are not applied, and what an exporter leaves out: each is named, and nothing else is."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
-from msh_gltf import ConversionError, import_gltf
-from msh_gltf.converter.edits.unit import new_title
 from msh_gltf.converter.formats.wear import read_wear_names
-from msh_gltf.converter.options import ImportOptions
-from tests.support.corpus import DATA, LIBS, SAMPLES, Sample, sample_called
-from tests.support.gltf_edit import Editable, drop_extras, reverse_nodes
-from tests.support.recorded import Case, Recorded
-from tests.support.runs import to_gltf
+from tests.support.corpus import DATA, LIBS, SAMPLES, sample_called
+from tests.support.gltf_edit import Editable, reverse_nodes
+from tests.support.recorded import Case
 
-NAMED = Recorded(__file__, "named.txt")
 #: Models with lightmaps, with a path graph, and of 24-byte nodes.
 ROBOT, ROOM, LEGACY = "retail__system__R_H_002", "retail__static__i_room_006", "retail__system__MTCHECK"
 ROCK = "retail__odd__s_rock_009"
@@ -165,8 +154,7 @@ def no_materials(d: Editable) -> None:
 def bare_box(d: Editable) -> None:
     primitive = {key: value for key, value in d.primitives()[0].items() if key != "material"}
     d.json["meshes"].append({"name": "box", "primitives": [primitive]})
-    d.json["nodes"].append({"name": "box", "mesh": len(d.json["meshes"]) - 1})
-    d.json["scenes"][0]["nodes"].append(len(d.json["nodes"]) - 1)
+    d.put({"name": "box", "mesh": len(d.json["meshes"]) - 1})
 
 
 def assigned(d: Editable, name: str, primitive: int = 0) -> None:
@@ -270,6 +258,13 @@ CASES = {
     "new levels beside stored ones, alone": Case(
         lambda d: None, "mixed__odd__s_rock_057", alone=True, options={"lod_ratios": (0.5,)}
     ),
+    # turned by 90 degrees, which is refused whatever the model
+    **{
+        f"{sample.id}, z up{', no extras' * (not extras)}": Case(z_up, sample.id, extras=extras)
+        for sample in SAMPLES
+        if sample.path.parent == DATA and sample.id != LEGACY
+        for extras in (True, False)
+    },
     "z up, nodes alone": Case(nodes_alone_z_up, ROBOT),
     "flattened": Case(flattened, ROBOT),
     "a part turned on purpose": Case(part_on_purpose, ROBOT),
@@ -314,58 +309,3 @@ CASES = {
     "a name on a row, alone": Case(row_of_its_own, ROBOT, alone=True),
     "a part is called after its node, alone": Case(after_its_node, ROBOT, alone=True),
 }
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_what_comes_of_it(name: str, tmp_path: Path) -> None:
-    NAMED.require(name, CASES[name].found(tmp_path))
-
-
-@pytest.mark.parametrize("extras", [True, False])
-@pytest.mark.parametrize("sample", MODELS, ids=[s.id for s in MODELS])
-def test_z_up_is_refused(sample: Sample, extras: bool, tmp_path: Path) -> None:
-    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
-    z_up(document)
-    if not extras:
-        drop_extras(document)
-    with pytest.raises(ConversionError, match=r"turned by 90 degrees about X.*set \+Y Up"):
-        import_gltf(document.save(tmp_path / "m.glb"))
-
-
-def test_draco_is_refused_beside_a_sidecar(tmp_path: Path) -> None:
-    dracopy = pytest.importorskip("DracoPy", reason="DracoPy is not installed")
-    document = Editable(to_gltf(sample_called("retail__odd__s_rock_009"), tmp_path / "m.gltf"))
-    primitive = document.primitives()[0]
-    points = primitive["attributes"]["POSITION"]
-    faces = document.arrays[primitive["indices"]].reshape(-1, 3).astype(np.uint32)
-    packed = dracopy.encode(document.arrays[points], faces=faces, quantization_bits=14)
-    view = document.add(np.frombuffer(packed, np.uint8)[:, None])  # one view for each accessor
-    extension = {"bufferView": view, "attributes": {"POSITION": 0}}
-    primitive["attributes"] = {"POSITION": points}
-    primitive["extensions"] = {"KHR_draco_mesh_compression": extension}
-    path = document.save(tmp_path / "m.gltf")
-    with pytest.raises(ConversionError, match=r"with Draco.*clear Compression.*--no-sidecar makes a new model"):
-        import_gltf(path)
-    assert import_gltf(path, options=ImportOptions(use_sidecar=False)).rebuilt
-
-
-@pytest.mark.parametrize(
-    ("name", "label", "title"),
-    [
-        ("tower", "tower", None),
-        ("tower.001", "tower", None),
-        ("tower#2.001", "tower", None),
-        ("", "tower", None),
-        ("tower#x", "tower", "tower#x"),
-        ("Fort.001", "tower", "Fort"),
-        ("t" * 50, "t" * 56, None),  # a name of 63 bytes at most, with what makes it unique, was cut off
-        ("t" * 50, "t" * 55, "t" * 50),
-        ("s" + "t" * 50, "t" * 56, "s" + "t" * 50),
-    ],
-)
-def test_names_that_the_export_made_are_no_new_ones(name: str, label: str, title: str | None) -> None:
-    assert new_title(name, label) == title
-
-
-if __name__ == "__main__":
-    NAMED.write_each(CASES, lambda name, folder: CASES[name].found(folder))

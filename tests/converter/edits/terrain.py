@@ -1,8 +1,4 @@
-"""Edits of a terrain and of its materials, rows of Land1.wea and Land2.wea: they arrive, or a line has a reason.
-
-What comes of each edit, which tables differ and the words of new faces stand in ``terrain.txt``; ``python -m
-tests.converter.edits.test_terrain`` writes it again, for you to read what became different.
-"""
+"""Edits of a terrain and of its materials, rows of Land1.wea and Land2.wea: they arrive, or a line has a reason."""
 
 import shutil
 import struct
@@ -11,7 +7,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
@@ -21,11 +16,9 @@ from tests.second.container import Container
 from tests.second.level import Land
 from tests.support.gltf_edit import HARMLESS, Editable, drop_extras
 from tests.support.maps import level_called
-from tests.support.recorded import Recorded, outcome
+from tests.support.recorded import outcome
 from tests.support.runs import call
 
-#: What comes of each edit.
-TERRAIN = Recorded(__file__, "terrain.txt")
 LEVEL = level_called("spec__AutoMAP_00").folder
 FIRST = LEVEL.joinpath("Land1.wea").read_bytes()
 #: A material whose row no other one has, and one of many pairs.
@@ -221,8 +214,7 @@ def another_object(e: Edit) -> None:
     index = e.document.add(np.array(corners, "<u2").reshape(-1, 1))
     primitive = {"attributes": e.attributes, "indices": index, "material": 0}
     document["meshes"].append({"name": "roof", "primitives": [primitive]})
-    document["nodes"].append({"name": "roof", "mesh": len(document["meshes"]) - 1})
-    document["scenes"][0]["nodes"].append(len(document["nodes"]) - 1)
+    e.document.put({"name": "roof", "mesh": len(document["meshes"]) - 1})
 
 
 def moved(e: Edit, stream: str, by: float) -> None:
@@ -324,11 +316,30 @@ def first_renamed(e: Edit) -> None:
     e.document.json["materials"][0]["name"] = "lava"
 
 
-class Case(NamedTuple):
+def differing(before: bytes, after: bytes) -> list[str]:
+    """Which tables differ, how many faces do, and the words of those with a new vertex."""
+    old, new = Land(before), Land(after)
+    kinds = [str(kind) for kind in old.tables if old.tables[kind].data != new.tables[kind].data]
+    changed = len({*new.faces} - {*old.faces})
+    faces = [struct.pack("<I2BH6H3h2B", *face) for face in new.faces if max(face[4:7]) >= len(old.points)]
+    words = sorted({f"{face[:8].hex()} {face[27:].hex()}" for face in faces})
+    return [f"tables {', '.join(kinds)}, {changed} of {len(new.faces)} faces", *words]
+
+
+class Row(NamedTuple):
     """An edit; ``before`` changes a copy of the level first."""
 
     edit: Callable[[Edit], object]
     before: Callable[[Path], object] | None = None
+
+    def found(self, folder: Path) -> str:
+        level = LEVEL
+        if self.before is not None:
+            level = shutil.copytree(LEVEL, folder / "level")
+            self.before(level)
+        e = Edit(level, folder)
+        self.edit(e)
+        return outcome(e.back, folder, lambda out: differing(e.source, out.data) if out.data != e.source else ())
 
 
 EDITS: dict[str, Callable[[Edit], object]] = {
@@ -391,60 +402,15 @@ EDITS: dict[str, Callable[[Edit], object]] = {
     "a coarse face cut": lambda e: coarse_face(e, cut=True),
     "a sidecar of version 0.1": of_version_01,
 }
-CASES = {name: Case(edit) for name, edit in EDITS.items()} | {
-    **{change: Case(lambda e, change=change: HARMLESS[change](e.document)) for change in HARMLESS},
-    "odd links": Case(raised, odd_links),
-    "odd links, a face over another": Case(over_another, odd_links),
-    "two vertices at one place": Case(lambda e: None, two_at_one_place),
-    "two vertices at one place, a face over another": Case(over_another, two_at_one_place),
-    "an odd order": Case(last_face_gone, odd_order),
-    "no row is left": Case(first_renamed, all_rows),
-    "no microtextures": Case(first_renamed, lambda folder: (folder / "Land2.wea").unlink()),
+CASES = {name: Row(edit) for name, edit in EDITS.items()} | {
+    **{change: Row(lambda e, change=change: HARMLESS[change](e.document)) for change in HARMLESS},
+    "odd links": Row(raised, odd_links),
+    "odd links, a face over another": Row(over_another, odd_links),
+    "two vertices at one place": Row(lambda e: None, two_at_one_place),
+    "two vertices at one place, a face over another": Row(over_another, two_at_one_place),
+    "an odd order": Row(last_face_gone, odd_order),
+    "no row is left": Row(first_renamed, all_rows),
+    "no microtextures": Row(first_renamed, lambda folder: (folder / "Land2.wea").unlink()),
     # a list of one name would take the names of all other rows
-    "no materials": Case(first_renamed, lambda folder: (folder / "Land1.wea").unlink()),
+    "no materials": Row(first_renamed, lambda folder: (folder / "Land1.wea").unlink()),
 }
-
-
-def found(name: str, folder: Path) -> str:
-    """What comes of an edit."""
-    case, level = CASES[name], LEVEL
-    if case.before is not None:
-        level = shutil.copytree(LEVEL, folder / "level")
-        case.before(level)
-    e = Edit(level, folder)
-    case.edit(e)
-    made: list[ImportResult] = []
-
-    def back() -> ImportResult:
-        made.append(e.back())
-        return made[0]
-
-    text = outcome(back, folder)
-    return "; ".join([text, *differing(e.source, made[0].data)]) if made and made[0].data != e.source else text
-
-
-def differing(before: bytes, after: bytes) -> list[str]:
-    """Which tables differ, how many faces do, and the words of those with a new vertex."""
-    old, new = Land(before), Land(after)
-    kinds = [str(kind) for kind in old.tables if old.tables[kind].data != new.tables[kind].data]
-    changed = len({*new.faces} - {*old.faces})
-    faces = [struct.pack("<I2BH6H3h2B", *face) for face in new.faces if max(face[4:7]) >= len(old.points)]
-    words = sorted({f"{face[:8].hex()} {face[27:].hex()}" for face in faces})
-    return [f"tables {', '.join(kinds)}, {changed} of {len(new.faces)} faces", *words]
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_what_comes_of_an_edit(name: str, tmp_path: Path) -> None:
-    TERRAIN.require(name, found(name, tmp_path))
-
-
-def test_a_single_file_gets_its_lists_beside_it(tmp_path: Path) -> None:
-    e = Edit(LEVEL, tmp_path)
-    rename(e, {SHARED: "lava"})
-    path = e.document.save(e.path)
-    assert call(cli.gltf2msh, path, "-o", tmp_path / "new" / "Land.msh", "-q") == 0
-    assert {"Land.msh", "Land1.wea", "Land2.wea"} <= {one.name for one in (tmp_path / "new").iterdir()}
-
-
-if __name__ == "__main__":
-    TERRAIN.write_each(CASES, found)

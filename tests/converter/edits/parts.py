@@ -1,27 +1,40 @@
-"""Parts (a cell of node, LOD and group each) that are missing, moved, copied, renamed, or stand elsewhere.
-
-What comes of each edit stands in ``parts.txt``; ``python -m tests.converter.edits.test_parts`` writes it again, for you
-to read what became different.
-"""
+"""Parts (a cell of node, LOD and group each) that are missing, moved, copied, renamed, or stand elsewhere."""
 
 import copy
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
-from msh_gltf.converter.kinds.dispatch import import_gltf
+from msh_gltf.converter.formats.model import MshModel
 from msh_gltf.converter.numeric.arrays import NONE16
-from msh_gltf.converter.options import ImportOptions
 from tests.support.corpus import DATA, SAMPLES, sample_called
 from tests.support.gltf_edit import Editable
-from tests.support.part_edits import COCKPIT, PLANT, cells_of, delete, name_of, parse, part_names
-from tests.support.recorded import Case, Recorded
-from tests.support.runs import run, to_gltf
+from tests.support.gltf_shown import Shown, name_like
+from tests.support.rebuilt import parse
+from tests.support.recorded import Case, made
 
-#: What comes of each edit.
-PARTS = Recorded(__file__, "parts.txt")
+#: Six nodes; LOD 0 to 2 and groups 0 and 4 in use.
+PLANT = "spec__odd__B_PLANT_008"
+#: Two of its eight nodes are cockpit nodes.
+COCKPIT = "retail__odd__s_rock_009"
+
+
+def part_names(document: Editable) -> list[str]:
+    """The objects of parts outside the default scene."""
+    return [node["name"] for node in document.json["nodes"] if "lod" in node.get("extras", {})["msh"]]
+
+
+def name_of(document: Editable, row: int, lod: int, group: int) -> str:
+    """What the object of a part is called."""
+    info = document.json["scenes"][0]["extras"]["msh"]
+    form = ".stage0" if info["dialect"] == "retail" else ".lod0"
+    return name_like(f"x{form}", document.json["nodes"][row]["name"], lod, group).replace(".stage0.", ".")
+
+
+def cells_of(model: MshModel, lod: int, group: int) -> list[int]:
+    return np.flatnonzero(model.nodes["slot_index"][:, lod, group] != NONE16).tolist()
+
+
 BUNDLED = [sample.id for sample in SAMPLES if sample.path.parent == DATA and not sample.truth["legacy"]]
 MODEL = parse(sample_called(PLANT).source)
 #: Nodes with a part in LOD 2; of one of them the node is a root.
@@ -38,9 +51,9 @@ def rename(d: Editable, row: int, old: tuple[int, int], new: tuple[int, int]) ->
     part(d, row, *old)["name"] = name_of(d, row, *new)
 
 
-def add(d: Editable, **node: Any) -> None:
-    d.json["nodes"].append(node)
-    d.json["scenes"][0]["nodes"].append(len(d.json["nodes"]) - 1)
+def delete(d: Editable, *names: str) -> None:
+    d.take_out(*(d.json["nodes"].index(d.node(name)) for name in names))
+    d.json["scenes"] = [scene for scene in d.json["scenes"] if "nodes" in scene]
 
 
 def swap(d: Editable, key: str) -> None:
@@ -78,7 +91,7 @@ def name_a_copy(d: Editable) -> None:
     for node in d.json["nodes"]:
         node.pop("extras", None)
     node = d.node("Base_TM")
-    add(d, **{key: value for key, value in node.items() if key != "children"} | {"name": "Base_TM.001"})
+    d.put({key: value for key, value in node.items() if key != "children"} | {"name": "Base_TM.001"})
     node["extras"] = {"msh": {"tri_flags": 32}}
 
 
@@ -94,9 +107,8 @@ def shift(node: dict[str, Any]) -> None:
 
 def put_below(d: Editable) -> None:
     number = d.json["nodes"].index(part(d))
-    for scene in d.json["scenes"]:
-        scene["nodes"] = [i for i in scene["nodes"] if i != number]
-    add(d, name="group", children=[number])
+    d.take_out(number)
+    d.put({"name": "group", "children": [number]})
 
 
 def forget(d: Editable) -> None:
@@ -110,12 +122,8 @@ def into_another_cell(d: Editable) -> None:
     """The box of the model follows what LOD 0, group 0 shows."""
     row = cells_of(MODEL, 0, 0)[0]
     node, there = d.json["nodes"][row], part(d, row, 0, 4)
-    add(
-        d,
-        mesh=node.pop("mesh"),
-        name=name_of(d, row, 0, 3),
-        **{k: there[k] for k in ("translation", "rotation") if k in there},
-    )
+    place = {k: there[k] for k in ("translation", "rotation") if k in there}
+    d.put({"mesh": node.pop("mesh"), "name": name_of(d, row, 0, 3), **place})
 
 
 def into_the_shown_cell(d: Editable) -> None:
@@ -128,17 +136,14 @@ def copy_of_the_cockpit(d: Editable) -> None:
     """A copied node has the flags of its origin, which say what draws it."""
     origin = next(node for node in d.json["nodes"] if node.get("extras", {}).get("msh", {}).get("flags"))
     copied = {key: value for key, value in copy.deepcopy(origin).items() if key != "children"}
-    add(d, **copied | {"name": f"{origin['name']}.001"})
+    d.put(copied | {"name": f"{origin['name']}.001"})
 
 
 def two_in_one_cell(d: Editable) -> None:
     """A node of the cockpit has no mesh in the scene that is shown; its own part is an object of another scene."""
-    nodes = d.json["nodes"]
     view = d.node("CP_7.view")
-    d.node("CP_7")["mesh"], number = view["mesh"], nodes.index(view)
-    for holder in (*d.json["scenes"], *nodes):
-        for key in {"nodes", "children"} & holder.keys():
-            holder[key] = [n for n in holder[key] if n != number]
+    d.node("CP_7")["mesh"] = view["mesh"]
+    d.take_out(d.json["nodes"].index(view))
 
 
 def hide(d: Editable) -> None:
@@ -152,7 +157,7 @@ def hide_and_add(d: Editable, group: int) -> None:
     there = part(d, row)
     hide(d)
     kept = {key: there[key] for key in ("translation", "rotation") if key in there}
-    add(d, **kept, name=name_of(d, row, 2, group), mesh=d.json["nodes"][row]["mesh"])
+    d.put({**kept, "name": name_of(d, row, 2, group), "mesh": d.json["nodes"][row]["mesh"]})
     there["name"] = "gone"
 
 
@@ -200,6 +205,27 @@ def last_part_gone(d: Editable) -> None:
     next(node for node in d.json["nodes"] if node.get("mesh") == last).pop("mesh")
 
 
+def other_frame(document: Editable) -> None:
+    """Blender exports the transform of the current frame, which may be any: a part of the node goes with frame 0."""
+    node = document.node("shin_l")
+    node["translation"] = [x + 0.5 for x in node.get("translation", [0, 0, 0])]
+    node["rotation"] = [0.6, 0, 0, 0.8]
+
+
+def part_moved(document: Editable) -> None:
+    other_frame(document)
+    document.node("shin_l.level1")["translation"][0] += 2
+
+
+def part_with_its_node(document: Editable) -> None:
+    other_frame(document)
+    part, node = document.node("shin_l.level1"), document.json["nodes"].index(document.node("shin_l"))
+    for path in ("translation", "rotation", "scale"):
+        part.pop(path, None)
+    part["matrix"] = Shown(document).poses(own=True)[node].T.reshape(-1).tolist()
+
+
+VISIBLE = ("--parts", "visible")
 CASES = {
     "parts came to the origin": Case(to_the_origin),
     "one of two users of a slot edited": Case(edit_one_user, "spec__odd__Gen_stat_011"),
@@ -209,7 +235,7 @@ CASES = {
     "swapped, no extras": Case(lambda d: swap(d, "name"), PLANT, extras=False),
     "in the place of another": Case(take_the_place_of_another, PLANT),
     "moved and edited": Case(move_and_edit, PLANT),
-    "a node of a mesh that is there": Case(lambda d: add(d, name="antenna", mesh=0), PLANT),
+    "a node of a mesh that is there": Case(lambda d: d.put({"name": "antenna", "mesh": 0}), PLANT),
     "a name that is taken": Case(lambda d: part(d).update(name=name_of(d, FAR[0], 1, 0) + ".001"), PLANT),
     "a name of no part": Case(lambda d: part(d).update(name="far away"), PLANT),
     "name and extras": Case(contradict, PLANT),
@@ -228,8 +254,10 @@ CASES = {
     **{f"hidden, and a new one in group {k}": Case(lambda d, k=k: hide_and_add(d, k), PLANT) for k in (0, 3)},
     "hidden, but for the cockpit": Case(hide_but_cockpit, COCKPIT),
     "hidden, with the cockpit": Case(hide, COCKPIT),
-    "only the visible exported": Case(lambda d: None, PLANT, ("--parts", "visible")),
-    "only the visible exported, one deleted": Case(bare, PLANT, ("--parts", "visible")),
+    "only the visible exported": Case(lambda d: None, PLANT, VISIBLE),
+    "only the visible exported, one deleted": Case(bare, PLANT, VISIBLE),
+    # of a model of the default cell alone nothing can be hidden
+    "of a model with nothing else": Case(bare, PLANT, before=made(lambda d: None, *VISIBLE, use_sidecar=False)),
     "most nodes gone": Case(keep_two, PLANT),
     "most nodes gone, allowed": Case(keep_two, PLANT, options={"allow_delete": True}),
     **{
@@ -239,25 +267,13 @@ CASES = {
         for name, cell in (("stage1", {"lod": 0, "group": 1}), ("level1", {"lod": 1, "group": 0}))
         for alone in (False, True)
     },
+    # of nodes whose parts the file never had
+    "node scaled whose parts are not there": Case(
+        lambda d: d.node("leaf1").update(scale=[2.0, 2.0, 2.0]), "tree", VISIBLE
+    ),
+    "node moved whose parts are not there": Case(
+        lambda d: d.node("leaf1").update(translation=[1.0, 2.0, 3.0]), "tree", VISIBLE
+    ),
+    "node at another frame, its part moved": Case(part_moved),
+    "node at another frame, its part with it": Case(part_with_its_node),
 }
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_what_comes_of_an_edit(name: str, tmp_path: Path) -> None:
-    PARTS.require(name, CASES[name].found(tmp_path))
-
-
-def test_parts_of_a_model_with_nothing_else_are_deleted(tmp_path: Path) -> None:
-    """A model of the default cell alone: nothing can be hidden."""
-    first = to_gltf(sample_called(PLANT), tmp_path / "v.glb", "--parts", "visible")
-    (tmp_path / "one.msh").write_bytes(import_gltf(first, None, ImportOptions(use_sidecar=False)).data)
-    assert run("msh2gltf", tmp_path / "one.msh", "-o", tmp_path / "one.glb").returncode == 0
-    document = Editable(tmp_path / "one.glb")
-    del next(node for node in document.json["nodes"] if "mesh" in node)["mesh"]
-    back = import_gltf(document.save(tmp_path / "one.glb"))
-    assert [c.what for c in back.changes] == ["is missing"]
-    assert back.not_applied == []
-
-
-if __name__ == "__main__":
-    PARTS.write_each(CASES, lambda name, folder: CASES[name].found(folder))

@@ -1,49 +1,28 @@
-"""Areals replaced, added and removed: area, normal, anchor, links and cells follow, and nothing else changes.
-
-What comes of each edit stands in ``areal_maps.txt``; ``python -m tests.converter.edits.test_areal_map`` writes it
-again, for you to read what became different.
-"""
+"""Areals replaced, added and removed: area, normal, anchor, links and cells follow, and nothing else changes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
 from msh_gltf.converter.checks.areal_map import check_areal_map
 from msh_gltf.converter.edits.areal_changes import warn_of_lost_neighbours
 from msh_gltf.converter.edits.areal_map import NewAreal, add_areal, remove_areals, repair_anchors, replace_polygons
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.files import read_file
 from msh_gltf.converter.findings import Report
 from msh_gltf.converter.formats.areal_map import ArealMap, areal_payload, read_areal_map, write_areal_map
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.numeric import surfaces
 from msh_gltf.converter.queries.landscape import areal_at
-from tests.support.areals import (
-    areal_at_brute,
-    brute_inside,
-    inner,
-    linked,
-    lists,
-    own,
-    probes,
-    read,
-    sample,
-    square,
-    tiny,
-)
-from tests.support.maps import BUNDLED, every_level
-from tests.support.recorded import Recorded, digest
+from tests.support.areals import areal_at_brute, inner, linked, lists, own, probes, read, sample, square, tiny
+from tests.support.maps import BUNDLED
+from tests.support.recorded import digest
 
-#: What comes of each edit.
-MAPS = Recorded(__file__, "areal_maps.txt")
 Edit = Callable[[ArealMap], ArealMap]
 Shape = Sequence[tuple[float, float, float]]
 
@@ -150,10 +129,50 @@ def crowded() -> ArealMap:
     return with_ids(tiny(square(0, 0, 4), square(0, 0, 1), cells=2), np.zeros(1026), [0, 1, 2, 3, 1026])
 
 
+def areal_text(areals: ArealMap, row: int) -> str:
+    """An areal's place and what its edges lead to."""
+    record, mine = areals.records[row], areals.owner == row
+    anchor, normal = (" ".join(f"{value:g}" for value in record[name]) for name in ("anchor", "normal"))
+    links = " ".join(f"{areal}/{edge}" if areal >= 0 else "-" for areal, edge in areals.links[mine].tolist())
+    return f"areal {row}: {record['area']:g} at {anchor}, up {normal}, {links}"
+
+
+class Row(NamedTuple):
+    """A map, and an edit of it; ``sound``: it must have no findings then, and every point its areal."""
+
+    areals: ArealMap
+    edit: Edit
+    sound: bool = False
+
+    def found(self, _: Path) -> str:
+        """What comes of it, which leaves the map that it is of as it is."""
+        areals, before = self.areals, b"" if len(self.areals.records) > 9999 else areal_payload(self.areals)
+        try:
+            made = self.edit(areals)
+        except ConversionError as error:
+            return f"refused: {error}".replace(areals.archive.label, "map").replace("\n", " ")
+        assert not before or areal_payload(areals) == before
+        again = read_areal_map(read_nres(write_areal_map(made), "again"))
+        assert areal_payload(again) == areal_payload(made)
+        report, findings = Report(), check_areal_map(made)
+        if len(made.records) >= len(areals.records):
+            warn_of_lost_neighbours(report, areals, made, [])
+        if self.sound:
+            assert [one for one in findings if one.severity != "note"] == []
+            points = probes(made, 5, 40)
+            assert areal_at(made, points).tolist() == areal_at_brute(made, points)
+        text = "as it was" if areal_payload(made) == before else digest(areal_payload(made))
+        lines = [text, *sorted({one.code for one in findings}), *report.warnings]
+        if len(made.records) < 9:
+            lines += [areal_text(made, row) for row in range(len(made.records))]
+            cells = [(len([*some]), ids) for ids, some in groupby(lists(made))]
+            lines.append("cells: " + ", ".join(f"{count} of {len(ids)} {ids[:5]}" for count, ids in cells))
+        return "; ".join(lines)
+
+
 NOT_FINITE = with_vertex(row_of(2), 5, np.nan)
 MANY_POLYS = int(np.argmax(sample("mixed__MULTI02").records["poly_count"]))
 POLYS = own(sample("mixed__MULTI02"), MANY_POLYS)
-#: A map, and an edit of it.
 SMALL: dict[str, tuple[ArealMap, Edit]] = {
     **{
         f"an edge that is {shift} away": (
@@ -234,6 +253,24 @@ SMALL: dict[str, tuple[ArealMap, Edit]] = {
 }
 
 
+def drawn(number: int) -> tuple[ArealMap, Edit]:
+    """Squares in few places, many on top of each other: which edges are a pair."""
+    chance = np.random.default_rng(number)
+    places = chance.integers(0, 4, 6).tolist()
+    away = tiny(*(square(20 + 3 * i, 20, 1) for i in range(6)))
+    return away, lambda areals: replace_polygons(areals, {i: square(place, 0, 1) for i, place in enumerate(places)})
+
+
+def anchor_drawn(number: int) -> tuple[ArealMap, Edit]:
+    """Any polygon at all, crossing itself or not."""
+    corners = np.random.default_rng(number).integers(0, 9, (3 + number % 6, 2)).tolist()
+    return anchored([(x, y, 0) for x, y in corners]), repair_anchors
+
+
+SMALL |= {f"squares drawn {number}": drawn(number) for number in range(8)}
+SMALL |= {f"an anchor drawn {number}": anchor_drawn(number) for number in range(12)}
+
+
 def outwards(areals: ArealMap) -> ArealMap:
     """A corner leaves the extent: every cell is another."""
     index = int(areals.owner[np.argmax(areals.vertices[:, 0])])
@@ -266,76 +303,8 @@ def removed_and_added(areals: ArealMap) -> ArealMap:
     return areals
 
 
-def anchors(areals: ArealMap) -> ArealMap:
-    records = areals.records.copy()
-    records["anchor"][:, :2] -= 9000
-    return repair_anchors(replace(areals, records=records))
-
-
-LEVELS: dict[str, tuple[ArealMap, Edit]] = {
-    f"{level.id}, {name}": (read(level.folder / "Land.map"), edit)
-    for level in BUNDLED
-    for name, edit in {
-        "outwards": outwards,
-        "at random": at_random,
-        "some removed": lambda areals: remove_areals(areals, [*inner(areals, 12, 6), inner(areals, 1, 6)[0]]),
-        "removed and added": removed_and_added,
-        "all anchors": anchors,
-    }.items()
-}
-
-
-def found(name: str) -> str:
-    """What comes of an edit, which leaves the map that it is of as it is."""
-    areals, edit = (SMALL | LEVELS)[name]
-    before = areal_payload(areals) if len(areals.records) < 9999 else b""
-    try:
-        made = edit(areals)
-    except ConversionError as error:
-        return f"refused: {error}".replace(areals.archive.label, "map").replace("\n", " ")
-    assert not before or areal_payload(areals) == before
-    again = read_areal_map(read_nres(write_areal_map(made), "again"))
-    assert areal_payload(again) == areal_payload(made)
-    report, findings = Report(), check_areal_map(made)
-    if len(made.records) >= len(areals.records):
-        warn_of_lost_neighbours(report, areals, made, [])
-    if name in LEVELS:
-        assert [one for one in findings if one.severity != "note"] == []
-        points = probes(made, 5, 40)
-        assert areal_at(made, points).tolist() == areal_at_brute(made, points)
-    lines = [digest(areal_payload(made)), *sorted({one.code for one in findings}), *report.warnings]
-    if len(made.records) < 9:
-        lines += [areal_text(made, row) for row in range(len(made.records))]
-        cells = [(len([*some]), ids) for ids, some in groupby(lists(made))]
-        lines.append("cells: " + ", ".join(f"{count} of {len(ids)} {ids[:5]}" for count, ids in cells))
-    return "; ".join(lines)
-
-
-def areal_text(areals: ArealMap, row: int) -> str:
-    """An areal's place and what its edges lead to."""
-    record, mine = areals.records[row], areals.owner == row
-    anchor, normal = (" ".join(f"{value:g}" for value in record[name]) for name in ("anchor", "normal"))
-    links = " ".join(f"{areal}/{edge}" if areal >= 0 else "-" for areal, edge in areals.links[mine].tolist())
-    return f"areal {row}: {record['area']:g} at {anchor}, up {normal}, {links}"
-
-
-@pytest.mark.parametrize("name", [*SMALL, *LEVELS])
-def test_what_comes_of_an_edit(name: str) -> None:
-    MAPS.require(name, found(name))
-
-
-@every_level
-def test_same_vertices_change_nothing(level) -> None:
-    source = bytes(read_file(level.folder / "Land.map"))
-    areals = read_areal_map(read_nres(source, "x"))
-    same = replace_polygons(areals, {i: own(areals, i) for i in range(len(areals.records))})
-    for unchanged in (same, replace_polygons(areals, {}), remove_areals(areals, [])):
-        assert write_areal_map(unchanged) == source
-
-
-@every_level
-def test_moved_away_and_back(level) -> None:
-    areals = read(level.folder / "Land.map")
+def away_and_back(areals: ArealMap) -> ArealMap:
+    """Nothing links to what is away; all does again to what is back."""
     low, high = areals.extent
     for index in inner(areals, 3, 2):
         polygon = own(areals, index)
@@ -347,38 +316,30 @@ def test_moved_away_and_back(level) -> None:
         back = replace_polygons(away, {index: polygon})
         for name in ("links", "cell_ids", "cell_start", "vertices"):
             assert getattr(back, name).tobytes() == getattr(areals, name).tobytes()
+    return back
 
 
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=6))
-def test_greedy_pairs(places: list[int]) -> None:
-    """Squares in few places, many on top of each other: pairs as a plain loop would take them."""
-    away = tiny(*(square(20 + 3 * i, 20, 1) for i in range(len(places))))
-    shapes = [square(place, 0, 1) for place in places]
-    made = replace_polygons(away, dict(enumerate(shapes)))
-    edges = [(i, k) for i in range(len(places)) for k in range(4)]
-    ends = {(i, k): (shapes[i][k], shapes[i][(k + 1) % 4]) for i, k in edges}
-    expected = dict.fromkeys(edges, (-1, -1))
-    for turned in (True, False):
-        for one in edges:
-            for two in edges:
-                fits = ends[one] == (ends[two][::-1] if turned else ends[two])
-                free = expected[one] == expected[two] == (-1, -1)
-                if fits and free and one[0] < two[0]:
-                    expected[one], expected[two] = two, one
-    assert made.links.tolist() == [expected[edge] for edge in edges]
+def same(areals: ArealMap) -> ArealMap:
+    areals = remove_areals(replace_polygons(areals, {}), [])
+    return replace_polygons(areals, {i: own(areals, i) for i in range(len(areals.records))})
 
 
-@given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=3, max_size=8))
-def test_repair_finds_a_place(corners: list[tuple[int, int]]) -> None:
-    """Any polygon at all, crossing itself or not: inside, or refused because nothing is."""
-    try:
-        fixed = repair_anchors(anchored([(x, y, 0) for x, y in corners]))
-    except ConversionError:
-        grid = np.arange(0, 8, 0.25) + 0.03
-        assert not any(brute_inside([*corners], x, 4.0) for x in grid.tolist())
-        return
-    assert brute_inside([*corners], *fixed.records["anchor"][0, :2].astype(float).tolist())
+def anchors(areals: ArealMap) -> ArealMap:
+    records = areals.records.copy()
+    records["anchor"][:, :2] -= 9000
+    return repair_anchors(replace(areals, records=records))
 
 
-if __name__ == "__main__":
-    MAPS.write((name, found(name)) for name in (*SMALL, *LEVELS))
+CASES = {name: Row(*case) for name, case in SMALL.items()} | {
+    f"{level.id}, {name}": Row(read(level.folder / "Land.map"), edit, sound=True)
+    for level in BUNDLED
+    for name, edit in {
+        "outwards": outwards,
+        "at random": at_random,
+        "some removed": lambda areals: remove_areals(areals, [*inner(areals, 12, 6), inner(areals, 1, 6)[0]]),
+        "removed and added": removed_and_added,
+        "all anchors": anchors,
+        "moved away and back": away_and_back,
+        "same vertices": same,
+    }.items()
+}

@@ -1,27 +1,16 @@
-"""Pictures of an edited file are compared by their pixels, and written where a texture can have them.
+"""Pictures of an edited file are compared by their pixels, and written where a texture can have them."""
 
-What comes of each edit stands in ``pictures.txt``; ``python -m tests.converter.edits.test_pictures`` writes it again,
-for you to read what became different.
-"""
-
-import json
 from collections.abc import Callable
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from PIL import Image
 
-from msh_gltf import import_gltf
-from msh_gltf.converter.options import ImportOptions
-from tests.support.corpus import LIBS, sample_called
+from tests.support.corpus import LIBS
 from tests.support.gltf_edit import Editable
-from tests.support.recorded import EXAMPLES, Case, Recorded
-from tests.support.runs import to_gltf
+from tests.support.recorded import EXAMPLES, Case
 
-PICTURES = Recorded(__file__, "pictures.txt")
 ROBOT = "retail__system__R_H_002"
 #: Edits of libraries are reported.
 UNWRITTEN = {"libraries": False}
@@ -118,25 +107,3 @@ CASES = {
     "saved as WebP without loss": Case(saved_as("WEBP", lossless=True), "hangar", OWN),
     "a new JPEG": Case(new_jpeg, "hangar", OWN),
 }
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_what_comes_of_it(name: str, tmp_path: Path) -> None:
-    PICTURES.require(name, CASES[name].found(tmp_path))
-
-
-def test_pictures_beside_are_compared_by_their_pixels(tmp_path: Path) -> None:
-    path = to_gltf(sample_called(ROBOT), tmp_path / "m.gltf", "--textures", LIBS)
-    image = json.loads(path.read_text("utf-8"))["images"][0]
-    picture = tmp_path / image["uri"]
-    before = picture.read_bytes()
-    picture.write_bytes(encoded(pixels_of(before), compress_level=1))
-    assert picture.read_bytes() != before
-    assert import_gltf(path).unchanged
-    picture.write_bytes(encoded(np.full((8, 64, 4), 255, np.uint8)))
-    back = import_gltf(path, options=ImportOptions(**UNWRITTEN))
-    assert {one.what for one in back.not_applied} == {f"picture {image['name']} is repainted"}
-
-
-if __name__ == "__main__":
-    PICTURES.write_each(CASES, lambda name, folder: CASES[name].found(folder))

@@ -1,35 +1,28 @@
-"""Flags of triangles: stated by objects and materials, kept where nothing is stated, exported.
-
-What comes of each edit, the tables that differ and the flags of each part whose flags do stand in ``tri_flags.txt``;
-``python -m tests.converter.edits.test_tri_flags`` writes it again, for you to read what became different.
-"""
+"""Flags of triangles: stated by objects and materials, kept where nothing is stated, exported."""
 
 import json
 from collections.abc import Callable
+from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import pytest
 
 from msh_gltf.converter.formats.model import MshModel, write_model
 from msh_gltf.converter.kinds.differences import diff_models
-from msh_gltf.converter.kinds.dispatch import import_gltf
+from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.numeric.arrays import NONE16
-from msh_gltf.converter.options import ImportOptions
-from tests.support.corpus import Sample, sample_called
+from tests.converter.edits.parts import PLANT, cells_of, name_of
+from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable
-from tests.support.part_edits import PLANT, cells_of, name_of, parse
-from tests.support.recorded import Recorded, judged_as_stored, outcome
-from tests.support.runs import to_gltf
+from tests.support.rebuilt import parse
+from tests.support.recorded import Case, made
 
-FOUND = Recorded(__file__, "tri_flags.txt")
 #: Flags of its triangles differ inside parts; one slot of two cells.
 SHARED = "spec__odd__Gen_stat_011"
 ROBOT = "retail__system__R_H_002"
 NO_RES7 = "mixed__odd__l_mast_058"
-Edit = Callable[[Editable], object]
 
 
 def flags_in(model: MshModel, row: int, lod: int, group: int) -> list[int]:
@@ -49,12 +42,15 @@ PLANTS = parse(sample_called(PLANT).source)
 FIRST, SECOND = cells_of(PLANTS, 0, 0)[:2]
 
 
-def uniform(model: MshModel) -> None:
-    """The first part's triangles all have the same flags."""
-    slot = model.slots[int(model.nodes["slot_index"][FIRST, 0, 0])]
-    assert model.triangles is not None
-    model.triangles = model.triangles.copy()
-    model.triangles["tri_flags"][int(slot["tri_start"]) :][: int(slot["tri_count"])] = 2
+def of_tables(change: Callable[[MshModel], object]) -> Callable[[Path], None]:
+    """Change the tables of the model first."""
+
+    def make(folder: Path) -> None:
+        model = parse((folder / "m.msh").read_bytes())
+        change(model)
+        (folder / "m.msh").write_bytes(write_model(model))
+
+    return make
 
 
 def too_few(model: MshModel) -> None:
@@ -71,30 +67,12 @@ def flat_in_second_batch(model: MshModel) -> None:
     model.indices[first + 1] = model.indices[first]
 
 
-class Case(NamedTuple):
-    """An edit of a model's glTF; ``before`` is made of the model first."""
-
-    edit: Edit
-    before: Callable[[MshModel], object] = lambda _: None
-    model: str = PLANT
-    alone: bool = False
-
-
-def found(name: str, folder: Path) -> str:
-    case = CASES[name]
-    old = parse(sample_called(case.model).source)
-    case.before(old)
-    (folder / "m.msh").write_bytes(write_model(old))
-    old = parse((folder / "m.msh").read_bytes())
-    sample = Sample(case.model, folder / "m.msh", None, folder / "m.msh")
-    document = Editable(to_gltf(sample, folder / "m.glb"))
-    case.edit(document)
-    with judged_as_stored() as unlike:
-        back = import_gltf(document.save(folder / "m.glb"), None, ImportOptions(use_sidecar=not case.alone))
-    new = parse(back.data)
+def other_flags(former: bytes, back: ImportResult) -> list[str]:
+    """The tables that differ, and the flags of each part whose flags do."""
+    old, new = parse(former), parse(back.data)
     tables = sorted({item["table"].partition(" ")[0] for item in diff_models(old, new)})
     parts = [f"{cell} has {run}" for cell, run in flags_by_part(new).items() if flags_by_part(old).get(cell) != run]
-    return "; ".join([outcome(lambda: back, folder, unlike), "other tables: " + (", ".join(tables) or "none"), *parts])
+    return ["other tables: " + (", ".join(tables) or "none"), *parts]
 
 
 def vertices_moved(document: Editable) -> None:
@@ -168,11 +146,9 @@ def new_objects(document: Editable, *values: int) -> None:
     attributes = mesh["primitives"][0]["attributes"]
     attributes["POSITION"] = document.add(document.arrays[attributes["POSITION"]] * 2)
     document.json["meshes"].append({"name": "new", "primitives": mesh["primitives"]})
-    nodes = document.json["nodes"]
     for value in values:
         extras = {"tri_flags": value}
-        nodes.append({"name": f"new{value}", "mesh": len(document.json["meshes"]) - 1, "extras": extras})
-        document.json["scenes"][0]["nodes"].append(len(nodes) - 1)
+        document.put({"name": f"new{value}", "mesh": len(document.json["meshes"]) - 1, "extras": extras})
 
 
 def no_longer_exported(document: Editable, own: int | None = None) -> None:
@@ -184,49 +160,41 @@ def without_triangles(document: Editable) -> None:
     state(document, 2, row=next(r for r in range(len(PLANTS.nodes)) if r not in cells_of(PLANTS, 0, 0)))
 
 
+#: The triangles of the first part all have the same flags.
+UNIFORM = made(lambda d: state(d, 2))
 WRONG: tuple[object, ...] = (65536, -1, 2.5, "walk", True, [2])
+Row = partial(Case, model=PLANT, more=other_flags)
 CASES = {
     **{
-        f"states {own}, exported with {nested}": Case(lambda d, o=own, n=nested: state(d, o, n), uniform)
+        f"states {own}, exported with {nested}": Row(lambda d, o=own, n=nested: state(d, o, n), before=UNIFORM)
         for own, nested in ((None, 2), (16, 2), (2, 4), (16, 4), (0, 2))
     },
-    "exported with nothing": Case(no_longer_exported, uniform),
-    "states 16, exported with nothing": Case(lambda d: no_longer_exported(d, 16), uniform),
-    "a triangle more": Case(triangle_more, uniform),
-    **{f"a face of a copy, {e}": Case(lambda d, e=e: face_of_a_copy(d, e)) for e in ("kept", "nested", "none")},
-    "a face of a new material": Case(lambda d: split_first_face(d, {"name": "walkable", "extras": {"tri_flags": 2}})),
-    "one of two users of a slot": Case(one_of_two_users, model=SHARED),
-    "two objects swap meshes": Case(swapped, uniform),
-    "nothing, alone": Case(lambda d: None, uniform, alone=True),
-    "states 16, alone": Case(lambda d: state(d, 16), uniform, alone=True),
-    **{f"an object's {value!r}": Case(lambda d, v=value: state(d, v)) for value in WRONG},
-    **{f"an exported {value!r}": Case(lambda d, v=value: state(d, None, v)) for value in WRONG},
-    "a material's 0, an object's 2": Case(
-        lambda d: (d.json["materials"][0]["extras"].update(tri_flags=0), state(d, 2)), uniform
+    "exported with nothing": Row(no_longer_exported, before=UNIFORM),
+    "states 16, exported with nothing": Row(lambda d: no_longer_exported(d, 16), before=UNIFORM),
+    "a triangle more": Row(triangle_more, before=UNIFORM),
+    **{f"a face of a copy, {e}": Row(lambda d, e=e: face_of_a_copy(d, e)) for e in ("kept", "nested", "none")},
+    "a face of a new material": Row(lambda d: split_first_face(d, {"name": "walkable", "extras": {"tri_flags": 2}})),
+    "one of two users of a slot": Row(one_of_two_users, model=SHARED),
+    "two objects swap meshes": Row(swapped, before=UNIFORM),
+    "nothing, alone": Row(lambda d: None, before=UNIFORM, alone=True),
+    "states 16, alone": Row(lambda d: state(d, 16), before=UNIFORM, alone=True),
+    **{f"an object's {value!r}": Row(lambda d, v=value: state(d, v)) for value in WRONG},
+    **{f"an exported {value!r}": Row(lambda d, v=value: state(d, None, v)) for value in WRONG},
+    "a material's 0, an object's 2": Row(
+        lambda d: (d.json["materials"][0]["extras"].update(tri_flags=0), state(d, 2)), before=UNIFORM
     ),
     **{
-        f"a material's {value!r}": Case(lambda d, v=value: d.json["materials"][0]["extras"].update(tri_flags=v))
+        f"a material's {value!r}": Row(lambda d, v=value: d.json["materials"][0]["extras"].update(tri_flags=v))
         for value in WRONG
     },
-    "a float that is an integer": Case(lambda d: state(d, 2.0)),
-    "no descriptors": Case(
+    "a float that is an integer": Row(lambda d: state(d, 2.0)),
+    "no descriptors": Row(
         lambda d: state(d, 2, row=cells_of(parse(sample_called(NO_RES7).source), 0, 0)[0]), model=NO_RES7
     ),
-    "no triangles": Case(without_triangles),
-    "a face less": Case(face_less),
-    "a new object": Case(lambda d: new_objects(d, 2)),
-    "new objects of one mesh": Case(lambda d: new_objects(d, 2, 4)),
-    "a flat triangle in a second batch": Case(vertices_moved, flat_in_second_batch, ROBOT),
-    "too few descriptors": Case(lambda d: state(d, 2), too_few),
+    "no triangles": Row(without_triangles),
+    "a face less": Row(face_less),
+    "a new object": Row(lambda d: new_objects(d, 2)),
+    "new objects of one mesh": Row(lambda d: new_objects(d, 2, 4)),
+    "a flat triangle in a second batch": Row(vertices_moved, model=ROBOT, before=of_tables(flat_in_second_batch)),
+    "too few descriptors": Row(lambda d: state(d, 2), before=of_tables(too_few)),
 }
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.plants_faults] * (n == "too few descriptors")) for n in CASES]
-)
-def test_what_comes_of_it(name: str, tmp_path: Path) -> None:
-    FOUND.require(name, found(name, tmp_path))
-
-
-if __name__ == "__main__":
-    FOUND.write_each(CASES, found)

@@ -1,19 +1,15 @@
-"""Areals are edited in a glTF file: what fits arrives in the map, anything else is named.
-
-What comes of each edit stands in ``areals.txt``; ``python -m tests.converter.edits.test_areal_changes`` writes it
-again, for you to read what became different.
-"""
+"""Areals are edited in a glTF file: what fits arrives in the map, anything else is named."""
 
 import struct
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.checks.areal_map import check_areal_map, check_areal_map_further
-from msh_gltf.converter.edits.areal_changes import class_of
 from msh_gltf.converter.formats.areal_map import read_areal_map
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import import_gltf
@@ -22,14 +18,12 @@ from msh_gltf.converter.options import ImportOptions
 from tests.support.areals import own
 from tests.support.corruption.areal import Map
 from tests.support.corruption.base import NAN, Nres
-from tests.support.gltf_edit import HARMLESS, Editable
+from tests.support.gltf_edit import Editable
 from tests.support.gltf_view import TO_GAME
-from tests.support.maps import BUNDLED, level_called
-from tests.support.recorded import Recorded, outcome
+from tests.support.maps import level_called
+from tests.support.recorded import outcome
 from tests.support.runs import call
 
-#: What comes of each edit.
-AREALS = Recorded(__file__, "areals.txt")
 SOURCE = level_called("spec__AutoMAP_00").folder / "Land.map"
 OLD = read_areal_map(read_nres(SOURCE.read_bytes(), "Land.map"))
 
@@ -193,34 +187,6 @@ def many_corners(f: Faces) -> None:
     f.add(np.stack([np.zeros_like(outer[:-1]), outer[:-1], outer[1:]], axis=1), 0)
 
 
-EDITS: dict[str, Callable[[Faces], object]] = {
-    "a corner moved": move_corner,
-    **{f"split, number {n}": lambda f, n=n: split(f, n) for n in (0.0, AREAL + 1 + 1 / 64, 9999.0)},
-    "deleted": delete,
-    "deleted and added": delete_and_add,
-    # Blender copies the custom properties of a material along; the name counts
-    "a new class": lambda f: f.document.json["materials"][0].update(name="class_7.001"),
-    "an object moved": move_object,
-    "few": lambda f: f.keep(f.of(AREAL)),
-    "few, allowed": lambda f: f.keep(f.of(AREAL)),
-    "lost neighbours": lose_neighbours,
-    "a hole": fill_with_a_hole,
-    "over another": lie_over_another,
-    "twice": cover_twice,
-    "pulled through": pull_through,
-    "mixed flags": mix_flags,
-    "no class": forget_the_class,
-    "merged vertices": merge_vertices,
-    "very many corners": many_corners,
-    "z up": z_up,
-    # what Blender's exporter makes by default, and version 0.1 did
-    "without numbers": lambda f: None,
-    "without numbers, a corner moved": move_corner,
-    "with errors": lambda f: None,
-    "with errors, a corner moved": move_corner,
-}
-
-
 def with_errors(folder: Path) -> Path:
     """A map of which an edit cannot be applied."""
     box = Nres.read(SOURCE.read_bytes())
@@ -230,54 +196,53 @@ def with_errors(folder: Path) -> Path:
     return folder / "Land.map"
 
 
-def found(name: str, folder: Path) -> str:
-    """What comes of an edit, which brings no new findings."""
-    source = with_errors(folder) if "with errors" in name else SOURCE
-    faces = Faces(folder, source)
-    EDITS[name](faces)
-
-    def back() -> ImportResult:
-        result = faces.back(allow_delete="allowed" in name, numbered="without numbers" not in name)
-        maps = [read_areal_map(read_nres(data, "map")) for data in (source.read_bytes(), result.data)]
-        before, now = ({f.code for f in [*check_areal_map(m), *check_areal_map_further(m)]} for m in maps)
-        assert now <= before or "few" in name
-        assert not now & {"areal-link", "areal-link-mutual"}
-        return result
-
-    return outcome(back, folder)
+def new_findings(source: bytes, made: bytes) -> set[str]:
+    """What is wrong in a map that was not before."""
+    maps = [read_areal_map(read_nres(data, "map")) for data in (source, made)]
+    before, now = ({f.code for f in [*check_areal_map(m), *check_areal_map_further(m)]} for m in maps)
+    assert not now & {"areal-link", "areal-link-mutual"}
+    return now - before
 
 
-@pytest.mark.parametrize("name", EDITS)
-def test_what_comes_of_an_edit(name: str, tmp_path: Path) -> None:
-    AREALS.require(name, found(name, tmp_path))
+class Row(NamedTuple):
+    """An edit of a map's triangles; of a map that has errors, of a file without numbers of areals, with an option."""
+
+    edit: Callable[[Faces], object]
+    errors: bool = False
+    numbered: bool = True
+    allow_delete: bool = False
+
+    def found(self, folder: Path) -> str:
+        source = with_errors(folder) if self.errors else SOURCE
+        faces = Faces(folder, source)
+        self.edit(faces)
+        back = partial(faces.back, allow_delete=self.allow_delete, numbered=self.numbered)
+        return outcome(back, folder, lambda out: sorted(new_findings(source.read_bytes(), out.data)))
 
 
-def test_names_of_classes() -> None:
-    for name, extras, number in (
-        ("class_3.001", {"class_id": 5}, 3),
-        ("grass", {"class_id": 5}, 5),
-        ("grass", {}, -1),
-        ("class_4294967295", {}, 4294967295),
-        ("class_4294967296", {}, -1),
-        ("class_99999999999999999999", {"class_id": 7}, 7),
-        ("x", {"class_id": "7"}, -1),
-        ("x", {"class_id": float("nan")}, -1),
-        ("x", None, -1),
-    ):
-        assert class_of(name, extras) == number, name
-
-
-@pytest.mark.parametrize("change", HARMLESS)
-@pytest.mark.parametrize("level", BUNDLED, ids=lambda level: level.id)
-def test_other_layouts_are_unchanged(level, change: str, tmp_path: Path) -> None:
-    assert call(cli.msh2gltf, level.folder / "Land.map", "-o", tmp_path / "m.glb", "-q") == 0
-    document = Editable(tmp_path / "m.glb")
-    lines = [document.json["meshes"].pop()] if change in ("shuffled", "merged") else []
-    HARMLESS[change](document)
-    document.json["meshes"] += lines
-    back = import_gltf(document.save(tmp_path / "m.glb"))
-    assert (back.unchanged, back.not_applied) == (True, [])
-
-
-if __name__ == "__main__":
-    AREALS.write_each(EDITS, found)
+CASES = {
+    "a corner moved": Row(move_corner),
+    **{f"split, number {n}": Row(lambda f, n=n: split(f, n)) for n in (0.0, AREAL + 1 + 1 / 64, 9999.0)},
+    "deleted": Row(delete),
+    "deleted and added": Row(delete_and_add),
+    # Blender copies the custom properties of a material along; the name counts
+    "a new class": Row(lambda f: f.document.json["materials"][0].update(name="class_7.001")),
+    "an object moved": Row(move_object),
+    "few": Row(lambda f: f.keep(f.of(AREAL))),
+    "few, allowed": Row(lambda f: f.keep(f.of(AREAL)), allow_delete=True),
+    "lost neighbours": Row(lose_neighbours),
+    "a hole": Row(fill_with_a_hole),
+    "over another": Row(lie_over_another),
+    "twice": Row(cover_twice),
+    "pulled through": Row(pull_through),
+    "mixed flags": Row(mix_flags),
+    "no class": Row(forget_the_class),
+    "merged vertices": Row(merge_vertices),
+    "very many corners": Row(many_corners),
+    "z up": Row(z_up),
+    # what Blender's exporter makes by default, and version 0.1 did
+    "without numbers": Row(lambda f: None, numbered=False),
+    "without numbers, a corner moved": Row(move_corner, numbered=False),
+    "with errors": Row(lambda f: None, errors=True),
+    "with errors, a corner moved": Row(move_corner, errors=True),
+}
