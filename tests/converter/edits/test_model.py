@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pygltflib
 import pytest
 
 from msh_gltf.converter.edits.materials import _most_votes
@@ -18,14 +17,6 @@ from tests.support.runs import first_difference, run, to_gltf
 
 ANIMATED = "retail__odd__s_rock_009"
 OPTIONS = ("--fps 30", "--fps 23.976", "--lod 1", "--group 4", "--parts visible", "--parts visible --lod 2")
-
-
-@every_sample
-@pytest.mark.parametrize("form", ["glb", "gltf"])
-def test_bytes_come_back(sample: Sample, form: str, tmp_path: Path) -> None:
-    back = import_gltf(to_gltf(sample, tmp_path / f"m.{form}"))
-    assert (back.changes, back.not_applied) == ([], [])
-    assert first_difference(sample.source, back.data) is None
 
 
 @pytest.mark.parametrize("options", [*OPTIONS, "--subframes 3", "--keys", "--paths"])
@@ -42,13 +33,6 @@ def test_other_files_of_the_same_content(sample: Sample, change: str, tmp_path: 
     back = import_gltf(document.save(tmp_path / "m.gltf", indent=1))
     assert (back.changes, back.not_applied) == ([], [])
     assert first_difference(sample.source, back.data) is None
-
-
-def test_saved_by_pygltflib(tmp_path: Path) -> None:
-    path = to_gltf(sample_called(ANIMATED), tmp_path / "m.glb")
-    document = pygltflib.GLTF2().load(str(path))
-    document.save(str(path))
-    assert import_gltf(path).changes == []
 
 
 def test_materials_of_one_name_are_assigned_as_scipy_does() -> None:

@@ -38,12 +38,6 @@ def exported(path: Path, target: Path, **options: Any) -> GltfView:
     return GltfView(target)
 
 
-def objects(view: GltfView) -> dict[int, int]:
-    """Nodes of the placed objects by their row."""
-    roots = view["scenes"][0]["nodes"]
-    return {view.extras(node)["index"]: node for node in roots if view.extras(node).get("kind") == "object"}
-
-
 def animated_chassis(parts: GameParts) -> None:
     """The clip of the chassis moves its gun."""
     rock, room = parts.objects["e_gun_1"], parts.objects["u_robot"]
@@ -187,13 +181,25 @@ def test_properties_keep_names_apart_and_fit_blender() -> None:
     assert property_values([nan, unknown, negative]) == {"n": "0x7fc00000", "u": "0x5", "m": -1}
 
 
-UNITS = sorted(Path(CORPUS).glob("*/truth/units/*.json")) if CORPUS else []
+def recorded(what: str) -> list[Path]:
+    """Truth of the corpus."""
+    return sorted(Path(CORPUS).glob(f"*/truth/{what}/*.json")) if CORPUS else []
+
+
+def require_drawn(view: GltfView, meshes: list[int], truth: dict[str, Any]) -> None:
+    """So many triangles, in such a box."""
+    corners = [view.triangles(mesh)["POSITION"].reshape(-1, 3) for mesh in meshes]
+    assert sum(map(len, corners)) == 3 * truth["triangles"]
+    if truth["triangles"]:
+        points = np.concatenate(corners)
+        bounds = truth["bounds"]
+        np.testing.assert_allclose([points.min(0), points.max(0)], [bounds["min"], bounds["max"]], atol=1e-4)
 
 
 def test_every_part_of_the_corpus_is_at_its_recorded_place(tmp_path: Path) -> None:
-    require(UNITS, "needs MSH_GLTF_CORPUS")
+    require(recorded("units"), "needs MSH_GLTF_CORPUS")
     files = []
-    for path in UNITS:
+    for path in recorded("units"):
         truth = json.loads(path.read_text("utf-8"))
         files.append(tmp_path / f"{path.stem}.glb")
         view = exported(path.parents[2] / "game" / truth["file"], files[-1])
@@ -201,34 +207,21 @@ def test_every_part_of_the_corpus_is_at_its_recorded_place(tmp_path: Path) -> No
         found = view.below(root, "component")
         assert sorted(found) == list(range(len(truth["components"])))
         for expected in truth["components"]:
-            check_component(view, found[expected["index"]], expected)
+            require_component(view, found[expected["index"]], expected)
     assert issues(files) == {}
 
 
-def check_component(view: GltfView, node: int, truth: dict[str, Any]) -> None:
-    extras = view.extras(node)
+def require_component(view: GltfView, node: int, truth: dict[str, Any]) -> None:
+    extras, meshes = view.extras(node), view.own_meshes(node)
     names = ("key", "class", "attach", "label")
     assert {name: extras[name] for name in names} == {name: truth[name] for name in names}
-    meshes = view.own_meshes(node)
-    corners = [view.triangles(mesh) for mesh in meshes]
-    triangles = sum(len(shape["POSITION"]) for shape in corners)
     if truth["matrix"] is None:
         assert not meshes
         return
-    matrix = np.array(truth["matrix"]).reshape(4, 4)
-    np.testing.assert_allclose(view.game_world(node), matrix, atol=1e-4)
-    assert triangles == truth["triangles"]
-    if triangles:
-        points = np.concatenate([shape["POSITION"].reshape(-1, 3) for shape in corners])
-        np.testing.assert_allclose(points.min(0), truth["bounds"]["min"], atol=1e-4)
-        np.testing.assert_allclose(points.max(0), truth["bounds"]["max"], atol=1e-4)
-    used = {
-        view["materials"][p["material"]]["name"]
-        for mesh in meshes
-        for p in view["meshes"][view["nodes"][mesh]["mesh"]]["primitives"]
-    }
-    if truth["look"]:
-        assert used <= set(truth["look"])
+    np.testing.assert_allclose(view.game_world(node), np.array(truth["matrix"]).reshape(4, 4), atol=1e-4)
+    require_drawn(view, meshes, truth)
+    primitives = [p for mesh in meshes for p in view["meshes"][view["nodes"][mesh]["mesh"]]["primitives"]]
+    assert not truth["look"] or {view["materials"][p["material"]]["name"] for p in primitives} <= set(truth["look"])
     for point in truth.get("points", []):
         if point["node"] >= 0:  # others have no place
             at = view.game_world(point_nodes(view, node)[point["name"]])
@@ -248,59 +241,46 @@ def point_nodes(view: GltfView, node: int) -> dict[str, int]:
     return out
 
 
-MISSIONS = sorted(Path(CORPUS).glob("*/truth/missions/*.json")) if CORPUS else []
-
-
 def test_every_object_of_the_corpus_is_at_its_recorded_place(tmp_path: Path) -> None:
-    require(MISSIONS, "needs MSH_GLTF_CORPUS")
-    for path in MISSIONS:
+    require(recorded("missions"), "needs MSH_GLTF_CORPUS")
+    for path in recorded("missions"):
         truth = json.loads(path.read_text("utf-8"))
-        source = path.parents[2] / "game" / truth["file"]
-        target = tmp_path / f"{path.stem}.glb"
+        source, target = path.parents[2] / "game" / truth["file"], tmp_path / f"{path.stem}.glb"
         view = exported(source, target)
-        found = objects(view)
+        roots = view["scenes"][0]["nodes"]
+        found = {view.extras(node)["index"]: node for node in roots if view.extras(node).get("kind") == "object"}
         assert sorted(found) == list(range(len(truth["objects"])))
-        mission = read_mission(source.read_bytes(), "")
-        assert len(mission.objects) == len(found)
+        assert len(read_mission(source.read_bytes(), "").objects) == len(found)
         for expected in truth["objects"]:
-            check_object(view, found[expected["index"]], expected)
-        check_points(view, found, path.with_suffix(".npz"))
+            require_object(view, found[expected["index"]], expected)
+        with np.load(path.with_suffix(".npz")) as points:
+            require_points(view, found, points)
         assert issues([target]) == {}
 
 
-def check_points(view: GltfView, found: dict[int, int], path: Path) -> None:
+def require_points(view: GltfView, found: dict[int, int], truth: Any) -> None:
     """Control points in the world, by object, component and row."""
-    with np.load(path) as truth:
-        assert len(truth["point_at"])
-        for (row, part, point), world in zip(truth["point_at"], truth["point_world"], strict=True):
-            node = view.below(found[row], "component").get(part, found[row])
-            rows = {view.extras(n)["index"]: n for n in point_nodes(view, node).values()}
-            if point in rows:
-                np.testing.assert_allclose(view.game_world(rows[point])[:3, 3], world, atol=1e-4)
-            else:
-                assert np.isnan(world).any() or point == 8  # it names no node
+    assert len(truth["point_at"])
+    for (row, part, point), world in zip(truth["point_at"], truth["point_world"], strict=True):
+        node = view.below(found[row], "component").get(part, found[row])
+        rows = {view.extras(n)["index"]: n for n in point_nodes(view, node).values()}
+        if point in rows:
+            np.testing.assert_allclose(view.game_world(rows[point])[:3, 3], world, atol=1e-4)
+        else:
+            assert np.isnan(world).any() or point == 8  # it names no node
 
 
-def check_object(view: GltfView, node: int, truth: dict[str, Any]) -> None:
-    matrix = np.array(truth["matrix"]).reshape(4, 4)
-    np.testing.assert_allclose(view.game_world(node), matrix, atol=1e-4)
-    extras = view.extras(node)
-    assert extras["path"] == truth["path"]
-    assert extras["object_kind"] == truth["kind"]
-    assert extras["logical_id"] == truth["logical_id"]
-    assert bool(extras.get("hosted")) is truth["hosted"]
+def require_object(view: GltfView, node: int, truth: dict[str, Any]) -> None:
+    extras, components = view.extras(node), view.below(node, "component")
+    np.testing.assert_allclose(view.game_world(node), np.array(truth["matrix"]).reshape(4, 4), atol=1e-4)
+    said = (extras["path"], extras["object_kind"], extras["logical_id"], bool(extras.get("hosted")))
+    assert said == tuple(truth[name] for name in ("path", "kind", "logical_id", "hosted"))
     assert list(extras.get("properties", {})) == [each[4] for each in truth["properties"]]
-    components = view.below(node, "component")
     for expected in truth["components"]:
         if truth["kind"] > 1:
-            corners = [view.triangles(mesh)["POSITION"] for mesh in view.own_meshes(node)]
-            assert sum(map(len, corners)) == expected["triangles"]
-            if corners:
-                points = np.concatenate(corners).reshape(-1, 3)
-                np.testing.assert_allclose(points.min(0), expected["bounds"]["min"], atol=1e-4)
-                np.testing.assert_allclose(points.max(0), expected["bounds"]["max"], atol=1e-4)
+            require_drawn(view, view.own_meshes(node), expected)
         elif expected["shown"]:
-            check_component(view, components[expected["index"]], expected)
+            require_component(view, components[expected["index"]], expected)
 
 
 if __name__ == "__main__":

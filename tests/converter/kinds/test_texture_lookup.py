@@ -1,17 +1,11 @@
-"""Every chain from a WEAR row to a picture leads where the recorded truth says."""
+"""Where libraries are looked for, and what is shown of names that none has."""
 
-import json
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import pytest
 
 from msh_gltf.converter.files import Later
-from msh_gltf.converter.formats.material import LIGHTMAPS, TEXTURES
+from msh_gltf.converter.formats.material import TEXTURES
 from msh_gltf.converter.kinds.appearance import Libraries, with_libraries_around
-from tests.support.corpus import CORPUS, LIBS
-from tests.support.runs import require
+from tests.support.corpus import LIBS
 
 
 def test_missing_libraries(tmp_path: Path) -> None:
@@ -70,41 +64,3 @@ def test_a_texture_is_read_once() -> None:
     assert libraries.picture(TEXTURES, entry.name) is not None
     assert libraries.picture(TEXTURES, entry.name) is not None
     assert reads == [stored.size]
-
-
-@pytest.mark.parametrize("name", ["spec", "retail", "mixed"])
-def test_whole_games(name: str) -> None:
-    require(CORPUS, "no corpus: MSH_GLTF_CORPUS names no folder of whole games")
-    game = Path(str(CORPUS)) / name
-    facts: dict[str, Any] = json.loads((game / "truth/manifest.json").read_text("utf-8"))
-    with np.load(game / "truth/textures.npz") as file:
-        pixels = {key.casefold(): file[key] for key in file}
-    libraries = Libraries([game / "game"])
-    known = {key.casefold(): value for key, value in facts["materials"].items()}
-    shown = 0
-    for model in [*facts["models"], facts["loose_model"]]:
-        truth = json.loads((game / "truth" / model["truth"]).with_suffix(".json").read_text("utf-8"))
-        for _, row in truth["wear"]:
-            look = libraries.material(row)
-            expected = known.get(row.casefold(), known["default"])
-            assert look.step == ("name" if row.casefold() in known else "DEFAULT")
-            assert look.colour[:3] == tuple(v / 255 for v in expected["diffuse"])
-            assert look.colour[3] == expected["alpha"] / 100
-            assert look.self_light == tuple(v / 255 for v in expected["ambient"])
-            assert look.texture.casefold() == expected["texture"].casefold()
-            assert look.phases == expected["phases"]
-            assert look.translucent == (expected["flags"] in (4, 8))
-            assert look.additive == (expected["flags"] == 8)
-            texture = libraries.find(TEXTURES, look.texture)
-            if texture is None:
-                assert f"textures.lib::{look.texture}".casefold() not in pixels
-                continue
-            shown += 1
-            expected_pixels = pixels[f"textures.lib::{look.texture}".casefold()]
-            np.testing.assert_array_equal(texture[1].rgba(), expected_pixels)
-        for _, row in truth["lightmaps"]:
-            lightmap = libraries.find(LIGHTMAPS, row)
-            assert lightmap is not None
-            expected_pixels = pixels[f"lightmap.lib::{row}".casefold()]
-            np.testing.assert_array_equal(lightmap[1].rgba(), expected_pixels)
-    assert shown

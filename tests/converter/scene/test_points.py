@@ -6,18 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from msh_gltf.converter.files import read_file
-from msh_gltf.converter.formats.model_parts import read_points
-from msh_gltf.converter.formats.nres import read_nres
 from tests.converter.edits.points import POINTS as EDITED
 from tests.converter.edits.points import stored
-from tests.support.corpus import CORPUS, sample_called
+from tests.support.corpus import sample_called
 from tests.support.gltf_view import GltfView
 from tests.support.points import POINTS, Point, cpt
-from tests.support.runs import require, run
+from tests.support.runs import run
 
 ROBOT = sample_called("retail__system__R_H_002")
-CTPT = int.from_bytes(b"CTPT", "little")
 
 
 @pytest.fixture
@@ -57,23 +53,6 @@ def test_points_that_cannot_be(robot: Path, tmp_path: Path, points: list[Point],
     assert said in out.stderr
     names = [node["name"] for node in GltfView(tmp_path / "r.glb")["nodes"]]
     assert [n for n in names if n.endswith(".point")] == ["good.point"]
-
-
-def test_the_corpus_has_files_of_this_size() -> None:
-    """Every .cpt: a count, 36 bytes each, and names of 32 bytes that end in NUL."""
-    require(CORPUS, "no corpus: MSH_GLTF_CORPUS names no folder of whole games")
-    seen = 0
-    for path in sorted(Path(str(CORPUS)).glob("*/game/*.rlb")):
-        data = read_file(path)
-        if bytes(data[:4]) != b"NRes":
-            continue
-        for found in read_nres(data, path.name).entries:
-            if found.type_id == CTPT:
-                points = read_points(found.payload, found.name)
-                assert len(points.records) == found.attr1
-                assert all(points.name(row).isprintable() for row in range(found.attr1))
-                seen += 1
-    assert seen
 
 
 def test_exported_as_the_contract_says(robot: Path, tmp_path: Path) -> None:
