@@ -16,15 +16,18 @@ FRAMES = 25
 PLANT = "spec__odd__B_PLANT_008"
 
 
-def samplers(document: Editable) -> list[tuple[str, dict]]:
-    """Each channel's path and sampler."""
-    (clip,) = document.json["animations"]
-    return [(c["target"]["path"], clip["samplers"][c["sampler"]]) for c in clip["channels"]]
+Keys = tuple[np.ndarray, np.ndarray]
 
 
-def rekey(document: Editable, change: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]) -> None:
-    """Give every channel other keys: of its frames at 24 per second, (k,), and values, (k, n)."""
-    for _, sampler in samplers(document):
+def samplers(document: Editable, clip: int = 0) -> list[tuple[str, dict]]:
+    """Path and sampler of each channel of a clip."""
+    found = document.json["animations"][clip]
+    return [(c["target"]["path"], found["samplers"][c["sampler"]]) for c in found["channels"]]
+
+
+def rekey(document: Editable, change: Callable[[np.ndarray, np.ndarray], Keys], clip: int = 0) -> None:
+    """Give every channel of a clip other keys: of its frames at 24 per second, (k,), and values, (k, n)."""
+    for _, sampler in samplers(document, clip):
         times, values = (document.arrays[sampler[name]] for name in ("input", "output"))
         frames, values = change(times[:, 0].astype(np.float64) * 24, values)
         sampler["input"] = document.add((frames / 24).astype(np.float32)[:, None])
@@ -34,31 +37,27 @@ def rekey(document: Editable, change: Callable[[np.ndarray, np.ndarray], tuple[n
 # ------------------------------------------------------------------ other times
 
 
-def play_at(document: Editable, fps: float) -> None:
+def play_at(document: Editable, fps: float, clip: int = 0) -> None:
     """What Blender writes of a clip imported at 24 when its scene then plays at another rate."""
-    rekey(document, lambda frames, values: (frames * 24 / fps, values))
+    rekey(document, lambda frames, values: (frames * 24 / fps, values), clip)
 
 
-def resample(document: Editable, fps: float) -> None:
+def resample(document: Editable, fps: float, clip: int = 0) -> None:
     """What Blender writes of a clip imported into a scene at another rate: keys at its frames."""
 
-    def keys(frames: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def keys(frames: np.ndarray, values: np.ndarray) -> Keys:
         at = np.arange(np.ceil(frames[-1] / 24 * fps - 1e-4) + 1) * 24 / fps
         rows = np.stack([np.interp(at, frames, column) for column in values.T], axis=1)
         return at, rows / np.linalg.norm(rows, axis=1)[:, None] if rows.shape[1] == 4 else rows
 
-    rekey(document, keys)
+    rekey(document, keys, clip)
 
 
 def at_24(d: Editable, rate: int) -> None:
     """Exported at another rate, through a Blender at 24 that drops the extras: neither file nor keys state the rate."""
     play_at(d, rate)
-
-    def keys(frames: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        at = np.arange(int(frames[-1] + 1e-4) + 1)
-        return at, np.stack([np.interp(at, frames, column) for column in values.T], axis=1)
-
-    rekey(d, keys)
+    resample(d, 24)
+    rekey(d, lambda at, values: (at[:-1], values[:-1]))  # no frame beyond its end
     drop_extras(d)
 
 
@@ -92,7 +91,7 @@ def with_its_end(d: Editable, rate: int) -> None:
     resample(d, rate)
     last = iter(ends)
 
-    def keys(frames: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def keys(frames: np.ndarray, values: np.ndarray) -> Keys:
         (time,), value = next(last)
         inside = frames / 24 < time - 1e-4
         return np.append(frames[inside], time * 24), np.concatenate([values[inside], value[None]])

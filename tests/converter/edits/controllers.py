@@ -5,11 +5,10 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from msh_gltf.converter.cli import msh2gltf
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.options import ImportOptions
+from tests.converter.edits.animation import play_at, resample
 from tests.support.assembly import mission, placed, registry, unit
 from tests.support.controller import State, controller, walker
 from tests.support.game import MESH, archive, entry, model
@@ -49,22 +48,6 @@ def turned(edited: Editable, animation: int, key: int) -> None:
     edited.arrays[one["samplers"][first["sampler"]]["output"]][key] += 1
 
 
-def twice_as_long(edited: Editable) -> None:
-    for number in {sampler["input"] for sampler in edited.json["animations"][1]["samplers"]}:
-        edited.arrays[number] *= 2
-
-
-def at_thirty(edited: Editable) -> None:
-    """Sample the range again at another rate, as an editor does; its end is cut off."""
-    times = np.arange(0, (FRAMES - 1) / 24, 1 / 30, np.float32)[:, None]
-    new = edited.add(times)
-    for sampler in edited.json["animations"][1]["samplers"]:
-        old, values = edited.arrays[sampler["input"]][:, 0], edited.arrays[sampler["output"]]
-        out = np.stack([np.interp(times[:, 0], old, column) for column in values.T], axis=1)
-        out /= np.linalg.norm(out, axis=1, keepdims=True) if out.shape[1] == 4 else 1
-        sampler |= {"input": new, "output": edited.add(out.astype(np.float32))}
-
-
 def without_extras(edited: Editable) -> None:
     edited.json["scenes"][0].pop("extras")
     edited.json["animations"].reverse()  # as an editor that sorts by name
@@ -97,16 +80,16 @@ THIRDS = controller(
 EDITS: dict[str, Callable[[Editable], object]] = {
     "nothing": lambda edited: None,
     "a name": renamed,
-    "another rate": at_thirty,
+    "another rate": lambda edited: resample(edited, 30, 1),
     "no extras": without_extras,
     "numbered": lambda edited: edited.json["animations"][1].update(name="0-8.001"),
     "a key": lambda edited: turned(edited, 1, 4),
     "the key of the whole clip": lambda edited: turned(edited, 0, 4),
     "the key of both": lambda edited: both(edited, 0, 1),
     "the key of both, otherwise": lambda edited: both(edited, 0, 1, 1),
-    "a key at another rate": lambda edited: (at_thirty(edited), turned(edited, 1, 4)),
+    "a key at another rate": lambda edited: (resample(edited, 30, 1), turned(edited, 1, 4)),
     "the last key": lambda edited: turned(edited, 1, -1),
-    "slower": twice_as_long,
+    "slower": lambda edited: play_at(edited, 12, 1),
     "a channel gone": lambda edited: edited.json["animations"][1]["channels"].pop(0),
     "the range gone": lambda edited: edited.json["animations"].pop(1),
     "the whole clip gone": lambda edited: edited.json["animations"].pop(0),

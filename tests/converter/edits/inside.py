@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.converter.edits.named import z_up
 from tests.support.assembled_game import ROBOT, SOCKET, GameParts
 from tests.support.gltf_edit import HARMLESS
 from tests.support.inside_game import Inside, Node, Placed
@@ -32,8 +33,9 @@ def colours(file: Inside) -> None:
     values[:, :3] = values[:, :3] // 2 + 3
 
 
-def material(file: Inside) -> None:
-    primitive = file.primitive(rock(file))
+def paint(file: Inside, node: Node) -> None:
+    """Give it the next material."""
+    primitive = file.primitive(node)
     primitive["material"] = (primitive["material"] + 1) % len(file.file.json["materials"])
 
 
@@ -45,10 +47,6 @@ def renamed_material(file: Inside) -> None:
 def less(file: Inside) -> None:
     primitive = file.primitive(rock(file))
     primitive["indices"] = file.file.add(file.file.arrays[primitive["indices"]][:-3])
-
-
-def rename(node: Any, name: str) -> None:
-    node["name"] = name
 
 
 def in_one(file: Inside) -> None:
@@ -127,19 +125,6 @@ def ground(file: Inside) -> Any:
     return next(node for node in file.nodes if node["name"] == "terrain")
 
 
-def move_ground(file: Inside) -> None:
-    ground(file)["translation"] = [1.0, 0.0, 0.0]
-
-
-def delete_ground(file: Inside) -> None:
-    scene, number = file.file.json["scenes"][0], file.nodes.index(ground(file))
-    scene["nodes"].remove(number)
-
-
-def repaint_ground(file: Inside) -> None:
-    file.primitive(ground(file))["material"] += 1
-
-
 def paint_ground(file: Inside) -> None:
     primitive = file.primitive(ground(file))
     count = len(file.file.arrays[primitive["attributes"]["POSITION"]])
@@ -149,10 +134,6 @@ def paint_ground(file: Inside) -> None:
 def other_ground(file: Inside) -> None:
     material = file.file.json["materials"][file.primitive(ground(file))["material"]]
     material["extras"]["msh"]["first"] += 1
-
-
-def set(node: Any, **values: object) -> None:
-    node["extras"]["msh"].update(values)
 
 
 def each_rock(f: Inside, *places: tuple[float, ...]) -> None:
@@ -236,18 +217,6 @@ def unit_edited(f: Inside) -> None:
     f.remove(f.node(ROOM, 11))
 
 
-def turned(f: Inside) -> None:
-    """As Blender exports it without +Y Up: every vertex and every place is another."""
-    for node in f.nodes:
-        if "translation" in node:
-            x, y, z = node["translation"]
-            node["translation"] = [x, -z, y]
-    for primitive in f.file.primitives():
-        for part in {"POSITION", "NORMAL"} & primitive["attributes"].keys():
-            x, y, z = f.file.arrays[primitive["attributes"][part]].T
-            f.file.arrays[primitive["attributes"][part]] = np.stack([x, -z, y], axis=1)
-
-
 #: Of a model, or of the terrain.
 EDITS: dict[str, Callable[[Inside], object]] = {
     "positions": lambda f: shift(f, rock(f), "POSITION", 1),
@@ -255,7 +224,7 @@ EDITS: dict[str, Callable[[Inside], object]] = {
     "lightmap": lambda f: shift(f, f.node(LIT, 0), "TEXCOORD_1", 0.01),
     "normals": normals,
     "colours": colours,
-    "material": material,
+    "material": lambda f: paint(f, rock(f)),
     "no material": lambda f: f.primitive(rock(f)).pop("material"),
     "renamed material": renamed_material,
     "faces": less,
@@ -263,22 +232,22 @@ EDITS: dict[str, Callable[[Inside], object]] = {
     "still moved": lambda f: f.node(LIT, 3).update(translation=[9, 9, 9]),
     "still turned": lambda f: f.node(LIT, 3).update(rotation=[0, 1, 0, 0]),
     "scaled": lambda f: f.node(LIT, 3).update(scale=[2, 2, 2]),
-    "renamed": lambda f: rename(rock(f), "new"),
+    "renamed": lambda f: rock(f).update(name="new"),
     "deleted": lambda f: f.remove(rock(f, 7)),
     "copied": copied_node,
     "reparented": lambda f: f.move(rock(f, 3), rock(f, 1)),
     "added": lambda f: f.add({"name": "cube", "mesh": 0}, rock(f)),
     "an empty": lambda f: f.add({"name": "dot"}, rock(f)),
-    "flags": lambda f: set(rock(f), flags=77),
-    "label": lambda f: set(rock(f), label="x"),
-    "triangle flags": lambda f: set(rock(f), tri_flags=9),
-    "batch flags": lambda f: set(f.file.json["materials"][f.primitive(rock(f))["material"]], batch_flags=9),
+    "flags": lambda f: f.extras(rock(f)).update(flags=77),
+    "label": lambda f: f.extras(rock(f)).update(label="x"),
+    "triangle flags": lambda f: f.extras(rock(f)).update(tri_flags=9),
+    "batch flags": lambda f: f.extras(f.file.json["materials"][f.primitive(rock(f))["material"]]).update(batch_flags=9),
     "in one place": in_one,
     "all deleted": lambda f: f.places("e_gun_1")[0].update(children=[]),
     "point moved": lambda f: f.point("S_ROCK").update(translation=[7, 7, 7]),
     "point turned": lambda f: f.point("S_ROCK").update(rotation=[1, 0, 0, 0]),
-    "point renamed": lambda f: rename(f.point("S_ROCK"), "eye"),
-    "point flags": lambda f: set(f.point("S_ROCK"), flags=4),
+    "point renamed": lambda f: f.point("S_ROCK").update(name="eye"),
+    "point flags": lambda f: f.extras(f.point("S_ROCK")).update(flags=4),
     "point deleted": lambda f: f.remove(f.point("S_ROCK")),
     "key": keys,
     "fewer keys": fewer_keys,
@@ -290,15 +259,15 @@ EDITS: dict[str, Callable[[Inside], object]] = {
     "scale animated": lambda f: animated(f, f.node(LIT, 3), "scale"),
     "ground painted": paint_ground,
     "ground without material": lambda f: f.primitive(ground(f)).pop("material"),
-    "ground moved": move_ground,
-    "ground deleted": delete_ground,
+    "ground moved": lambda f: ground(f).update(translation=[1.0, 0.0, 0.0]),
+    "ground deleted": lambda f: f.file.take_out(f.nodes.index(ground(f))),
     "ground heights": lambda f: shift(f, ground(f), "POSITION", 0.5),
     "ground micro": lambda f: shift(f, ground(f), "TEXCOORD_1", 0.3),
     "ground blend": lambda f: shift(f, ground(f), "_MSH_BLEND", 0.5),
     "ground normals": lambda f: f.values(ground(f), "NORMAL").__setitem__(slice(None), [1, 0, 0]),
-    "ground repainted": repaint_ground,
+    "ground repainted": lambda f: paint(f, ground(f)),
     "ground rows": other_ground,
-    "ground renamed": lambda f: rename(ground(f), "hill"),
+    "ground renamed": lambda f: ground(f).update(name="hill"),
 }
 
 
@@ -352,7 +321,7 @@ CASES = {
     "a clip where none is": Placed(lambda f: animated(f, rock(f, 2))),
     "a unit": Placed(unit_edited, "robot"),
     **{name: Placed(edit, "clips") for name, edit in EDITS.items()},
-    **{f"turned, {file}": Placed(turned, file) for file in ("mission", "robot")},
+    **{f"turned, {file}": Placed(lambda f: z_up(f.file), file) for file in ("mission", "robot")},
     **{f"{name}, {file}": Placed(edit, file) for name, edit in BOTH.items() for file in ("clips", "robot")},
     **{
         f"{layout}, {file}": Placed(lambda f, layout=layout: HARMLESS[layout](f.file), file)

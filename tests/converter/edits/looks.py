@@ -139,14 +139,6 @@ def as_jpeg(file: Editable) -> None:
         image["mimeType"] = "image/jpeg"
 
 
-def another_frame(file: Editable) -> None:
-    """As Blender exports it with *Use Current Frame*, and without *Animation*."""
-    for clip in file.json.pop("animations"):
-        for channel in clip["channels"]:
-            values = file.arrays[clip["samplers"][channel["sampler"]]["output"]]
-            file.json["nodes"][channel["target"]["node"]][channel["target"]["path"]] = values[3].tolist()
-
-
 Edit = Callable[[Editable], object]
 #: Of a model, whose material shows the second rectangle; moved by an eighth of the texture is by half of that.
 OF_CELLS: dict[str, Edit] = {
@@ -288,7 +280,6 @@ CASES = {
     "mission: the material of one place": Row(of_one_place, MISSION),
     "unit: JPEG": Row(as_jpeg, WALKER),
     "unit: JPEG, a new name": Row(lambda f: (renamed(f, "joint", "RUST"), as_jpeg(f)), WALKER),
-    "unit: another frame, no clip": Row(another_frame, WALKER),
     # what it is called in the file comes from the exporter: an entry of that name is one that no row can name
     "no .wea: a colour": Row(lambda f: coloured(f, "material_0", 0.2, 0.3, 0.9), "rock.glb"),
     "no .wea: new names": Row(lambda f: renamed(f, "material_", "rust_"), "rock.glb"),

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -35,10 +34,10 @@ def third(model: str) -> str:
     return read_wear_names((DATA / f"{model}.wea").read_bytes())[2]
 
 
-def assign(document: Editable, name: str, **more: Any) -> None:
-    """Give a new material to the first part's first batch."""
-    document.json["materials"].append({"name": name, **more})
-    document.primitives()[0]["material"] = len(document.json["materials"]) - 1
+def assign(document: Editable, name: str, primitive: int = 0) -> None:
+    """Give a new material to a batch, the first one of the first part."""
+    document.json["materials"].append({"name": name})
+    document.primitives()[primitive]["material"] = len(document.json["materials"]) - 1
 
 
 def some_new_names(d: Editable) -> None:

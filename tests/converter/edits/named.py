@@ -4,8 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 from msh_gltf.converter.formats.wear import read_wear_names
+from tests.converter.edits.materials import assign
 from tests.support.corpus import DATA, LIBS, SAMPLES, sample_called
 from tests.support.gltf_edit import Editable, reverse_nodes
 from tests.support.recorded import Case
@@ -45,7 +47,8 @@ def nodes_alone_z_up(d: Editable) -> None:
 def z_up(d: Editable) -> None:
     """What Blender writes with +Y Up off: its own coordinates."""
     nodes_alone_z_up(d)
-    for accessor in {p["attributes"][name] for p in d.primitives() for name in ("POSITION", "NORMAL")}:
+    streams = [stream for p in d.primitives() for stream in p["attributes"].items()]
+    for accessor in {accessor for name, accessor in streams if name in ("POSITION", "NORMAL")}:
         d.arrays[accessor] = turned(d.arrays[accessor])
 
 
@@ -97,6 +100,17 @@ def foot(d: Editable, **values: Any) -> None:
         node[key] = value
         if value is None:
             del node[key]
+
+
+def draco(d: Editable) -> None:
+    """Compressed as Blender does it, which moves every vertex."""
+    packer = pytest.importorskip("DracoPy", reason="DracoPy is not installed")
+    primitive = d.primitives()[0]
+    points, faces = primitive["attributes"]["POSITION"], d.arrays[primitive["indices"]].reshape(-1, 3)
+    packed = packer.encode(d.arrays[points], faces=faces.astype(np.uint32), quantization_bits=14)
+    view = d.add(np.frombuffer(packed, np.uint8)[:, None])  # one view for each accessor
+    extension = {"bufferView": view, "attributes": {"POSITION": 0}}
+    primitive |= {"attributes": {"POSITION": points}, "extensions": {"KHR_draco_mesh_compression": extension}}
 
 
 def portals(d: Editable, *, numbered: bool) -> None:
@@ -151,18 +165,6 @@ def no_materials(d: Editable) -> None:
         primitive.pop("material", None)
 
 
-def bare_box(d: Editable) -> None:
-    primitive = {key: value for key, value in d.primitives()[0].items() if key != "material"}
-    d.json["meshes"].append({"name": "box", "primitives": [primitive]})
-    d.put({"name": "box", "mesh": len(d.json["meshes"]) - 1})
-
-
-def assigned(d: Editable, name: str, primitive: int = 0) -> None:
-    """A new material on some faces."""
-    d.json["materials"].append({"name": name})
-    d.primitives()[primitive]["material"] = len(d.json["materials"]) - 1
-
-
 def renamed(d: Editable) -> None:
     d.json["materials"][d.primitives()[0]["material"]]["name"] = "rust"
 
@@ -174,7 +176,7 @@ def new_faces(d: Editable) -> None:
     moved = d.add(d.arrays[primitive["attributes"]["POSITION"]] + np.float32(0.25))
     attributes = primitive["attributes"] | {"POSITION": moved}
     mesh["primitives"].append(primitive | {"attributes": attributes})
-    assigned(d, "red", len(mesh["primitives"]) - 1)
+    assign(d, "red", len(mesh["primitives"]) - 1)
 
 
 def looks(edit: Callable[[Json], object]) -> Callable[[Editable], None]:
@@ -221,6 +223,7 @@ NAMES = {"日本": "not CP1251", "Ж" * 60: "too long", "a\0b": "with a NUL", ""
 CASES = {
     **{f"normals turned by {by}": Case(lambda d, by=by: normals_turned(d, by), ROCK) for by in (0.05, 0.4, 0.6)},
     **{f"{name}, parts moved": Case(every_part_moved, name) for name in BUNDLED},
+    **{f"{name}, materials exchanged": Case(materials_exchanged, name, PLAIN) for name in BUNDLED},
     # Blender drops triangles without area; what is put back must not lie where the part was
     **{
         f"{name} mirrored": Case(
@@ -228,7 +231,6 @@ CASES = {
         )
         for name in ("mast_c_m2o1", "Base_TM", "roof_m4o2")
     },
-    **{f"{name}, materials exchanged": Case(materials_exchanged, name, PLAIN) for name in BUNDLED},
     "a rotation of the other sign": Case(
         lambda d: foot(d, rotation=[-c for c in d.node("foot_m3o2")["rotation"]]), ROCK
     ),
@@ -265,6 +267,7 @@ CASES = {
         if sample.path.parent == DATA and sample.id != LEGACY
         for extras in (True, False)
     },
+    "Draco": Case(draco, ROCK, ("--no-textures",)),
     "z up, nodes alone": Case(nodes_alone_z_up, ROBOT),
     "flattened": Case(flattened, ROBOT),
     "a part turned on purpose": Case(part_on_purpose, ROBOT),
@@ -282,19 +285,18 @@ CASES = {
         for name in ("POSITION", "TEXCOORD_0")
     },
     "a face far away in its texture": Case(far_texture, ROOM),
-    "a new material, version 0.1": Case(lambda d: assigned(d, "red"), ROBOT, PLAIN, sidecar=OLD),
-    "a material renamed, version 0.1": Case(lambda d: (renamed(d), assigned(d, "gold", 1)), ROBOT, PLAIN, sidecar=OLD),
+    "a new material, version 0.1": Case(lambda d: assign(d, "red"), ROBOT, PLAIN, sidecar=OLD),
+    "a material renamed, version 0.1": Case(lambda d: (renamed(d), assign(d, "gold", 1)), ROBOT, PLAIN, sidecar=OLD),
     "a material renamed, version 0.1, no extras": Case(renamed, ROBOT, PLAIN, extras=False, sidecar=OLD),
     "new faces of a new material, version 0.1": Case(new_faces, ROBOT, PLAIN, sidecar=OLD),
     "a row that no face had": Case(
-        lambda d: (d.json["scenes"][0].pop("extras"), assigned(d, "SPARE.001")),
+        lambda d: (d.json["scenes"][0].pop("extras"), assign(d, "SPARE.001")),
         ROBOT,
         PLAIN,
         sidecar={"materials": SPARE},
     ),
     "faces without a material": Case(lambda d: d.primitives()[0].pop("material"), ROBOT, PLAIN),
     "no materials": Case(no_materials, ROBOT, PLAIN),
-    "a new object without a material": Case(bare_box, ROBOT, PLAIN),
     **{
         f"{name}{', no extras' * bare}": Case(
             looks(edit), ROBOT, PICTURES, extras=not bare, options={"libraries": False}

@@ -13,6 +13,7 @@ from msh_gltf.converter.formats.model_parts import read_footing, read_node_prope
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions
+from tests.converter.edits.animation import cut
 from tests.support.assembly import registry
 from tests.support.controller import State, action, channel, component, controller, walker
 from tests.support.game import MESH, archive, entry, model
@@ -100,13 +101,6 @@ def delete_6(document: Editable) -> None:
     parent["children"] = [*parent.get("children", []), *below]
 
 
-def shorter(d: Editable) -> None:
-    """Frames 11..25 are gone."""
-    for sampler in d.json["animations"][0]["samplers"]:
-        for key in ("input", "output"):
-            sampler[key] = d.add(d.arrays[sampler[key]][:11])
-
-
 def another_frame(d: Editable) -> None:
     (sampler,) = channels(d, 0, "rotation")
     d.arrays[sampler["output"]][7] = [0.5, 0.5, 0.5, 0.5]
@@ -147,7 +141,7 @@ def other_triangles(d: Editable) -> None:
 
 def much(d: Editable) -> None:
     """A node, a control point and frames 11..25 are gone, and the root moves otherwise."""
-    shorter(d)
+    cut(d, 11)
     (root,) = channels(d, 0, "translation")
     d.arrays[root["output"]][:] = np.arange(11, dtype=np.float32)[:, None] * [0, 0, -0.25]
     delete_6(d)
@@ -214,7 +208,7 @@ def named_beside(back: ImportResult) -> list[str]:
 
 CASES = {
     "nothing": Row(lambda d: None),
-    "a shorter clip": Row(shorter),
+    "a shorter clip": Row(lambda d: cut(d, 11)),
     "another frame": Row(another_frame),
     "the root moves otherwise": Row(root_moves_otherwise),
     "named control points gone": Row(lambda d: without(d, "CameraCenter.point", "Свет.point", "gone.point")),

@@ -1,6 +1,5 @@
 """Parts (a cell of node, LOD and group each) that are missing, moved, copied, renamed, or stand elsewhere."""
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -56,19 +55,6 @@ def delete(d: Editable, *names: str) -> None:
     d.json["scenes"] = [scene for scene in d.json["scenes"] if "nodes" in scene]
 
 
-def swap(d: Editable, key: str) -> None:
-    one, two = part(d, BOTH, 1, 0), part(d, BOTH, 1, 4)
-    one[key], two[key] = two[key], one[key]
-
-
-def take_the_place_of_another(d: Editable) -> None:
-    """The other one's triangles go."""
-    name = name_of(d, FAR[0], 1, 0)
-    delete(d, name)
-    d.node(name)["name"] = "gone"
-    rename(d, FAR[0], (2, 0), (1, 0))
-
-
 def move_and_edit(d: Editable) -> None:
     """What no editor shows stays: flags of triangles, words of the slot, Res15."""
     rename(d, FAR[0], (2, 0), (2, 3))
@@ -95,12 +81,6 @@ def name_a_copy(d: Editable) -> None:
     node["extras"] = {"msh": {"tri_flags": 32}}
 
 
-def rename_node(d: Editable) -> None:
-    """Its parts stay, whether their objects are renamed, too, or not."""
-    first = part(d)
-    d.json["nodes"][FAR[0]]["name"], first["name"] = "renamed", "renamed.lod2.group0"
-
-
 def shift(node: dict[str, Any]) -> None:
     node["translation"] = [x + 1 for x in node.get("translation", [0, 0, 0])]
 
@@ -124,19 +104,6 @@ def into_another_cell(d: Editable) -> None:
     node, there = d.json["nodes"][row], part(d, row, 0, 4)
     place = {k: there[k] for k in ("translation", "rotation") if k in there}
     d.put({"mesh": node.pop("mesh"), "name": name_of(d, row, 0, 3), **place})
-
-
-def into_the_shown_cell(d: Editable) -> None:
-    far = part(d, 0)
-    d.json["nodes"][0]["mesh"] = far["mesh"]
-    delete(d, far["name"])
-
-
-def copy_of_the_cockpit(d: Editable) -> None:
-    """A copied node has the flags of its origin, which say what draws it."""
-    origin = next(node for node in d.json["nodes"] if node.get("extras", {}).get("msh", {}).get("flags"))
-    copied = {key: value for key, value in copy.deepcopy(origin).items() if key != "children"}
-    d.put(copied | {"name": f"{origin['name']}.001"})
 
 
 def two_in_one_cell(d: Editable) -> None:
@@ -185,20 +152,6 @@ def to_the_origin(d: Editable) -> None:
     d.node("shin_l.level1")["translation"][0] += 1
 
 
-def edit_one_user(d: Editable) -> None:
-    """Two cells share a slot; one of them gets a mesh of its own."""
-    by_mesh: dict[int, list[dict[str, Any]]] = {}
-    for node in d.json["nodes"]:
-        by_mesh.setdefault(node.get("mesh", -1), []).append(node)
-    number, nodes = next((mesh, nodes) for mesh, nodes in by_mesh.items() if mesh >= 0 and len(nodes) > 1)
-    mesh = copy.deepcopy(d.json["meshes"][number])
-    attributes = mesh["primitives"][0]["attributes"]
-    attributes["POSITION"] = d.add(d.arrays[attributes["POSITION"]].copy())
-    d.arrays[attributes["POSITION"]][0] += 1
-    d.json["meshes"].append(mesh)
-    nodes[0]["mesh"] = len(d.json["meshes"]) - 1
-
-
 def last_part_gone(d: Editable) -> None:
     """What is left is a prefix of the old tables: they shrink all the same."""
     last = max(range(len(d.json["meshes"])), key=lambda i: d.json["meshes"][i]["extras"]["msh"].get("slot", -1))
@@ -228,25 +181,17 @@ def part_with_its_node(document: Editable) -> None:
 VISIBLE = ("--parts", "visible")
 CASES = {
     "parts came to the origin": Case(to_the_origin),
-    "one of two users of a slot edited": Case(edit_one_user, "spec__odd__Gen_stat_011"),
-    **{f"{name}, the last part gone": Case(last_part_gone, name) for name in BUNDLED},
-    "swapped by names": Case(lambda d: swap(d, "name"), PLANT),
-    "swapped by extras": Case(lambda d: swap(d, "extras"), PLANT),
-    "swapped, no extras": Case(lambda d: swap(d, "name"), PLANT, extras=False),
-    "in the place of another": Case(take_the_place_of_another, PLANT),
     "moved and edited": Case(move_and_edit, PLANT),
     "a node of a mesh that is there": Case(lambda d: d.put({"name": "antenna", "mesh": 0}), PLANT),
     "a name that is taken": Case(lambda d: part(d).update(name=name_of(d, FAR[0], 1, 0) + ".001"), PLANT),
     "a name of no part": Case(lambda d: part(d).update(name="far away"), PLANT),
     "name and extras": Case(contradict, PLANT),
     "a copy of a node, and flags": Case(name_a_copy),
-    "a node renamed": Case(rename_node, PLANT),
     "moved with its node": Case(lambda d: [shift(node) for node in (d.json["nodes"][ROOT], part(d, ROOT))], PLANT),
+    **{f"{name}, the last part gone": Case(last_part_gone, name) for name in BUNDLED},
     "below another node": Case(put_below, PLANT),
     "an empty without its name": Case(forget, PLANT),
     "into another cell": Case(into_another_cell, PLANT),
-    "into the shown cell": Case(into_the_shown_cell, PLANT),
-    "a copy of the cockpit": Case(copy_of_the_cockpit, COCKPIT),
     "two in one cell": Case(two_in_one_cell, COCKPIT),
     "hidden": Case(hide, PLANT),
     "hidden, deleted": Case(hide, PLANT, options={"allow_delete": True}),

@@ -168,37 +168,6 @@ def raised(e: Edit) -> None:
     e.positions[inner_vertex(e), 1] += 3
 
 
-def one_face_becomes_two(e: Edit) -> None:
-    """The words of the face that they replace come along."""
-    vertex = inner_vertex(e)
-    primitive = next(p for p in e.primitives() if vertex in e.index(p))
-    index = e.index(primitive)
-    row = int(np.flatnonzero((index == vertex).any(axis=1))[0])
-    a, b, c = index[row].tolist()
-    middle = (e.positions[a].astype("f8") + e.positions[b]) / 2
-    m = e.append(POSITION=middle.tolist(), TEXCOORD_0=[0.5, -0.25], TEXCOORD_1=[1.5, 2.0], NORMAL=[0, 0, 0])
-    e.set_index(primitive, np.concatenate([np.delete(index, row, axis=0), [(a, m, c), (m, b, c)]]))
-
-
-def at_random(e: Edit) -> None:
-    """Heights, deletions, cuts and materials at once."""
-    chance = np.random.default_rng(1)
-    up = chance.random(len(e.positions)) < 0.05
-    for primitive in e.primitives(1):  # a corner that both levels use may lose its fine faces
-        up[e.index(primitive)] = False
-    e.positions[up, 1] += chance.normal(0, 2, int(up.sum())).astype("<f4")
-    for primitive in e.primitives():
-        index, fresh = e.index(primitive), []
-        keep = chance.random(len(index)) > 0.02
-        for row in np.flatnonzero(keep & (chance.random(len(index)) < 0.02)).tolist():
-            a, b, c = index[row].tolist()
-            m = e.append(POSITION=e.stream("POSITION")[[a, b, c]].astype("f8").mean(axis=0).tolist())
-            fresh += [(a, b, m), (b, c, m), (c, a, m)]
-            keep[row] = False
-        e.set_index(primitive, np.concatenate([index[keep], np.array(fresh).reshape(-1, 3)]))
-    e.primitives()[0]["material"] = e.primitives()[-1]["material"]
-
-
 def over_another(e: Edit) -> None:
     """A new face replaces none, so its words are those of new ground."""
     primitive = e.primitives()[0]
@@ -381,8 +350,6 @@ EDITS: dict[str, Callable[[Edit], object]] = {
         for text, everywhere in (("MIC_NEW", True), ("MIC_NEW", False), ("x" * 40, True))
     },
     "a vertex raised": raised,
-    "one face becomes two": one_face_becomes_two,
-    "at random": at_random,
     "a face over another": over_another,
     "a new pair by name": lambda e: assign(e, "lnd_03+LND_05"),
     "another object": another_object,
