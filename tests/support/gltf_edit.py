@@ -155,18 +155,12 @@ def merge_primitives(document: Editable) -> None:
             counts = [len(document.arrays[p["attributes"]["POSITION"]]) for p in group]
             starts = np.cumsum([0, *counts[:-1]])
             index = [document.arrays[p["indices"]] + np.uint32(s) for p, s in zip(group, starts, strict=True)]
-            merged.append(
-                group[0]
-                | {
-                    "attributes": {
-                        name: _add_like(
-                            document, accessor, np.concatenate([document.arrays[p["attributes"][name]] for p in group])
-                        )
-                        for name, accessor in group[0]["attributes"].items()
-                    },
-                    "indices": document.add(np.concatenate(index).astype(np.uint32)),
-                }
-            )
+            indices = document.add(np.concatenate(index).astype(np.uint32))
+            attributes = {}
+            for name, accessor in group[0]["attributes"].items():
+                joined = np.concatenate([document.arrays[p["attributes"][name]] for p in group])
+                attributes[name] = _add_like(document, accessor, joined)
+            merged.append(group[0] | {"attributes": attributes, "indices": indices})
         mesh["primitives"] = merged
 
 

@@ -1,6 +1,7 @@
 """A mission whose models have all that a model can show: clips, points, lightmaps, colours."""
 
 import atexit
+import copy
 import shutil
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -167,6 +168,13 @@ class Inside:
         above.setdefault("children", []).append(len(self.nodes))
         self.nodes.append(node)
         return node
+
+    def copy(self, node: Node, above: Node | None = None, **changed: Any) -> Node:
+        """Add a copy of a node, without what is below it: at the top, or below another node."""
+        made = {key: value for key, value in copy.deepcopy(node).items() if key != "children"}
+        made |= {"name": f"{node['name']}.001", **changed}
+        self.file.put(made, None if above is None else self.nodes.index(above))
+        return made
 
     def primitive(self, node: Node) -> dict[str, Any]:
         """The first primitive of a node's mesh."""

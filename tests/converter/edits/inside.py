@@ -59,12 +59,6 @@ def in_one(file: Inside) -> None:
     node["mesh"] = len(meshes) - 1
 
 
-def copied_node(file: Inside) -> None:
-    node = rock(file, 3)
-    made = {key: value for key, value in copy.deepcopy(node).items() if key != "children"}
-    file.add({**made, "name": f"{node['name']}.001"}, file.above(node))
-
-
 def clip(file: Inside) -> dict[str, Any]:
     found: dict[str, Any] = file.file.json["animations"][0]
     return found
@@ -234,7 +228,7 @@ EDITS: dict[str, Callable[[Inside], object]] = {
     "scaled": lambda f: f.node(LIT, 3).update(scale=[2, 2, 2]),
     "renamed": lambda f: rock(f).update(name="new"),
     "deleted": lambda f: f.remove(rock(f, 7)),
-    "copied": copied_node,
+    "copied": lambda f: f.copy(rock(f, 3), f.above(rock(f, 3))),
     "reparented": lambda f: f.move(rock(f, 3), rock(f, 1)),
     "added": lambda f: f.add({"name": "cube", "mesh": 0}, rock(f)),
     "an empty": lambda f: f.add({"name": "dot"}, rock(f)),

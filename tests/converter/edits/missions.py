@@ -1,6 +1,5 @@
 """Missions that were edited as glTF: only the records concerned change."""
 
-import copy
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -10,17 +9,6 @@ import numpy as np
 from msh_gltf.converter.formats.mission import ROCK, VEGETATION
 from tests.support.assembled_game import ROBOT, GameParts
 from tests.support.inside_game import Inside, Node, Placed
-
-
-def add(e: Inside, node: Node, scene: int = 0) -> Node:
-    e.nodes.append(node)
-    e.file.json["scenes"][scene]["nodes"].append(len(e.nodes) - 1)
-    return node
-
-
-def copied(e: Inside, node: Node, at: list[float], scene: int = 0) -> Node:
-    made = {key: value for key, value in copy.deepcopy(node).items() if key != "children"}
-    return add(e, {**made, "name": f"{node['name']}.001", "translation": at}, scene)
 
 
 def delete(e: Inside, *nodes: Node) -> None:
@@ -45,7 +33,7 @@ def noise(e: Inside) -> None:
 def two_of_one_index(e: Inside) -> None:
     """The one at the stored place keeps the record; names do not decide."""
     stored = e.object(2)
-    other = copied(e, stored, [150.0, 5.0, -150.0])
+    other = e.copy(stored, translation=[150.0, 5.0, -150.0])
     other["name"], stored["name"] = stored["name"], other["name"]
 
 
@@ -53,12 +41,12 @@ def around_an_object(e: Inside) -> None:
     """An instance around an object is not placed by its name, too."""
     e.nodes.append({"name": "robot.001", "extras": {"msh": {"kind": "object", "path": ROBOT}}})
     inside = len(e.nodes) - 1
-    add(e, {"name": "robot", "translation": [40.0, 3.0, -60.0], "children": [inside]})
+    e.file.put({"name": "robot", "translation": [40.0, 3.0, -60.0], "children": [inside]})
 
 
 def below_another_node(e: Inside) -> None:
     """What is below another node places nothing without a path."""
-    forest = add(e, {"name": "forest", "children": []})
+    e.file.put(forest := {"name": "forest", "children": []})
     for extras in ({}, {"path": "s_rock"}):
         e.nodes.append({"name": "S_ROCK", "extras": extras})
         forest["children"].append(len(e.nodes) - 1)
@@ -67,7 +55,7 @@ def below_another_node(e: Inside) -> None:
 def zones_and_lodes(e: Inside) -> None:
     e.of("zone").update(translation=[60.0, 0.0, -50.0], scale=[12.0, 12.0, 12.0])
     e.of("zone")["extras"]["msh"]["inner"] = 6.5
-    copied(e, e.of("lode"), [5.0, 0.0, -5.0], scene=3)["extras"]["msh"]["amount"] = 50.0
+    e.extras(e.copy(e.of("lode"), translation=[5.0, 0.0, -5.0]))["amount"] = 50.0
 
 
 def names_ids_and_properties(e: Inside) -> None:
@@ -82,7 +70,7 @@ def lines_turned(e: Inside) -> None:
 
 
 def placed(e: Inside, name: str, **extras: Any) -> None:
-    add(e, {"name": name, "translation": [40.0, 3.0, -60.0], "extras": extras})
+    e.file.put({"name": name, "translation": [40.0, 3.0, -60.0], "extras": extras})
 
 
 def on_a_part(e: Inside) -> None:
@@ -119,7 +107,7 @@ EDITS: dict[str, Callable[[Inside], object]] = {
     "scaled": lambda e: [e.object(row).update(scale=[2.0, 2.0, 2.0]) for row in (2, 3)],
     "tilted": lambda e: e.object(2).update(rotation=[float(np.sin(0.1)), 0.0, 0.0, float(np.cos(0.1))]),
     "two of one index": two_of_one_index,
-    "two copies": lambda e: [copied(e, e.object(0), [x, 5.0, -150.0]) for x in (150.0, 160.0)],
+    "two copies": lambda e: [e.copy(e.object(0), translation=[x, 5.0, -150.0]) for x in (150.0, 160.0)],
     "a host is deleted": lambda e: delete(e, e.object(0)),
     "a guest without host": lambda e: (
         e.object(1).update(translation=[10.0, 2.0, -30.0]),

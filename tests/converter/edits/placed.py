@@ -1,6 +1,5 @@
 """Moving or deleting what shows an object of a mission edits the object; components of units are edited as such."""
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -53,22 +52,14 @@ def below_another(f: Inside) -> None:
     root_of(f, "a building")["translation"] = MOVED
 
 
-def at_the_top(f: Inside, node: Node, name: str) -> Node:
-    """Add a copy of a node, without what is below it."""
-    new = copy.deepcopy({key: value for key, value in node.items() if key != "children"}) | {"name": name}
-    f.file.put(new)
-    return new
-
-
 def copied(f: Inside) -> None:
     """A copy whose root is moved is a new object there."""
-    waiting = [(f.object(2), at_the_top(f, f.object(2), "Guard.001"))]
+    waiting = [(f.object(2), f.copy(f.object(2)))]
     root = True
     for node, new in waiting:
         for child in node.get("children", []):
-            one = copy.deepcopy({key: value for key, value in f.nodes[child].items() if key != "children"})
-            one |= {"name": f"{one['name']}.001", **({"translation": MOVED} if root else {})}
-            waiting.append((f.nodes[child], f.add(one, new)))
+            moved = {"translation": MOVED} if root else {}
+            waiting.append((f.nodes[child], f.copy(f.nodes[child], new, **moved)))
             root = False
 
 
@@ -118,12 +109,6 @@ def root_moves(f: Inside, key: str, **edit: Any) -> None:
     place(f.node(key, 0), trs(edit) @ trs(f.node(key, 0)))
 
 
-def copied_gun(f: Inside) -> None:
-    gun = copy.deepcopy(f.of("component", 1))
-    gun.pop("children", None)
-    f.add({**gun, "name": "e_gun_1.001"}, f.node("u_robot", 8))
-
-
 def words(f: Inside) -> dict[str, Any]:
     """The custom properties of the gun."""
     return f.extras(f.of("component", 1))
@@ -141,7 +126,7 @@ OF_A_UNIT: dict[str, Callable[[Inside], object]] = {
     "exchanged, in other letters": lambda f: words(f).update(key="S_LIT"),
     "on another socket": lambda f: f.move(f.of("component", 1), f.node("u_robot", 8)),
     "attach": lambda f: words(f).update(attach=11),
-    "a copied gun": copied_gun,
+    "a copied gun": lambda f: f.copy(f.of("component", 1), f.node("u_robot", 8)),
     "an asset": lambda f: f.add({"name": "s_lit"}, f.node("u_robot", 8)),
     "an unknown key": lambda f: words(f).update(key="e_gun_9"),
     "a class that does not fit the socket": lambda f: words(f).update({"class": 1}),
@@ -193,8 +178,8 @@ CASES = {
     "an exchanged gun": Placed(exchange, "robot"),
     "an exchanged gun moved": Placed(lambda f: exchange(f, **T), "robot"),
     "a socket scaled": Placed(lambda f: f.above(f.of("component", 1)).update(S), "robot"),
-    "a component below no object": Placed(lambda f: at_the_top(f, root_of(f, "a building"), "fr_base.001")),
-    "a control point below no object": Placed(lambda f: at_the_top(f, f.point("S_ROCK"), "aim.001")),
+    "a component below no object": Placed(lambda f: f.copy(root_of(f, "a building"))),
+    "a control point below no object": Placed(lambda f: f.copy(f.point("S_ROCK"))),
     **{
         f"a root {how} on its socket, {name}": Placed(lambda f, e=edit: root_moves(f, "e_gun_1", **e), name)
         for name in ("robot", "mission")

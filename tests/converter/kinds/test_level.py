@@ -52,11 +52,3 @@ def test_broken_files(folder: Path) -> None:
         load_level(folder / "Land")
     loaded = load_level(folder / "Land", strict=False)
     assert [f.code for _, f in loaded.findings] == ["level-wear", "level-wear-parallel"]
-
-
-def test_what_does_not_fit(folder: Path) -> None:
-    (folder / "Land1.wea").write_text("2\r\n0 A\r\n1 B\r\n")
-    loaded = load_level(folder / "Land")
-    codes = [f.code for _, f in loaded.findings]
-    assert codes == ["level-wear-parallel", "level-material", "level-material"]
-    assert "past Land1.wea" in str(loaded.findings[1][1])
