@@ -137,10 +137,6 @@ def fill_with_a_hole(f: Faces) -> None:
         f.add([[outer[k], outer[j], ring[k]], [outer[j], ring[j], ring[k]]], AREAL + 1)
 
 
-def lie_over_another(f: Faces) -> None:
-    f.add(f.points[f.of(AREAL)], 0)
-
-
 def cover_twice(f: Faces) -> None:
     rows = f.of(AREAL)
     f.add(f.points[rows], AREAL + 1, int(f.mesh[rows[0]]))
@@ -232,7 +228,7 @@ CASES = {
     "few, allowed": Row(lambda f: f.keep(f.of(AREAL)), allow_delete=True),
     "lost neighbours": Row(lose_neighbours),
     "a hole": Row(fill_with_a_hole),
-    "over another": Row(lie_over_another),
+    "over another": Row(lambda f: f.add(f.points[f.of(AREAL)], 0)),
     "twice": Row(cover_twice),
     "pulled through": Row(pull_through),
     "mixed flags": Row(mix_flags),

@@ -95,10 +95,6 @@ def on_a_slope(e: Inside) -> None:
     e.object(2)["translation"] = there
 
 
-def too_far(e: Inside) -> None:
-    e.object(3).update(translation=[1e9, 0.0, 0.0])
-
-
 TURN = [0.0, 0.7071068, 0.0, 0.7071068]
 IDS = {"LogicalID": 100, "ClanID": 1}
 #: Edits by name; those of ``IN_GAME`` lie in the game when they are imported.
@@ -129,7 +125,7 @@ EDITS: dict[str, Callable[[Inside], object]] = {
     "zone and route deleted": lambda e: delete(e, e.of("zone"), e.of("route")),
     "no custom properties": lambda e: [node.pop("extras", None) for node in e.nodes],
     "too far": lambda e: e.object(3).update(translation=[1e30, 0.0, 0.0]),
-    "too far for the game": too_far,
+    "too far for the game": lambda e: e.object(3).update(translation=[1e9, 0.0, 0.0]),
     "too large for the game": lambda e: e.object(3).update(scale=[2e6, 2e6, 2e6]),
     "another kind follows from the path": lambda e: (msh(e, 2, object_kind=3), msh(e, 3, object_kind=7)),
     "typed: words of zones, lodes and routes": lambda e: [
@@ -201,6 +197,6 @@ CASES = {
         f"a building on a slope, start {start}": Placed(on_a_slope, parts=lambda start=start: on_an_outline(start))
         for start in (0, 1)
     },
-    "too far for the game, unverified": Placed(too_far, game=False, options={"verify": False}),
+    "too far for the game, unverified": Placed(EDITS["too far for the game"], game=False, options={"verify": False}),
     "without its sidecar": Placed(lambda e: None, options={"use_sidecar": False}),
 }

@@ -112,23 +112,10 @@ def all_triangles(path: Path) -> set[bytes]:
     return {(one.round(3) + 0.0).tobytes() for one in np.concatenate(shown)}
 
 
-def face_deleted(e: Edited) -> None:
-    del e.lines[e.lines_of("foot_m2o3", "f")[0]]
-
-
 def object_deleted(e: Edited) -> None:
     for word in ("g", "usemtl", "f", "o"):
         for i in e.lines_of("foot_m2o3", word):
             e.lines[i] = "#"
-
-
-def copied(e: Edited) -> None:
-    """Blender's Shift-D: the copy is a node of its own."""
-    e.lines += ["o foot_m2o3.001", *(e.lines[i] for i in e.lines_of("foot_m2o3", "f"))]
-
-
-def numbered(e: Edited) -> None:
-    e.lines[e.lines.index("o foot_m2o3")] += ".001"
 
 
 def another_material(e: Edited) -> None:
@@ -187,11 +174,12 @@ def no_header(e: Edited) -> None:
 #: At both frames.
 SHAPES: dict[str, Callable[[Edited], object]] = {
     "a vertex moved": lambda e: e.numbers("foot_m2o3", "v", lambda x, y, z: (x + 0.25, y, z)),
-    "a face deleted": face_deleted,
+    "a face deleted": lambda e: e.lines.pop(e.lines_of("foot_m2o3", "f")[0]),
     "an object deleted": object_deleted,
     "a new object": lambda e: e.lines.extend(["v 1 2 3", "v 2 2 3", "v 2 3 3", "o antenna", "f -3 -2 -1"]),
-    "a copy": copied,
-    "a number of Blender": numbered,
+    # Blender's Shift-D: the copy is a node of its own
+    "a copy": lambda e: e.lines.extend(["o foot_m2o3.001", *(e.lines[i] for i in e.lines_of("foot_m2o3", "f"))]),
+    "a number of Blender": lambda e: e.lines.__setitem__(e.lines.index("o foot_m2o3"), "o foot_m2o3.001"),
     "another material": another_material,
     "texture coordinates and normals": texture_and_normal,
     "everything scaled": scaled,

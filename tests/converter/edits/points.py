@@ -82,10 +82,6 @@ def drawn(d: Editable) -> None:
     spun(d, mesh=0)
 
 
-def no_scene_extras(d: Editable) -> None:
-    del d.json["scenes"][0]["extras"]
-
-
 EDITS: dict[str, Callable[[Editable], object]] = {
     "nothing": lambda d: None,
     "moved": lambda d: spun(d, translation=[2.0, 3.0, 2.25]),
@@ -108,7 +104,7 @@ CASES = {
     },
     "a stored name not of CP1251": edit_of(lambda d: spun(d, name="日本.point")),
     "too far": edit_of(lambda d: d.node("down.point").update(translation=[0.0, 2e6, 0.0])),
-    "a new model": edit_of(no_scene_extras, alone=True),
+    "a new model": edit_of(lambda d: d.json["scenes"][0].pop("extras"), alone=True),
     "with a mesh": edit_of(drawn),
     "with a mesh, no sidecar": edit_of(drawn, alone=True),
     # editors round places in binary32: what is far from its node drifts farther

@@ -51,21 +51,6 @@ def guest_of_a_building(parts: GameParts) -> None:
     parts.placed[1] |= {"place": (1.0, 1.0, 1.0), "turn": 1.5}
 
 
-def guest_of_nothing(parts: GameParts, host: tuple[int, int]) -> None:
-    parts.placed[1] |= {"host": host, "place": (101.0, 102.0, 9.0)}
-
-
-def all_scaled(parts: GameParts) -> None:
-    """Only scenery is."""
-    for placed in parts.placed:
-        placed["scale"] = 2.5
-
-
-def forest(parts: GameParts) -> None:
-    """It is one mesh."""
-    parts.placed += [{**parts.placed[3], "place": (100.0 + i, 90.0, 6.0)} for i in range(300)]
-
-
 def without_names(parts: GameParts) -> None:
     """What has no name is called after its file; a route of two points has one side, not two."""
     parts.routes = [(7, [(1, 1, 0), (9, 1, 0)])]
@@ -84,14 +69,18 @@ def model_beyond_reading(parts: GameParts) -> None:
 
 CASES: dict[str, Callable[[GameParts], object]] = {
     "as it is": lambda parts: None,
-    "all scaled": all_scaled,
+    # only scenery is
+    "all scaled": lambda parts: [placed.update(scale=2.5) for placed in parts.placed],
     "x turned towards y": lambda parts: parts.placed[2].update(turn=np.pi / 2),
     "a guest of a building": guest_of_a_building,
     **{
-        f"a guest of {host}": lambda parts, host=host: guest_of_nothing(parts, host)
+        f"a guest of {host}": lambda parts, host=host: parts.placed[1].update(host=host, place=(101.0, 102.0, 9.0))
         for host in ((100, 999), (55, 0), (101, 0))
     },
-    "a forest": forest,
+    # it is one mesh
+    "a forest": lambda parts: parts.placed.extend(
+        {**parts.placed[3], "place": (100.0 + i, 90.0, 6.0)} for i in range(300)
+    ),
     "without names": without_names,
     "no level": lambda parts: setattr(parts, "map", "DATA\\MAPS\\M9\\land"),
     "an object nowhere": lambda parts: parts.placed[2].update(place=(float("nan"), 0.0, 0.0)),
