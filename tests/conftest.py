@@ -1,6 +1,7 @@
 """For all tests."""
 
 import os
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,26 +15,9 @@ from tests.support.blender import needs_blender
 plugin.install()  # before anything imports a writer
 
 ROOT = Path(__file__).parent.parent
-#: What the marker ``slow`` is on, and why it takes long; tests/README.md has the same table.
-SLOW = {
-    "blender/": "start Blender for every step",
-    "fuzz/": "run every fuzz target a few hundred times",
-    "gallery/": "draw with VTK, drive a browser, build the viewer",
-    "windows/": "run the commands under wine",
-    "converter/game/test_dask.py": "start a cluster",
-    "converter/game/test_export_run.py": "whole runs",
-    "converter/checks/test_corruptions.py": "break every rule once",
-    "converter/checks/test_recover.py": "read every broken file tolerantly",
-    "converter/cli/test_output.py": "run the commands in processes",
-    "converter/cli/test_tolerant.py": "convert every broken file tolerantly",
-    "converter/faults/": "full disks, limits and signals: processes for every case",
-    "converter/game/test_pairs.py": "make and install pairs of mods, of whole games",
-    "converter/kinds/test_every_difference.py": "import and export hundreds of edited files",
-    "docs/test_pages.py": "run the code blocks of every page",
-    "docs/test_site.py": "build the site, several times",
-    "msh_gltf/test_wheel.py": "build and install the wheel",
-    "test_extension_build.py": "fetch wheels, build the extension twice",
-}
+#: What the marker ``slow`` is on: folders and modules of the table in ``tests/README.md``, and why they take long.
+_TABLE = (ROOT / "tests/README.md").read_text("utf-8").partition("## What is slow, and why")[2].partition("\n## ")[0]
+SLOW = dict(re.findall(r"^\| `([\w/.]+)` \| (.+) \|$", _TABLE, re.MULTILINE))
 
 # a busy machine is slow, and no test is about time; the gate tries the same examples each time
 settings.register_profile("project", deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import runpy
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -22,7 +21,7 @@ import dev
 from msh_gltf.converter.errors import called, in_words
 from tests.conftest import SLOW
 from tests.support.gltf_view import GltfView
-from tests.support.runs import run_apart
+from tests.support.runs import run
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("converter", "importers", "exporters")
@@ -64,21 +63,17 @@ def imported(installed: Path) -> dict[str, list[str]]:
     return json.loads(done.stdout)
 
 
-def against_layers(installed: Path) -> str:
-    """What import-linter says of the layers in ``pyproject.toml``; nothing: all is well."""
-    code = "from importlinter.cli import lint_imports_command; lint_imports_command()"
-    command = [sys.executable, "-c", code, "--no-cache", str(ROOT / "pyproject.toml")]
-    done = subprocess.run(command, cwd=installed, capture_output=True, text=True, check=False)
-    return done.stdout if done.returncode else ""
-
-
 def test_imports_inside_the_packages_are_relative() -> None:
     for path in [*SOURCES, *API]:
         assert not foreign(path) & {"msh_gltf", *PACKAGES}, path
 
 
 def test_packages_import_in_one_direction(installed: Path, imported: dict[str, list[str]]) -> None:
-    assert against_layers(installed) == ""
+    """As import-linter says of the layers in ``pyproject.toml``."""
+    code = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+    command = [sys.executable, "-c", code, "--no-cache", str(ROOT / "pyproject.toml")]
+    done = subprocess.run(command, cwd=installed, capture_output=True, text=True, check=False)
+    assert "Contracts: 1 kept, 0 broken" in done.stdout, done.stdout
     assert not imported["msh_gltf.converter"]
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]
     (contract,) = settings["importlinter"]["contracts"]
@@ -87,24 +82,6 @@ def test_packages_import_in_one_direction(installed: Path, imported: dict[str, l
         name for one in imported if one.startswith("msh_gltf.converter.") for name in [".".join(one.split(".")[:3])]
     }
     assert named == above | {f"msh_gltf.{name}" for name in ("api", "objects", "__main__", "importers", "exporters")}
-
-
-def test_an_import_against_the_layers_is_seen(tmp_path: Path) -> None:
-    for package in PACKAGES:
-        shutil.copytree(ROOT / package, tmp_path / "msh_gltf" / package)
-    for path in API:
-        shutil.copy(path, tmp_path / "msh_gltf")
-    planted = {
-        "converter/formats/planted.py": "from ..game import walk",
-        "converter/scene/planted.py": "def late() -> None:\n    from ..kinds import dispatch",
-        "importers/planted.py": "from ..exporters.obj import obj_text",
-        "converter/cli/planted.py": "from ... import api",
-    }
-    for name, line in planted.items():
-        (tmp_path / "msh_gltf" / name).write_text(line, "utf-8")
-    said = against_layers(tmp_path)
-    for name in planted:
-        assert f"msh_gltf.{name[:-3].replace('/', '.')} -> " in said
 
 
 def test_no_module_imports_itself_through_others(imported: dict[str, list[str]]) -> None:
@@ -145,12 +122,6 @@ def test_a_name_that_nothing_defines_is_seen() -> None:
     assert _undefined_in("import os\n\ndef f(a):\n    return os.sep + a + gone(len(a))\n") == ["f (line 3): gone"]
 
 
-def test_every_package_says_its_purpose() -> None:
-    for path in SOURCES:
-        if path.stem == "__init__":
-            assert ast.get_docstring(ast.parse(path.read_text("utf-8"))), path
-
-
 def test_every_dependency_is_declared() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     names = {re.match(r"[\w-]+", text)[0] for text in declared["dependencies"]}
@@ -182,52 +153,22 @@ def test_what_extras_bring_is_imported_where_they_are_asked_for() -> None:
         assert not foreign(path) & heavy or calls, path
 
 
-def test_a_checkout_works_without_installation(tmp_path: Path) -> None:
-    """From its path alone, as Python for Windows finds it; no module has a second name."""
-    code = (
-        "import sys; from msh_gltf.converter import cli\n"
-        "from msh_gltf.converter.game import export_run\n"
-        "print(cli.msh2gltf.__module__)\n"
-        f"print([n for n in sys.modules if n.partition('.')[0] in {PACKAGES!r}])\n"
-    )
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env=environment | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.split() == ["msh_gltf.converter.cli", "[]"]
-
-
-def test_example_models_are_current(tmp_path: Path) -> None:
-    """``examples/*.msh`` are what the script and gltf2msh make today."""
-    script = ROOT / "examples/make_models.py"
-    subprocess.run([sys.executable, script, tmp_path], check=True, capture_output=True)
+def test_examples_are_current(tmp_path: Path) -> None:
+    """``examples`` has what the scripts and gltf2msh make today, and every model uses the textures."""
+    examples = ROOT / "examples"
+    for script in ("make_models.py", "make_textures.py"):
+        subprocess.run([sys.executable, examples / script, tmp_path], check=True, capture_output=True)
+    kept = {examples / "textures" / name: tmp_path / name for name in ("Material.lib", "Textures.lib")}
     for name in ("walker", "hangar", "tree"):
-        target = tmp_path / f"{name}.msh"
-        result = run_apart("gltf2msh", tmp_path / f"{name}.glb", "-o", target, "--dialect", "retail")
-        assert result.returncode == 0, result.stderr
-        for suffix in (".msh", ".wea"):
-            made, kept = tmp_path / f"{name}{suffix}", ROOT / "examples" / f"{name}{suffix}"
-            assert made.read_bytes() == kept.read_bytes(), kept.name
-
-
-def test_textures_of_the_examples_are_reproducible(tmp_path: Path) -> None:
-    """``examples/textures`` is what the script makes today, and every example uses them."""
-    script = ROOT / "examples/make_textures.py"
-    subprocess.run([sys.executable, script, tmp_path], check=True, capture_output=True)
-    kept = ROOT / "examples/textures"
-    for name in ("Material.lib", "Textures.lib"):
-        assert (tmp_path / name).read_bytes() == (kept / name).read_bytes(), name
-    for name in ("walker", "hangar", "tree"):
-        target = tmp_path / f"{name}.glb"
-        shown = run_apart("msh2gltf", ROOT / f"examples/{name}.msh", "--textures", kept, "-o", target)
+        made = run("gltf2msh", tmp_path / f"{name}.glb", "-o", tmp_path / f"{name}.msh", "--dialect", "retail")
+        assert made.returncode == 0, made.stderr
+        kept |= {examples / f"{name}.{ending}": tmp_path / f"{name}.{ending}" for ending in ("msh", "wea")}
+        target = tmp_path / "shown" / f"{name}.glb"
+        shown = run("msh2gltf", examples / f"{name}.msh", "--textures", examples / "textures", "-o", target)
         assert (shown.returncode, shown.stderr) == (0, "")
-        view = GltfView(target)
-        assert all("baseColorTexture" in m["pbrMetallicRoughness"] for m in view["materials"])
+        assert all("baseColorTexture" in m["pbrMetallicRoughness"] for m in GltfView(target)["materials"])
+    for path, made in kept.items():
+        assert path.read_bytes() == made.read_bytes(), path.name
 
 
 def test_readme_links_exist() -> None:
@@ -237,16 +178,15 @@ def test_readme_links_exist() -> None:
 
 
 def test_the_tests_have_a_table_of_contents() -> None:
-    """``tests/README.md`` names every folder and module of the top, and every slow module."""
+    """``tests/README.md`` names every folder and module of the top; slow modules are there."""
     page = (ROOT / "tests/README.md").read_text("utf-8")
     folders = {p.parent.relative_to(ROOT / "tests") for p in (ROOT / "tests").rglob("test_*.py")}
     for folder in folders - {Path()}:
         assert f"`{folder.as_posix()}/`" in page, folder
     for path in (ROOT / "tests").glob("test_*.py"):
         assert f"`{path.name}`" in page, path
-    for place, reason in SLOW.items():
-        assert (ROOT / "tests" / place).exists(), place
-        assert f"| `{place}` | {reason} |" in page, place
+    assert len(SLOW) > 10
+    assert all((ROOT / "tests" / place).exists() for place in SLOW)
 
 
 def test_the_map_of_modules_is_up_to_date() -> None:

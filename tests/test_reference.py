@@ -1,6 +1,5 @@
 """The format reference speaks of every field of every record, and of nothing else."""
 
-import ast
 import json
 import re
 import runpy
@@ -35,34 +34,19 @@ TEXTS = {page.name: page.read_text("utf-8") for page in PAGES}
 CITATION = r"docs/[\w/-]+\.md(?:#[\w-]+)?"
 
 
-def records_in(path: Path) -> list[str]:
-    """Names to which a module's source assigns ``np.dtype([...])``."""
-    tree = ast.parse(path.read_text("utf-8"))
-    calls = [node for node in ast.walk(tree) if is_record(node)]
-    named = [
-        target.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign) and is_record(node.value)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    ]
-    assert len(named) == len(calls), f"{path}: a record without a name of its own"
-    return named
-
-
-def is_record(node: ast.AST) -> bool:
-    """Whether an expression is ``np.dtype([...])``."""
-    return isinstance(node, ast.Call) and ast.unparse(node.func) == "np.dtype" and isinstance(node.args[0], ast.List)
+#: A record in a source: ``np.dtype([("name", ...``, perhaps with a comment before it begins.
+RECORD = r"np\.dtype\((?:\s*#.*)?\s*\[\s*\(\""
 
 
 def declared() -> set[str]:
     """Every record of the sources, as ``fields.toml`` calls it."""
     names = set()
-    for package in ("converter", "importers", "exporters"):
-        for path in sorted((ROOT / package).rglob("*.py")):
-            module = ".".join(["msh_gltf", *path.relative_to(ROOT).with_suffix("").parts])
-            for name in records_in(path):
-                names.add(name if module == "msh_gltf.converter.formats.tables" else f"{module}:{name}")
+    folders = [ROOT / name for name in ("converter", "importers", "exporters")]
+    for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
+        module, text = ".".join(["msh_gltf", *path.relative_to(ROOT).with_suffix("").parts]), path.read_text("utf-8")
+        found = re.findall(rf"^(\w+) = {RECORD}", text, re.MULTILINE)
+        assert len(found) == len(re.findall(RECORD, text)), f"{path}: a record without a name of its own"
+        names |= {name if module == "msh_gltf.converter.formats.tables" else f"{module}:{name}" for name in found}
     return names
 
 
