@@ -72,8 +72,8 @@ class Look:
             out.append("another picture in the game")
         elif not _same(self.lit, result.lit):
             how = "through another picture" if self.lit else "in one colour"
-            through = "through its picture" if result.lit else "through no picture"
-            out.append(f"shines {how} in the file, and {through} in the game")
+            there = "and through its picture in the game" if result.lit else "and through no picture in the game"
+            out.append(f"shines {how} in the file, {there}")
         return out
 
     def shone(self, before: Look) -> Look:
