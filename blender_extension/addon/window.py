@@ -59,7 +59,6 @@ WORDS = {
     "--dialect ": "the dialect ",
     "rebuild it with --no-sidecar, which writes one": "export it with Rebuild Everything ticked, which writes one",
     "rebuild the model with --no-sidecar": "export it with Rebuild Everything ticked",
-    "rebuild the whole model with --no-sidecar": "export it with Rebuild Everything ticked",
     " (--no-sidecar makes a new model of the file as it is)": "",
     "--generate-lods: level ": "Generate Levels: level ",
     "away (--lod-error), or": "away (Distance), or",
