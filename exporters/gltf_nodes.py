@@ -62,15 +62,14 @@ def add_primitives(file: Builder, streams: Streams, primitives: Sequence[Primiti
 def _vertex_accessors(file: Builder, streams: Streams, positions: F32) -> list[tuple[str, int, Json]]:
     """Add the vertex streams; returns attribute, stride, and what all its accessors have."""
     normals = None if streams.normals is None else game_to_gltf(streams.normals)
-    # glTF numbers texture coordinates without gaps
-    second = "TEXCOORD_1" if streams.uv0 is not None else "TEXCOORD_0"
     number = {"componentType": int(ComponentType.FLOAT)}
     colour = {"componentType": int(ComponentType.UNSIGNED_BYTE), "normalized": True}
     arrays: list[tuple[str, NDArray[Any] | None, Json]] = [
         ("POSITION", positions, {**number, "type": "VEC3"}),
         ("NORMAL", normals, {**number, "type": "VEC3"}),
         ("TEXCOORD_0", streams.uv0, {**number, "type": "VEC2"}),
-        (second, streams.uv1, {**number, "type": "VEC2"}),
+        # glTF numbers texture coordinates without gaps
+        ("TEXCOORD_1", None if streams.uv0 is None else streams.uv1, {**number, "type": "VEC2"}),
         ("COLOR_0", streams.colours, {**colour, "type": "VEC4"}),
     ]
     out = []

@@ -17,9 +17,9 @@ from ..formats.model import NO_LIGHTMAP
 from ..numeric.arrays import F64, I64, Bools
 from ..scene.dialect import Dialect, cell_title
 from .difference import (
-    COLOURS_LOST,
     LACKS,
     LIGHTMAPS_LOST,
+    LOST,
     MOST,
     NO_MATERIALS,
     TOO_FAR,
@@ -389,8 +389,8 @@ class Comparison:
                 self._looks(a.material[i][best & wrong], b.material[j][best & wrong])
                 continue
             rows = np.unique(i[best & wrong])
-            if kind == "vertex colours" and kind in self.result.lacks and len(rows):
-                self._add_once(COLOURS_LOST)
+            if kind in LOST and kind in self.result.lacks and len(rows):
+                self._add_once(LOST[kind])
                 continue
             for owner in np.unique(a.owner[rows]).tolist():
                 own = rows[a.owner[rows] == owner]
@@ -433,8 +433,8 @@ class Comparison:
                 self.found.append(Difference(where, "look", ", ".join(what), about, reason=reason))
 
     def _compared(self, a: Triangles, b: Triangles, i: I64, j: I64, turn: I64) -> dict[Kind, Bools]:
-        def corners(array: NDArray[Any]) -> NDArray[Any]:
-            return np.take_along_axis(array[j], turn[..., None], axis=1)
+        def corners(array: NDArray[Any] | None) -> NDArray[Any]:
+            return np.zeros(1) if array is None else np.take_along_axis(array[j], turn[..., None], axis=1)
 
         out: dict[Kind, Bools] = {}
         x, y = a.posed_normals(self.file.back), b.posed_normals(self.result.back)
@@ -443,12 +443,12 @@ class Comparison:
             length = np.linalg.norm(x, axis=2) * np.linalg.norm(y, axis=2)
             apart: Bools = (length > 1e-9) & (np.einsum("tci,tci->tc", x, y) < _NORMAL * length)
             out["normals"] = np.asarray(apart.any(axis=1))
-        if a.uv0 is not None and b.uv0 is not None:
+        if a.uv0 is not None:
             away = a.uv0[i].astype(np.float64) - corners(b.uv0)
             away -= np.round(away[:, :1])  # whole turns look the same
-            out["texture coordinates"] = (np.abs(away) > _UV).any(axis=(1, 2))
-        if a.uv1 is not None and b.uv1 is not None:
-            out["lightmap coordinates"] = (np.abs(a.uv1[i] - corners(b.uv1)) > _UV).any(axis=(1, 2))
+            out["texture coordinates"] = np.asarray((np.abs(away) > _UV).any(axis=(1, 2)))
+        if a.uv1 is not None:
+            out["lightmap coordinates"] = np.asarray((np.abs(a.uv1[i] - corners(b.uv1)) > _UV).any(axis=(1, 2)))
         if a.colours is not None and a.known is not None:
             theirs = np.full((len(i), 3, 4), 255, np.uint8) if b.colours is None else corners(b.colours)
             other: Bools = np.abs(a.colours[i].astype(np.int16) - theirs) > _COLOUR

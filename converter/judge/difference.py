@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from itertools import product
+from typing import cast
 
 import numpy as np
 
@@ -24,6 +25,8 @@ LACKS = {
     "label": ("the model has no table of labels (Res10)", "remove the custom property label, or rename the node"),
     "tri_flags": ("the model has no Res7, which holds them", "rebuild the model with --no-sidecar"),
     "vertex colours": ("the file of the game has no table for them", "use the colour or the picture of a material"),
+    "texture coordinates": ("the model has no table for them", "rebuild the model with --no-sidecar"),
+    "lightmap coordinates": ("the model has no table for them", "rebuild the model with --no-sidecar"),
 }
 #: How far stored coordinates go, by kind, and what to do.
 MOST = {"texture coordinates": 32, "lightmap coordinates": 64}
@@ -69,10 +72,11 @@ NO_MATERIALS = Difference(
     ),
 )
 
-#: Vertex colours that are nowhere in the game.
-COLOURS_LOST = Difference(
-    "vertex colours", "vertex colours", "are in the file", ("vertex colours",), reason=LACKS["vertex colours"]
-)
+#: Streams that are nowhere in the game, by kind.
+LOST = {
+    kind: Difference(kind, kind, "are in the file", (kind,), reason=LACKS[kind])
+    for kind in cast(tuple[Kind, ...], ("vertex colours", "texture coordinates", "lightmap coordinates"))
+}
 
 #: Lightmaps of a model that is made in the dialect without.
 LIGHTMAPS_LOST = Difference(

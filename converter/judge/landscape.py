@@ -16,7 +16,7 @@ from ..numeric.arrays import F64, I64
 from ..scene.decode import TerrainScene
 from ..scene.scene import ImportedScene
 from .compare import Comparison
-from .difference import COLOURS_LOST, Difference
+from .difference import LOST, Difference
 from .shown import Shown, Thing, Triangles, WrittenLooks, looks_of_file, named, shown_at_once, triangles_of, ways
 
 
@@ -164,7 +164,7 @@ def differences_of_terrain(
     for cell in sorted(file.cells.keys() | result.cells.keys()):
         if cell in file.cells or not absent:
             comparison.cell(cell)
-    comparison.found += [COLOURS_LOST] if _is_painted(seen) else []
+    comparison.found += [LOST["vertex colours"]] if _is_painted(seen) else []
     return [*comparison.found, *_objects(seen)]
 
 

@@ -133,7 +133,9 @@ def shown_by_scene(scene: Scene, frames: F64 | None = None) -> Shown:
 
 def scene_materials(out: Shown, scene: Scene) -> Shown:
     """Add the materials of a model to what is shown, and what it has no table for; return it."""
-    out.lacks |= {"vertex colours"} if scene.streams.colours is None else set()
+    streams = scene.streams
+    sets = {"vertex colours": streams.colours, "texture coordinates": streams.uv0, "lightmap coordinates": streams.uv1}
+    out.lacks |= {kind for kind, values in sets.items() if values is None}
     out.lacks |= {"tri_flags"} if all(mesh.tri_flags is None for mesh in scene.meshes) else set()
     out.materials = [{material.name.casefold()} for material in scene.materials]
     out.rows = [material.row for material in scene.materials]

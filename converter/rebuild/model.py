@@ -216,6 +216,7 @@ def _lightmap_uv(identified: Identified, dialect: Dialect) -> F32 | None:
         "only a retail model whose materials state a lightmap row has a table for it",
         "remove the second UV map, or set lightmap in extras.msh of a material",
         "lightmap coordinates",
+        names=("lightmap coordinates",),
     )
     return None
 

@@ -7,20 +7,17 @@ of edit. The judges agree where both see something that the report does not name
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.nres import read_nres, write_nres
-from msh_gltf.converter.formats.nres_edits import remove_entries, replace_entry
-from msh_gltf.converter.formats.tables import NODE_DTYPE
 from msh_gltf.converter.judge.difference import JUDGED
 from tests.converter.judge import mutants
 from tests.converter.judge.worlds import WORLDS
-from tests.converter.kinds.test_every_difference import MODELS, MODES, outcomes
+from tests.converter.kinds.test_every_difference import MODELS, MODES, outcomes, sparse
 from tests.support.random_edits import EDITS, NotHere
 from tests.support.recorded import judged_as_stored, summary
 
@@ -48,34 +45,6 @@ class Verdict:
     def agrees(self) -> bool:
         """Whether both see something, or neither does."""
         return bool(self.judged) == bool(self.seen)
-
-
-#: Tables that a model need not have: normals, coordinates, names of two kinds, frames, triangles, the rest of the
-#: vertices, the path graph.
-_OPTIONAL = (4, 5, 9, 10, 7, 15, 16, 18, 20, 17)
-
-
-@cache
-def sparse() -> tuple[list[Path], TemporaryDirectory[str]]:
-    """The models without some of their tables, and their folder."""
-    folder = TemporaryDirectory()
-    chance = np.random.default_rng(0)
-    made = []
-    for number, path in enumerate([*MODELS, *MODELS]):
-        archive = read_nres(path.read_bytes(), path.name)
-        away = {kind for kind in _OPTIONAL if chance.random() < 0.6}
-        if chance.random() < 0.3:
-            away |= {8, 19}
-            row = next(row for row, entry in enumerate(archive.entries) if entry.type_id == 1)
-            nodes = np.frombuffer(archive.entries[row].payload, NODE_DTYPE).copy()
-            nodes["map_start"] = nodes["fallback_key"] = 0xFFFF
-            archive = replace_entry(archive, row, nodes.tobytes())
-        rows = [row for row, entry in enumerate(archive.entries) if entry.type_id in away]
-        made.append(Path(folder.name) / f"{number}_{path.name}")
-        made[-1].write_bytes(write_nres(remove_entries(archive, rows)))
-        if path.with_suffix(".wea").is_file():
-            made[-1].with_suffix(".wea").write_bytes(path.with_suffix(".wea").read_bytes())
-    return made, folder
 
 
 def model(chance: np.random.Generator, models: Callable[[], list[Path]] = lambda: MODELS) -> Verdict | None:

@@ -21,6 +21,9 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.nres import read_nres, write_nres
+from msh_gltf.converter.formats.nres_edits import remove_entries, replace_entry
+from msh_gltf.converter.formats.tables import NODE_DTYPE
 from msh_gltf.converter.judge.difference import JUDGED
 from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.kinds.import_result import ImportResult
@@ -51,6 +54,34 @@ def exported(model: Path) -> tuple[Path, TemporaryDirectory[str]]:
     """A model's glTF, its sidecar and its .wea in a folder."""
     folder = TemporaryDirectory()
     return export(model, Path(folder.name) / "first.glb", "auto"), folder
+
+
+#: Tables that a model need not have: normals, coordinates, strings, triangles, the rest of the
+#: vertices, the path graph.
+_OPTIONAL = (4, 5, 10, 7, 15, 16, 18, 20, 17)
+
+
+@cache
+def sparse() -> tuple[list[Path], TemporaryDirectory[str]]:
+    """The models, without some of their tables, and the folder of these."""
+    folder = TemporaryDirectory()
+    chance = np.random.default_rng(0)
+    made = []
+    for number, path in enumerate([*MODELS, *MODELS]):
+        archive = read_nres(path.read_bytes(), path.name)
+        away = {kind for kind in _OPTIONAL if chance.random() < 0.6}
+        if chance.random() < 0.3:
+            away |= {8, 19}
+            row = next(row for row, entry in enumerate(archive.entries) if entry.type_id == 1)
+            nodes = np.frombuffer(archive.entries[row].payload, NODE_DTYPE).copy()
+            nodes["map_start"] = nodes["fallback_key"] = 0xFFFF
+            archive = replace_entry(archive, row, nodes.tobytes())
+        rows = [row for row, entry in enumerate(archive.entries) if entry.type_id in away]
+        made.append(Path(folder.name) / f"{number}_{path.name}")
+        made[-1].write_bytes(write_nres(remove_entries(archive, rows)))
+        if path.with_suffix(".wea").is_file():
+            made[-1].with_suffix(".wea").write_bytes(path.with_suffix(".wea").read_bytes())
+    return made, folder
 
 
 def export(model: Path, target: Path, dialect: str) -> Path:
@@ -161,10 +192,10 @@ def require_no_third_outcome(model: Path, kinds: list[str], seed: int, mode: str
 def examples(kind: str) -> Iterator[tuple[Path, int, str]]:
     """Models, seeds and modes that have a place for an edit."""
     chance = np.random.default_rng(zlib.crc32(kind.encode()))
-    found = 0
+    found, models = 0, [*MODELS, *sparse()[0]]
     for _ in range(40):
-        for at in chance.permutation(len(MODELS) * len(MODES)).tolist():
-            place = MODELS[at // len(MODES)], int(chance.integers(2**32)), MODES[at % len(MODES)]
+        for at in chance.permutation(len(models) * len(MODES)).tolist():
+            place = models[at // len(MODES)], int(chance.integers(2**32)), MODES[at % len(MODES)]
             try:
                 edited(place[0], [kind], *place[1:])
             except NotHere:
