@@ -16,10 +16,10 @@ from msh_gltf.converter.formats.model_parts import read_points
 from msh_gltf.converter.kinds.obj import import_obj
 from tests.support.blender import EXTRAS, exported
 from tests.support.corpus import LIBS, Sample, sample_called
-from tests.support.inside_game import convert, make, robot_of
+from tests.support.inside_game import make, robot_of
 from tests.support.points import POINTS, cpt
 from tests.support.rebuilt import parse
-from tests.support.runs import first_difference, require, run, to_gltf
+from tests.support.runs import convert, first_difference, require, run, to_gltf
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 WALKER = EXAMPLES / "walker.msh"

@@ -18,11 +18,12 @@ from msh_gltf.converter.game.changes import unpack_changes
 from msh_gltf.converter.game.differences import make_exactly
 from msh_gltf.converter.game.packing import decode_delta, unpack
 from msh_gltf.converter.game.split import Table, split
-from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
-from msh_gltf.converter.options import ExportOptions, ImportOptions
+from msh_gltf.converter.kinds.dispatch import import_gltf
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.scene.dialect import decide
 from tests.support.gltf_edit import Editable
 from tests.support.random_edits import EDITS, Edited, NotHere
+from tests.support.runs import convert
 
 #: A stretch of so many bytes, of more values than these, is what somebody made.
 WINDOW, FEW = 64, 8
@@ -31,10 +32,7 @@ WINDOW, FEW = 64, 8
 @cache
 def _exported(path: Path) -> tuple[Path, TemporaryDirectory[str]]:
     folder = TemporaryDirectory()
-    target, options = Path(folder.name) / "first.glb", ExportOptions()
-    for file, data in load_file(path, None, options).files(target, options):
-        file.write_bytes(data)
-    return target, folder
+    return convert(path, Path(folder.name) / "first.glb"), folder
 
 
 def _imported(path: Path, document: Editable) -> bytes:

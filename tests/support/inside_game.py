@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 
 from msh_gltf.converter.formats.mission import read_mission
 from msh_gltf.converter.formats.sidecar import read_sidecar
-from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
-from msh_gltf.converter.options import ExportOptions, ImportOptions
-from msh_gltf.converter.storage import write_outputs
+from msh_gltf.converter.options import ImportOptions
 from tests.support.assembled_game import GROUND, ROBOT, ROCK, ROOM, GameParts
 from tests.support.corpus import DATA
 from tests.support.game import MESH, WEAR, archive, entry, model, write
 from tests.support.gltf_edit import Editable
 from tests.support.points import cpt
 from tests.support.recorded import outcome
+from tests.support.runs import convert
 
 Node = dict[str, Any]
 CTPT = int.from_bytes(b"CTPT", "little")
@@ -59,12 +59,6 @@ def make(root: Path) -> Path:
         rows.append((WEAR, f"{key}.wea".encode(), (DATA / f"{source}.wea").read_bytes()))
     write(root / "static.rlb", archive([entry(*row) for row in rows]))
     return mission
-
-
-def convert(source: Path, target: Path, *, entry: str | None = None, **options: Any) -> None:
-    """Write the glTF of a mission or unit, or of an entry of an archive, and its sidecar."""
-    given = ExportOptions(**options)
-    write_outputs(load_file(source, entry, given).files(target, given), force=True)
 
 
 @cache

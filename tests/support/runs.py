@@ -18,9 +18,19 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.formats.model import TABLES
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.game import workers
+from msh_gltf.converter.kinds.dispatch import load_file
+from msh_gltf.converter.options import ExportOptions
+from msh_gltf.converter.storage import write_outputs
 from tests.support.corpus import Sample
 
 SCRIPTS = Path(sys.executable).parent
+
+
+def convert(source: Path, target: Path, *, entry: str | None = None, **options: Any) -> Path:
+    """The glTF of a file, or of an entry of an archive, written with its sidecar and pictures, without a command."""
+    given = ExportOptions(**options)
+    write_outputs(load_file(source, entry, given).files(target, given), force=True)
+    return target
 
 
 def run(command: str, *arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess:

@@ -16,11 +16,11 @@ from scipy.spatial import cKDTree
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
-from tests.converter.kinds.test_every_difference import export
 from tests.support.foreign import Builder
 from tests.support.gltf_edit import Editable
 from tests.support.gltf_shown import Shown, moved
 from tests.support.rebuilt import ALONE
+from tests.support.runs import convert
 
 FRAMES = 7
 SHAPE = np.array([[0, 0, 0], [1, 0, 0], [0, 0.5, 0], [0.2, 0.1, 0.7]], np.float32)
@@ -38,7 +38,9 @@ def corners(shown: Shown, seconds: float) -> np.ndarray:
 def assert_same_places(path: Path, back: ImportResult, fps: float = 24) -> None:
     """Every vertex of the file is near one of the model, and the other way round."""
     (made := path.with_name("made.msh")).write_bytes(back.data)
-    given, shown = (Shown(Editable(one)) for one in (path, export(made, made.with_suffix(".glb"), back.dialect)))
+    given, shown = (
+        Shown(Editable(one)) for one in (path, convert(made, made.with_suffix(".glb"), dialect=back.dialect))
+    )
     for frame in range(FRAMES):
         a, b = corners(given, frame / fps), corners(shown, frame / 24)
         near = 2e-3 * max(1.0, float(np.abs(a).max()))

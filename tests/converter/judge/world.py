@@ -17,13 +17,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ExportOptions, ImportOptions
 from tests.support.assembled_game import GameParts
 from tests.support.gltf_edit import reorder_nodes
 from tests.support.gltf_shown import trs
 from tests.support.random_edits import Edited
+from tests.support.runs import convert
 
 Json = dict[str, Any]
 Chance = np.random.Generator
@@ -37,13 +38,8 @@ def exported(world: type[World]) -> tuple[Path, TemporaryDirectory[str]]:
     """A world's source and its glTF with the sidecar, in a folder."""
     folder = TemporaryDirectory()
     source = world.make(Path(folder.name))
-    options = ExportOptions(textures=world.textures, clips=world.clips, parts=world.parts)
-    target = Path(folder.name) / "out" / "first.glb"
-    target.parent.mkdir()
-    for path, data in load_file(source, None, options).files(target, options):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    return target, folder
+    options = {"textures": world.textures, "clips": world.clips, "parts": world.parts}
+    return convert(source, Path(folder.name) / "out" / "first.glb", **options), folder
 
 
 class World:
@@ -344,12 +340,7 @@ class Assembly(World):
         edited = {one.result.name: one.result.data for one in back.placed}
         companions = {one.result.name[:-4] + c.ending: c.data for one in back.placed for c in one.result.companions}
         GameParts().write_models(self.path.parent / "again" / "GAME", edited | companions)
-        target = self.path.parent / "second.glb"
-        for path, data in load_file(source, None, ExportOptions()).files(target, ExportOptions()):
-            path.write_bytes(data)
-        second = copy.copy(self)
-        second.file = Edited(target)
-        second.nodes = second.file.nodes
+        second = self.of_file(convert(source, self.path.parent / "second.glb"))
         placed, drawn = assembled(second)
         left = [one for one in self.drawn - drawn if not any(_is_near(one, other) for other in drawn)]
         return placed | {("not drawn", *one): 1 for one in left}

@@ -25,15 +25,16 @@ from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import remove_entries, replace_entry
 from msh_gltf.converter.formats.tables import NODE_DTYPE
 from msh_gltf.converter.judge.difference import JUDGED
-from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
-from msh_gltf.converter.options import ExportOptions, ImportOptions
+from msh_gltf.converter.options import ImportOptions
 from tests.support.corpus import DATA, SAMPLES
 from tests.support.gltf_compared import Comparison, Difference
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.gltf_shown import Shown
 from tests.support.random_edits import EDITS, PLACES, Edited, NotHere
 from tests.support.recorded import Recorded, judged_as_stored, summary
+from tests.support.runs import convert
 
 TIMES = int(os.environ.get("MSH_GLTF_EXAMPLES", "1"))
 EXAMPLES = 5 * TIMES
@@ -53,7 +54,7 @@ HARMLESS = ("put all into the first scene", "split vertices", "step interpolatio
 def exported(model: Path) -> tuple[Path, TemporaryDirectory[str]]:
     """A model's glTF, its sidecar and its .wea in a folder."""
     folder = TemporaryDirectory()
-    return export(model, Path(folder.name) / "first.glb", "auto"), folder
+    return convert(model, Path(folder.name) / "first.glb"), folder
 
 
 #: Tables that a model need not have: normals, coordinates, strings, triangles, the rest of the
@@ -82,13 +83,6 @@ def sparse() -> tuple[list[Path], TemporaryDirectory[str]]:
         if path.with_suffix(".wea").is_file():
             made[-1].with_suffix(".wea").write_bytes(path.with_suffix(".wea").read_bytes())
     return made, folder
-
-
-def export(model: Path, target: Path, dialect: str) -> Path:
-    options = ExportOptions(dialect=dialect)
-    for path, data in load_file(model, None, options).files(target, options):
-        path.write_bytes(data)
-    return target
 
 
 def messages(back: ImportResult, *, judged: bool = True) -> list[str]:
@@ -179,7 +173,7 @@ def again(model: Path, back: ImportResult, folder: Path) -> Shown:
         made.with_suffix(".wea").write_bytes(f"{len(back.wear)}\n{rows}\n".encode("cp1251"))
     elif model.with_suffix(".wea").is_file():
         shutil.copy(model.with_suffix(".wea"), made.with_suffix(".wea"))
-    return Shown(Editable(export(made, folder / "second.glb", back.dialect)))
+    return Shown(Editable(convert(made, folder / "second.glb", dialect=back.dialect)))
 
 
 def require_no_third_outcome(model: Path, kinds: list[str], seed: int, mode: str) -> str:

@@ -18,14 +18,13 @@ from msh_gltf.converter.kinds.dispatch import load_file
 from msh_gltf.converter.kinds.missions import find_unit
 from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.scene.assembly import property_labels, property_values
-from msh_gltf.converter.storage import write_outputs
 from tests.support import assembly as make
 from tests.support.assembled_game import ROBOT, SOCKET, GameParts
 from tests.support.corpus import CORPUS
 from tests.support.game import MESH
 from tests.support.gltf_view import GltfView
 from tests.support.recorded import Recorded, shown
-from tests.support.runs import require
+from tests.support.runs import convert, require
 from tests.support.validator import issues
 
 #: What comes of each game, the mission and the robot.
@@ -33,9 +32,7 @@ ASSEMBLED = Recorded(__file__, "assembled.txt")
 
 
 def exported(path: Path, target: Path, **options: Any) -> GltfView:
-    given = ExportOptions(**options)
-    write_outputs(load_file(path, None, given).files(target, given), force=True)
-    return GltfView(target)
+    return GltfView(convert(path, target, **options))
 
 
 def animated_chassis(parts: GameParts) -> None:

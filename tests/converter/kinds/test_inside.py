@@ -10,7 +10,8 @@ import pytest
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
 from tests.converter.edits.inside import EDITS
-from tests.support.inside_game import Inside, convert, opened, whole
+from tests.support.inside_game import Inside, opened, whole
+from tests.support.runs import convert
 
 #: They show something else in a file of the model alone: materials of other models, numbers of repeated names, parts
 #: that a mission does not show; or a model cannot hold them.

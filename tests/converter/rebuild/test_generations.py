@@ -6,21 +6,18 @@ import numpy as np
 import pytest
 
 from msh_gltf import import_gltf
-from msh_gltf.converter.kinds.dispatch import load_file
-from msh_gltf.converter.options import ExportOptions, ImportOptions
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.rebuild.nodes import make_run
 from tests.converter.edits.test_scaled_animation import EVEN, random_file
 from tests.support.foreign import Builder, quaternion
+from tests.support.runs import convert
 
 ALONE = ImportOptions(use_sidecar=False)
 
 
 def exported(data: bytes, folder: Path) -> Path:
     (folder / "m.msh").write_bytes(data)
-    loaded = load_file(folder / "m.msh", None, ExportOptions())
-    for path, content in loaded.files(folder / "m.glb", ExportOptions()):
-        path.write_bytes(content)
-    return folder / "m.glb"
+    return convert(folder / "m.msh", folder / "m.glb")
 
 
 def stays(path: Path, folder: Path) -> None:
