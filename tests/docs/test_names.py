@@ -33,7 +33,8 @@ PAGES = [
 ]
 #: Names of other programs and of formats.
 OTHERS = {"MISSION.units.CLAN", "fparkan-cli", "check-wheel-contents", "msh_export_obj.py"}
-ENDINGS = {"py", "rlb", "lib", "zip", "jsonl", "msh", "glb", "png", "dat", "cfg", "md", "level1", "level2", "stage1"}
+ENDINGS = {"py", "txt", "rlb", "lib", "zip", "jsonl", "msh", "glb", "png", "dat", "cfg", "md"}
+ENDINGS |= {"level1", "level2", "stage1"}
 BLOCK = re.compile(r"^( *)```.*?^\1```", re.DOTALL | re.MULTILINE)
 #: Options of pytest, Blender and uv.
 OPTIONS = {"--help", "--bin", "--reinstall", "--python-expr", "--dist", "--durations"}
