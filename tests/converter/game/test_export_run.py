@@ -18,7 +18,7 @@ from msh_gltf.converter.options import ExportOptions
 from tests.support.corpus import CORPUS
 from tests.support.game import MESH, archive, entry, make_game, model, snapshot, write
 from tests.support.gltf_edit import Editable
-from tests.support.runs import SCRIPTS, call, require
+from tests.support.runs import call, require
 from tests.support.verbs import move
 
 ROCK = "retail__odd__s_rock_009"
@@ -105,22 +105,6 @@ def test_manifest_has_the_truth(game: Path, tmp_path: Path) -> None:
         name: name for name in ("OBJECTS.RLB", "SYSTEM.RLB", "empty.rlb", "static.rlb")
     }
     assert {"id": "gamefont.rlb", "reason": "RsLi, a container of another kind"} in facts["skipped"]
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shell_completion(shell: str) -> None:
-    """Click's own mechanism, as docs/games.md tells it."""
-    made = completed(f"{shell}_source")
-    if made.returncode and "bash" in made.stderr.lower():
-        pytest.skip("bash older than 4.4, or none")
-    assert "_MSH2GLTF_COMPLETE" in made.stdout
-    got = completed("bash_complete", COMP_WORDS="msh2gltf --dr", COMP_CWORD="1")
-    assert got.stdout.split() == ["plain,--dry-run"]
-
-
-def completed(what: str, **words: str) -> subprocess.CompletedProcess[str]:
-    asked = os.environ | {"_MSH2GLTF_COMPLETE": what, **words}
-    return subprocess.run([SCRIPTS / "msh2gltf"], env=asked, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs any file name")

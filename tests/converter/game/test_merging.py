@@ -226,6 +226,7 @@ def of_points() -> Iterator[Pair]:
     both[4 + 12] ^= 1
     yield Pair(base, bytes(first), bytes(second), POINTS_TYPE, bytes(both))
     yield Pair(base, bytes(first), bytes(again), POINTS_TYPE)
+    yield Pair(b"a" * 100, b"b" * 100, b"c" * 100)  # of no format
 
 
 # ------------------------------------------------------------------ records of sizes of their own

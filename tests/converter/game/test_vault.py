@@ -200,16 +200,6 @@ def test_digests_are_no_paths(stored: str, game: Path, tmp_path: Path) -> None:
     assert snapshot(tmp_path) == before
 
 
-def test_a_kept_file_that_is_another_one_is_named(game: Path) -> None:
-    change(game)
-    (game / VAULT / "originals" / digest_of(BEFORE)).write_bytes(BEFORE[:-1])
-    before = snapshot(game)
-    for act in everything(game)[1:]:
-        with pytest.raises(ConversionError, match="its content is not what its name says"):
-            act()
-    assert snapshot(game) == before
-
-
 def test_a_file_that_the_history_calls_ours_is_kept_before_it_goes(game: Path) -> None:
     """A vault that says that an edit made the game's own file, or wrote it."""
     plain = (game / "DATA/plain.bin").read_bytes()

@@ -15,37 +15,10 @@ from msh_gltf.converter.formats.nres import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE,
 from msh_gltf.converter.game.walk import walk
 from msh_gltf.converter.kinds.open_files import open_nres
 from tests.support.corruption.base import Nres
-from tests.support.game import MESH, archive, entry, model, write
+from tests.support.game import MESH, archive, entry, model
 
 ROCK = "retail__odd__s_rock_009"
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs links and any file name")
-
-
-def test_hostile_entry_names(tmp_path: Path) -> None:
-    names = [
-        b"..\\..\\x",
-        b"CON.msh",
-        b"a/b",
-        "Ж".encode("cp1251") * 35,
-        b"same.msh",
-        b"SAME.MSH",
-        b"same.msh",
-        b"\x98.msh",
-        b"",
-    ]
-    write(tmp_path / "g/bad.rlb", archive([entry(MESH, n, model(ROCK)) for n in names]))
-    found = walk([tmp_path / "g"])
-    assert [item.target for item in found.items] == [
-        "bad.rlb/%2E.%5C..%5Cx.glb",
-        "bad.rlb/%43ON.glb",
-        "bad.rlb/a%2Fb.glb",
-        f"bad.rlb/{'Ж' * 35}.glb",
-        "bad.rlb/same.glb",
-        "bad.rlb/SAME~5.glb",
-        "bad.rlb/same~6.glb",
-        "bad.rlb/%98.glb",
-        "bad.rlb/~.glb",
-    ]
 
 
 def test_looking_for_models_reads_no_payload_of_others(tmp_path: Path) -> None:
