@@ -157,16 +157,6 @@ def test_a_directory_is_converted_as_by_the_commands(jobs: int, tmp_path: Path) 
     assert snapshot(new) == snapshot(game)
 
 
-def test_a_script_needs_no_guard(tmp_path: Path) -> None:
-    """A worker would run an unguarded script again."""
-    script = "import msh_gltf\nprint(msh_gltf.convert_directory('examples', 'out').counts)\n"
-    (tmp_path / "examples").mkdir()
-    (tmp_path / "examples/tree.msh").write_bytes((EXAMPLES / "tree.msh").read_bytes())
-    (tmp_path / "script.py").write_text(script)
-    done = python("script.py", cwd=tmp_path)
-    assert (done.stdout, done.stderr) == ("{'converted': 1}\n", "")
-
-
 @pytest.mark.parametrize("jobs", [0, 1])
 def test_an_interrupted_run_raises(jobs: int, tmp_path: Path) -> None:
     def interrupt(*_: object) -> None:
