@@ -488,5 +488,6 @@ VERBS: dict[str, Callable[..., str | None]] = {
     "zip": lambda path: zipfile.ZipFile(path, "w").close(),
     "mkdir": lambda path: path.mkdir(parents=True),
     "link": lambda path, to: path.symlink_to(to),
+    "hard": lambda path, to: os.link(path, to),
     "pipe": lambda path: os.mkfifo(path),
 }

@@ -1,41 +1,25 @@
 """Outputs where they cannot go: directories, long names, other file systems, full ones, links."""
 
 import hashlib
-import os
 import shutil
 import signal
 import sys
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from msh_gltf.converter import cli
 from tests.converter.faults.test_links import game, places, whole
 from tests.support.corpus import DATA
-from tests.support.faults import is_stopped, leftovers, started, wait_for
+from tests.support.faults import is_stopped, started, wait_for
 from tests.support.game import snapshot
 from tests.support.runs import call, run
-from tests.support.vault import VAULT, original, originals
+from tests.support.vault import VAULT, original
 
 __all__ = ["game", "places", "whole"]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="mounts, links")
 
 MODEL = DATA / "retail__system__R_H_002.msh"
-
-
-@pytest.mark.parametrize("blocked", ["manifest.json", "static.rlb", ".msh-gltf-journal"])
-def test_a_run_with_something_in_the_way(blocked: str, game: Path, whole: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    out.mkdir()
-    place = out / blocked
-    place.write_bytes(b"") if blocked == "static.rlb" else place.mkdir()
-    done = run("msh2gltf", game, "-o", out)
-    assert done.returncode == (0 if "journal" in blocked else 1)
-    assert "internal error" not in done.stdout + done.stderr
-    place.unlink() if place.is_file() else place.rmdir()
-    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
-    assert snapshot(out) == snapshot(whole)
 
 
 def test_names_that_are_too_long(tmp_path: Path) -> None:
@@ -111,32 +95,3 @@ def test_permissions_are_kept(places: tuple[Path, Path], tmp_path: Path) -> None
     assert call(cli.msh2gltf, MODEL, "-o", tmp_path / "x.glb", "-q", "--force") == 0
     assert (tmp_path / "x.glb").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "x.msh-sidecar").stat().st_mode & 0o777 != 0o600
-
-
-@pytest.mark.parametrize("kind", ["symbolic", "hard"])
-def test_links_are_not_written_through(kind: str, places: tuple[Path, Path], tmp_path: Path) -> None:
-    """The other name keeps what it had, and the user is informed."""
-    game, out = places
-    picture = tmp_path / "wall.png"
-    Image.new("RGB", (4, 4), "red").save(picture)
-    for name, arguments in (
-        ("static.rlb", (out, "--game", game, "--in-place")),
-        ("empty.rlb", (picture, "--into", game / "empty.rlb")),
-    ):
-        path, other = game / name, tmp_path / f"other-{name}"
-        if kind == "symbolic":
-            path.rename(other)
-            path.symlink_to(other)
-        else:
-            os.link(path, other)
-        before = other.read_bytes()
-        done = run("gltf2msh", *arguments)
-        assert done.returncode == 0
-        said = " ".join((done.stdout + done.stderr).split())
-        assert ("was a link to" if kind == "symbolic" else "2 names (hard links)") in said
-        assert other.read_bytes() == before != path.read_bytes()
-        assert not path.is_symlink()
-        assert original(game, name) == before
-    assert run("msh-mod", "restore", game).returncode == 0
-    assert all((game / name).read_bytes() == data for name, data in originals(game).items())
-    assert not leftovers(game)

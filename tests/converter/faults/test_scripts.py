@@ -104,6 +104,10 @@ END
         cd /proc; msh-inspect --roundtrip /dev/shm/$$.msh 2>&1 | sed "s/found in.*//"; echo ${PIPESTATUS[0]}
         rm /dev/shm/$$.msh
     """,
+    "a log goes to a stream, whose name is a link": """
+        mkdir game; cp model.msh game; msh2gltf game -o out -q --log-file /dev/stderr 2>&1 | grep -c INFO
+        msh2gltf game -o out -q --force --log-file /dev/stdout > log; echo $?; grep -c INFO log; rm log
+    """,
     "a device": "msh2gltf /dev/zero; echo $?; msh-inspect /dev/zero; echo $?",
     "a full disk: what finds no room fails, nothing is half there, a repeat with room completes": """
         msh2gltf "$GAME" -o whole -q; mkdir disk; mount -t tmpfs -o size=300k tmpfs disk || exit 77
