@@ -1,13 +1,15 @@
-"""The judge finds what a comparator misses: each mutant ignores its kind of edit, in a real import."""
+"""The judge finds what a comparator misses.
+
+What it sees between a file with each edit and what is stored, which is what an importer makes of it that ignores the
+edit, stands in ``reports.txt``, and of models in ``converter/kinds/reports.txt``; ``test_agreement`` has importers that
+do. ``python -m tests.converter.judge.test_mutants`` writes it again.
+"""
 
 from __future__ import annotations
 
-import re
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,29 +19,25 @@ import pytest
 import trimesh
 
 from msh_gltf.converter.cli import msh2gltf
-from msh_gltf.converter.edits.materials import LIGHT_FOLLOWS, NewMaterial
-from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.edits.materials import NewMaterial
 from msh_gltf.converter.formats.gltf import surface_of
 from msh_gltf.converter.formats.material import NewPicture
 from msh_gltf.converter.judge.difference import JUDGED, LIGHTMAPS_LOST
 from msh_gltf.converter.judge.shown import WrittenLooks, named
-from msh_gltf.converter.kinds.dispatch import import_file, import_gltf
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.rebuild import lods
 from msh_gltf.converter.rebuild.lods import Simplifier
-from tests.converter.judge.mutants import MODELS, UNCHANGED, UNSEEN, ignored, nothing
-from tests.converter.judge.mutants import WORLDS as OTHERS
+from tests.converter.edits.obj import SHAPES, Edited, Row
+from tests.converter.judge.agreement import UNCHANGED, ignored, nothing
 from tests.converter.judge.worlds import WORLDS
-from tests.converter.kinds import test_every_difference as models
 from tests.support.assembled_game import ROBOT, GameParts
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable
-from tests.support.random_edits import NotHere
 from tests.support.recorded import Recorded, judged_as_stored, summary
 from tests.support.runs import call, to_gltf
 
-ROOT = Path(__file__).resolve().parents[3]
 #: What comes of each edit.
 REPORTS = Recorded(__file__, "reports.txt")
 #: Edits that change nothing of the game, or not at each place.
@@ -47,40 +45,12 @@ HARMLESS = ("write as pieces", "reorder", "scale inner", "type property")
 HARMLESS += ("drop scenes", "drop animations", "drop material")
 #: Every edit of every world, and none.
 NAMED = [(name, kind) for name in WORLDS for kind in ["", *WORLDS[name].edits]]
-#: A world, what is replaced by what, and the edits that are ignored then.
-MUTANTS = [*(("model", *row) for row in (*MODELS, *UNSEEN)), *OTHERS]
-#: Comparators without a mutant: those that only call others, or read a file, and those that have none yet.
-_CALL_OTHERS = """looks.compare_surfaces model.compare_model points.compare_points terrain.compare_terrain
-    import_missions._compare_surfaces import_model._compare_surfaces material_rows.settle_materials
-    material_rows.settle_terrain_materials frame_rate._compared obj.settle_rectangles obj._settle_colours
-    obj._settle_surfaces placed_scene.settle_objects terrain.compare_terrain_objects terrain._compare
-    triangles._compare_corners"""
-_NONE_YET = """landscape.settle_pairs looks._compare_foreign material_rows._settle
-    placements._compare_components"""
-
-
-def test_every_comparator_has_a_mutant() -> None:
-    targets = [one for _, row, *_ in MUTANTS for one in row.split()]
-    known = {(target.split(".")[3], target.rpartition(".")[2]) for target in targets}
-    names = {name for _, name in known if not name.startswith("_")}  # some are replaced where they are called
-    found = {
-        (path.stem, name)
-        for folder in ("edits", "kinds")
-        for path in (ROOT / "converter" / folder).glob("*.py")
-        for name in re.findall(r"^ *def (_?(?:compare|settle)\w*)", path.read_text("utf-8"), re.MULTILINE)
-    }
-    left = {f"{stem}.{name}" for stem, name in found if (stem, name) not in known and name not in names}
-    assert left == {*_CALL_OTHERS.split(), *_NONE_YET.split()}
+#: Edits of an OBJ's faces, which :data:`UNCHANGED` ignores.
+FACES = ("a vertex moved", "a face deleted", "another material", "texture coordinates and normals", "everything scaled")
 
 
 def judged(back: ImportResult) -> list[str]:
     return [str(one) for one in back.not_applied if one.why == JUDGED]
-
-
-def of_model(model: Path, kind: str, seed: int, folder: Path) -> ImportResult:
-    given = models.edited(model, [kind], seed, "sidecar")[0].save(folder / "first.glb")
-    shutil.copy(models.exported(model)[0].with_suffix(".msh-sidecar"), folder)
-    return import_gltf(given, None, ImportOptions(libraries=False))
 
 
 def of_world(name: str, kind: str, folder: Path) -> ImportResult:
@@ -88,23 +58,6 @@ def of_world(name: str, kind: str, folder: Path) -> ImportResult:
     if kind:
         world.edits[kind](world, np.random.default_rng(0))
     return world.back()
-
-
-def imports(name: str, kind: str) -> list[Callable[[Path], ImportResult]]:
-    """The imports of an edit in a folder: of a world, or of four models and seeds that have a place for it."""
-    if name != "model":
-        return [partial(of_world, name, kind)]
-    found: list[Callable[[Path], ImportResult]] = []
-    for seed in range(5):
-        for model in models.MODELS:
-            try:
-                models.edited(model, [kind], seed, "sidecar")
-            except NotHere:
-                continue
-            found.append(partial(of_model, model, kind, seed))
-            if len(found) == 4:
-                return found
-    return found
 
 
 @pytest.mark.plants_faults  # an object may name a clan that is not there
@@ -135,29 +88,6 @@ def test_internal_parts_that_a_file_shows_are_not_named(tmp_path: Path) -> None:
     target = tmp_path / "all.glb"
     assert call(msh2gltf, unit, "-o", target, "--parts", "all", "--quiet") == 0
     assert import_gltf(target).unchanged
-
-
-@pytest.mark.parametrize(
-    ("name", "target", "instead", "kinds"),
-    MUTANTS,
-    ids=[f"{target.rpartition('.')[2]} {kinds[0]}" for _, target, _, kinds in MUTANTS],
-)
-def test_an_ignored_edit_is_named(
-    name: str, target: str, instead: object, kinds: tuple[str, ...], tmp_path: Path
-) -> None:
-    for kind in kinds:
-        some = imports(name, kind)
-        assert judged(some[0](tmp_path)) == []
-        with ignored(target, instead):
-            assert any(is_named(one, tmp_path) for one in some), kind
-
-
-def is_named(imported: Callable[[Path], ImportResult], folder: Path) -> bool:
-    try:
-        back = imported(folder)
-    except ConversionError:
-        return False
-    return bool(judged(back)) or any(one.why == LIGHT_FOLLOWS[0] for one in back.not_applied)
 
 
 def test_of_materials_of_one_name_only_what_they_show_alike_counts() -> None:
@@ -237,43 +167,18 @@ def test_a_level_that_is_not_as_stated_is_named(
 # ------------------------------------------------------------------ OBJ
 
 
-def move_corner(lines: list[str]) -> None:
-    at = next(i for i, line in enumerate(lines) if line.startswith("v "))
-    lines[at] = f"v 9 {lines[at].partition(' ')[2].partition(' ')[2]}"
-
-
-def delete_face(lines: list[str]) -> None:
-    del lines[next(i for i, line in enumerate(lines) if line.startswith("f "))]
-
-
-def change_coordinates(lines: list[str]) -> None:
-    at = next(i for i, line in enumerate(lines) if line.startswith("vt "))
-    lines[at] = "vt 0.123 0.456"
-
-
-def assign_material(lines: list[str]) -> None:
-    rows = [i for i, line in enumerate(lines) if line.startswith("usemtl ")]
-    other = next(i for i in rows if lines[i].partition("#")[0] != lines[rows[0]].partition("#")[0])
-    lines[rows[0]] = lines[other]
-
-
-@pytest.mark.parametrize("edit", [None, move_corner, delete_face, change_coordinates, assign_material])
-@pytest.mark.parametrize("frame", ["0", "3"])
-def test_an_ignored_edit_of_an_obj_is_named(edit: Any, frame: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("edit", [None, *FACES])
+@pytest.mark.parametrize("frame", [0.0, 4.5])
+def test_an_ignored_edit_of_an_obj_is_named(edit: str | None, frame: float, tmp_path: Path) -> None:
     """Of a model that a clip moves, too: an OBJ shows one frame of it."""
-    target = tmp_path / "out" / "first.obj"
-    source = sample_called("retail__system__R_H_002").path
-    assert call(msh2gltf, source, "-o", target, "--frame", frame, "--quiet") == 0
-    lines = target.read_text("utf-8").splitlines()
+    given = Edited(tmp_path, Row(nothing, frame=frame))
     if edit is not None:
-        edit(lines)
-        target.write_text("\n".join(lines), "utf-8")
-        assert judged(import_file(target)) == []
+        SHAPES[edit](given)
+        assert judged(given.back()) == []
     with ignored(UNCHANGED, True) if edit else nullcontext():
-        back = import_file(target)
-    assert bool(judged(back)) == (edit is not None)
-    alone = import_file(target, options=ImportOptions(use_sidecar=False))
-    assert judged(alone) == []  # materials are called by their names, not as the OBJ tells them apart
+        assert bool(judged(given.back())) == (edit is not None)
+    given.use_sidecar = False
+    assert judged(given.back()) == []  # materials are called by their names, not as the OBJ tells them apart
 
 
 def reports(folder: Path) -> Iterator[tuple[str, str]]:
