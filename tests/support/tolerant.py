@@ -3,12 +3,8 @@
 from pathlib import Path
 
 from msh_gltf.converter.checks import all_rules
-from msh_gltf.converter.formats.model import MshModel, read_model
-from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import Description, read_sidecar
-from tests.support.corpus import DATA
 from tests.support.corruption import CATALOGUE
-from tests.support.corruption.base import Nres
 from tests.support.runs import run
 
 #: Kinds of the catalogue that a default conversion refuses.
@@ -39,16 +35,3 @@ def first_case(kind, folder: Path, wanted: str = "") -> bytes:
     """The first sample of a kind that there is."""
     case = next(c for c in kind.make(folder) if wanted in c.sample)
     return case.path.read_bytes()
-
-
-def box_of(name: str = "retail__odd__s_rock_009") -> Nres:
-    return Nres.read((DATA / f"{name}.msh").read_bytes())
-
-
-def model_of(box: Nres) -> MshModel:
-    return read_model(read_nres(box.write(), "x"), "m.msh")
-
-
-def cut_model(path: Path) -> MshModel:
-    """The tables of a file, up to their last whole records."""
-    return read_model(read_nres(path.read_bytes(), "x"), path.name, cut=True)
