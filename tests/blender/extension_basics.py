@@ -19,6 +19,7 @@ from extension_tools import (
     WALKER,
     Recorder,
     at,
+    context_of,
     drawn_by,
     empty_file,
     error_of,
@@ -129,18 +130,6 @@ def edited():
         bpy.data.objects[name].modifiers.new("mirror", "MIRROR")
     yield "edited", write("edited.msh")
     yield "mode", [bpy.context.object.mode, scene.render.fps]
-
-
-def two_models():
-    """The same model twice and another: each scene its own."""
-    first, second, third = read(WALKER), read(WALKER), read(ROOM)
-    yield "scenes", [s.name for s in bpy.data.scenes]
-    gun = next(o for o in second.objects if o.name.startswith("gun") and ".stage" not in o.name)
-    gun.location.x += 0.5
-    yield "gun", gun.name
-    for name, scene in (("first", first), ("second", second), ("third", third)):
-        bpy.context.window.scene = scene
-        yield name, write(f"{name}.msh")
 
 
 def archive():
@@ -279,32 +268,21 @@ def panel():
 
 
 def dialogs():
-    """What happens before ``execute``; without a window, Blender's dialogs are stood in for."""
+    """What happens before ``execute``."""
     calls = []
-
-    class Manager:
-        def __getattr__(self, name):
-            return lambda *args, **options: calls.append(" ".join([name, *map(str, options.values())]))
-
-    def context():
-        seen = bpy.context
-        return types.SimpleNamespace(
-            window_manager=Manager(), scene=seen.scene, view_layer=seen.view_layer, blend_data=bpy.data
-        )
-
     imports, exports = module("import_msh"), module("export_msh")
     for path in (WALKER, "level/Land.map"):
         empty_file()
         read(path)
         operator = types.SimpleNamespace(filepath="", check_extension=True)
-        exports.MSH_OT_export.invoke(operator, context(), None)
+        exports.MSH_OT_export.invoke(operator, context_of(calls), None)
         yield f"{path}: proposed", operator.filepath
         operator.filepath = "other"
-        exports.MSH_OT_export.check(operator, context())
+        exports.MSH_OT_export.check(operator, context_of(calls))
         yield f"{path}: completed", operator.filepath
-    imports.MSH_OT_import.invoke(types.SimpleNamespace(files=[], directory=""), context(), None)
-    imports.MSH_OT_import_entry.invoke(None, context(), None)
-    exports.MSH_OT_put_back.invoke(None, context(), None)
+    imports.MSH_OT_import.invoke(types.SimpleNamespace(files=[], directory=""), context_of(calls), None)
+    imports.MSH_OT_import_entry.invoke(None, context_of(calls), None)
+    exports.MSH_OT_put_back.invoke(None, context_of(calls), None)
     yield "dialogs", calls
 
     picked = []

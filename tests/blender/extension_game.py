@@ -14,6 +14,7 @@ from extension_tools import (
     WALKER,
     at,
     changed_files,
+    context_of,
     drawn_by,
     empty_file,
     error_of,
@@ -186,21 +187,10 @@ def failing():
 
 
 def _asked(operator, **attributes):
-    """What an operator asks before it runs; without a window, dialogs are stood in for."""
+    """What an operator asks before it runs."""
     calls = []
-
-    class Manager:
-        def __getattr__(self, name):
-            return lambda *args, **options: calls.append([name, *options.values()])
-
-    context = types.SimpleNamespace(
-        window_manager=Manager(),
-        scene=bpy.context.scene,
-        view_layer=bpy.context.view_layer,
-        preferences=bpy.context.preferences,
-    )
     reported = types.SimpleNamespace(report=lambda *args: calls.append(args[1]), **attributes)
-    operator.invoke(reported, context, None)
+    operator.invoke(reported, context_of(calls), None)
     return calls
 
 

@@ -132,25 +132,6 @@ def placing():
     yield "said", {o.name: [_stated(o).get("path"), list(o.matrix_world.translation)] for o in said()}
 
 
-def things():
-    """One empty each, so a click selects it: one is moved, one deleted, one copied with Shift+D."""
-    scene = read(MISSION)
-    yield "empties", sorted(o.name for o in scene.objects if o.instance_type == "COLLECTION")
-    yield "the ground and a route", sorted(o.name for o in scene.objects if o.type == "MESH")
-    guard, hero = (bpy.data.objects[name].instance_collection for name in ("Guard", "Герой"))
-    yield "shared", guard == hero
-    pick("Guard")
-    bpy.ops.object.duplicate()
-    bpy.context.object.location.x += 20
-    bpy.data.objects["Base"].location.x += 7
-    pick("S_ROCK")
-    bpy.ops.object.delete()
-    yield "put back", put_back()
-    empty_file()
-    read(MISSION)
-    yield "after", {one.name: list(one.matrix_world.translation) for one in said()}
-
-
 def fielded():
     """Fields of the panel are the custom properties; a row of the report selects; what is switched off is named.
 

@@ -132,6 +132,17 @@ def drawn_by(cls, **options):
     return drawn
 
 
+def context_of(calls):
+    """Blender's context; without a window, dialogs are stood in for, and noted."""
+
+    class Manager:
+        def __getattr__(self, name):
+            return lambda *args, **options: calls.append([name, *options.values()])
+
+    seen = {name: getattr(bpy.context, name) for name in ("scene", "view_layer", "preferences")}
+    return types.SimpleNamespace(window_manager=Manager(), blend_data=bpy.data, **seen)
+
+
 # ------------------------------------------------------------------ files
 
 

@@ -15,7 +15,7 @@ __all__ = ["zip_file"]
 RECORDED = Recorded(__file__, "extension_more.txt")
 _NAMES = """cells levels stopped marked clips clips_inside panel_of_game moved_game on_save
     unsaved exported_over given_away ground two_grounds areals materials libraries namesakes grouped units
-    missions assets placing adding things opened by_gltf carried fielded points undone other_models several
+    missions assets placing adding opened by_gltf carried fielded points undone other_models several
     new_models failing"""
 STEPS = _NAMES.split()
 

@@ -53,7 +53,7 @@ NAMES = {
             keyed copy, skeleton added
         """,
         "unit": "rename component",
-        "mission": "nothing, drag to other clan",
+        "mission": "nothing, drag to other clan, move building, copy unit, delete tree",
     },
     COMMAND: {
         "model": """
