@@ -1,6 +1,5 @@
 """The command reference, the man pages, ``--help`` and the completion come from one place."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -24,6 +23,7 @@ from docs.make_commands import (
     options_below,
 )
 from msh_gltf.converter.cli.common import GROUPS, Option
+from tests.support.runs import python
 
 every_command = pytest.mark.parametrize("reference", REFERENCES, ids=name_of)
 
@@ -99,11 +99,6 @@ def test_the_shell_completes(reference: Reference | GroupReference) -> None:
     typed, whole = ("--dia", "--dialect") if reference is not MOD else ("rest", "restore")
     code = "import sys; from msh_gltf.converter import cli; getattr(cli, sys.argv[1])([])"
     variable = f"_{name.replace('-', '_').upper()}_COMPLETE"
-    done = subprocess.run(
-        [sys.executable, "-c", code, name.replace("-", "_")],
-        env=os.environ | {variable: "bash_complete", "COMP_WORDS": f"{name} {typed}", "COMP_CWORD": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    words = {variable: "bash_complete", "COMP_WORDS": f"{name} {typed}", "COMP_CWORD": "1"}
+    done = python("-c", code, name.replace("-", "_"), **words)
     assert done.stdout.split() == [f"plain,{whole}"]

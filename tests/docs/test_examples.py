@@ -1,8 +1,6 @@
 """The example game, and the scripts that the tutorials use."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +8,7 @@ import pytest
 
 from tests.docs.materials import EXAMPLES, call_example, example_game
 from tests.support.game import snapshot
+from tests.support.runs import python
 
 
 def test_the_game_is_the_same_every_time(tmp_path: Path) -> None:
@@ -37,8 +36,7 @@ def test_a_material_that_cannot_be(tmp_path: Path, arguments: tuple[str, ...], s
     library = tmp_path / "Material.lib"
     library.write_bytes((example_game() / "Material.lib").read_bytes())
     before = snapshot(tmp_path)
-    script = [sys.executable, EXAMPLES / "new_material.py", library, *arguments]
-    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    done = python(EXAMPLES / "new_material.py", library, *arguments)
     assert (done.returncode, said in done.stderr) == (1, True), done.stderr
     assert snapshot(tmp_path) == before
 

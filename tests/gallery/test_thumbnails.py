@@ -3,8 +3,6 @@
 import importlib.util
 import json
 import shutil
-import subprocess
-import sys
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,7 @@ from msh_gltf.exporters.gltf_file import Document, glb_bytes
 from tests.support.gallery import WALKER, Camera, corners, ratio_inside
 from tests.support.game import make_game, snapshot
 from tests.support.gltf_view import GltfView
-from tests.support.runs import call, run, run_apart
+from tests.support.runs import call, python, run, run_apart
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("vtkmodules") is None, reason="no VTK: the preview extra is missing"
@@ -111,7 +109,7 @@ thumbnails.draw(pack(out / "static.rlb/i_room_006.glb", out).glb)
 
 def test_no_anisotropic_filtering(out: Path) -> None:
     """With it Mesa takes minutes for a textured triangle that is seen edge-on."""
-    done = subprocess.run([sys.executable, "-c", FILTERING, out], capture_output=True, text=True, check=True)
+    done = python("-c", FILTERING, out)
     assert set(done.stdout.split()) == {"1.0"}
 
 
@@ -246,7 +244,7 @@ def test_a_crash_costs_a_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     script.write_text(_CRASH)
     monkeypatch.setenv(*NO_OPENGL)
     monkeypatch.setenv("PYTHONPATH", str(WALKER.parents[1]))
-    notes = subprocess.run([sys.executable, script, out], capture_output=True, text=True, check=False).stdout
+    notes = python(script, out).stdout
     if "3 drawn now" in notes:
         pytest.skip("this machine has OSMesa: VTK does not crash")
     assert notes.count("no thumbnail: the process that worked on it was killed") == 3

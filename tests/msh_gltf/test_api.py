@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +15,7 @@ from msh_gltf.converter import cli
 from tests.docs.materials import EXAMPLES, example_game
 from tests.support.corpus import DATA
 from tests.support.game import make_game, snapshot
-from tests.support.runs import call
+from tests.support.runs import call, python
 
 SOURCE = Path(msh_gltf.__file__)
 LEVEL = DATA / "maps/spec__AutoMAP_00"
@@ -56,18 +53,6 @@ def test_every_name_is_what_its_module_defines() -> None:
             assert value.__module__.startswith("msh_gltf.")
             assert value.__doc__, name
     assert set(msh_gltf.__all__) <= set(dir(msh_gltf))
-
-
-def python(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(SOURCE.parents[1])},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
 
 
 @pytest.mark.parametrize(

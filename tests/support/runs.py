@@ -44,14 +44,16 @@ def run(command: str, *arguments: object, cwd: Path | None = None) -> subprocess
 
 def run_apart(command: str, *arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess:
     """The same in a process of its own."""
-    return subprocess.run(
-        [SCRIPTS / command, *map(str, arguments)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
+    return process(SCRIPTS / command, *arguments, cwd=cwd)
+
+
+def python(*words: object, cwd: Path | None = None, **settings: str) -> subprocess.CompletedProcess:
+    """Run a script, ``-c`` or ``-m`` in a process of its own; ``settings``: of its environment."""
+    return process(sys.executable, *words, cwd=cwd, env=os.environ | settings)
+
+
+def process(*words: object, **options: Any) -> subprocess.CompletedProcess:
+    return subprocess.run([*map(str, words)], capture_output=True, text=True, encoding="utf-8", check=False, **options)
 
 
 def call(function, *arguments: object) -> int:

@@ -2,7 +2,6 @@
 
 import os
 import pickle
-import subprocess
 import sys
 import time
 from contextlib import closing
@@ -15,7 +14,7 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.game.import_item import ImportTask
 from msh_gltf.converter.game.workers import cores, run_here
 from tests.support.game import MESH, archive, entry, model, write
-from tests.support.runs import call
+from tests.support.runs import call, python
 from tests.support.tasks import echo, process, square, touch
 from tests.support.verbs import move
 
@@ -98,20 +97,6 @@ def test_cores() -> None:
     assert 1 <= cores() <= (os.cpu_count() or 1)
 
 
-_COMMAND = "from msh_gltf.converter import cli; cli.msh2gltf()"
-
-
-def _export(code: str, game: Path, out: Path) -> subprocess.CompletedProcess[str]:
-    """``msh2gltf`` on a directory in a process that runs some code first."""
-    return subprocess.run(
-        [sys.executable, "-c", f"{code}; {_COMMAND}", game, "-o", out, "-j", "2"],
-        cwd=Path(__file__).parents[3],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="no server forks workers there")
 def test_processes_that_cannot_be_started_are_an_error_of_their_own(tmp_path: Path) -> None:
     """One line and exit code 2: no silence as if the reader of the output were gone."""
@@ -119,15 +104,16 @@ def test_processes_that_cannot_be_started_are_an_error_of_their_own(tmp_path: Pa
     write(game / "a.msh", model("retail__odd__s_rock_009"))
     program = tmp_path / "python"
     program.write_bytes(b"")
-    set_program = "from multiprocessing import spawn; spawn.set_executable"
-    done = _export(f"{set_program}({str(program)!r})", game, out)
+    code = f"from multiprocessing import spawn; spawn.set_executable({str(program)!r})\n"
+    code += "from msh_gltf.converter import cli; cli.msh2gltf()"
+    done = python("-c", code, game, "-o", out, "-j", "2")
     said = f"msh2gltf: error: {program}: processes cannot be started: not executable; -j 1 starts none\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
     assert not out.exists()
 
     program.write_text("#!/bin/sh\nexit 1\n")
     program.chmod(0o755)
-    done = _export(f"{set_program}({str(program)!r})", game, out)
+    done = python("-c", code, game, "-o", out, "-j", "2")
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert line.startswith("msh2gltf: error: processes cannot be started")
@@ -142,9 +128,7 @@ def test_nothing_in_the_current_directory_runs(tmp_path: Path) -> None:
     for name in ("threading", "socket", "pickle", "json", "numpy", "msh_gltf"):
         write(here / f"{name}.py", b"raise SystemExit('run')")
     write(command, b"from msh_gltf.converter.cli import msh2gltf\nif __name__ == '__main__': msh2gltf()")
-    done = subprocess.run(
-        [sys.executable, command, ".", "-o", "out", "-j", "2"], cwd=here, capture_output=True, text=True, check=False
-    )
+    done = python(command, ".", "-o", "out", "-j", "2", cwd=here)
     assert (done.returncode, done.stderr) == (0, "")
     assert len(list((here / "out").glob("*.glb"))) == 3
 
@@ -155,12 +139,6 @@ def test_workers_do_not_run_the_program_that_started_them(tmp_path: Path) -> Non
         write(tmp_path / "game" / f"{name}.msh", model("mixed__odd__s_rock_057"))
     script = b"from msh_gltf.converter.cli import msh2gltf\nprint('run', flush=True)\nmsh2gltf()"
     write(tmp_path / "script.py", script)
-    done = subprocess.run(
-        [sys.executable, "script.py", "game", "-o", "out", "-j", "2", "-q"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("script.py", "game", "-o", "out", "-j", "2", "-q", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "run\n", "")
     assert len(list((tmp_path / "out").glob("*.glb"))) == 2
