@@ -1,10 +1,13 @@
-"""Areals are edited in a glTF file: what fits arrives in the map, anything else is named."""
+"""Areals are edited in a glTF file: what fits arrives in the map, anything else is named.
+
+Plain edits are drawn by the judge's trials (``tests.converter.judge.grounds``).
+"""
 
 import struct
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,174 +16,119 @@ from msh_gltf.converter.checks.areal_map import check_areal_map, check_areal_map
 from msh_gltf.converter.formats.areal_map import read_areal_map
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.kinds.dispatch import import_gltf
-from msh_gltf.converter.kinds.import_result import ImportResult
 from msh_gltf.converter.options import ImportOptions
+from tests.converter.judge.grounds import Areals
+from tests.converter.judge.world import AXES
 from tests.support.areals import own
 from tests.support.corruption.areal import Map
 from tests.support.corruption.base import NAN, Nres
-from tests.support.gltf_edit import Editable
-from tests.support.gltf_view import TO_GAME
 from tests.support.maps import level_called
 from tests.support.recorded import outcome
 from tests.support.runs import call
 
 SOURCE = level_called("spec__AutoMAP_00").folder / "Land.map"
-OLD = read_areal_map(read_nres(SOURCE.read_bytes(), "Land.map"))
-
-
-class Faces:
-    """All triangles of a map's glTF, each with corners of its own, as an artist's tool has them."""
-
-    def __init__(self, folder: Path, source: Path = SOURCE) -> None:
-        self.path = folder / "m.glb"
-        assert call(cli.msh2gltf, source, "-o", self.path, "-q", "--tolerant") == 0
-        self.document = Editable(self.path)
-        self.meshes = [m for m in self.document.json["meshes"] if m["name"] != "borders"]
-        parts = []
-        for number, mesh in enumerate(self.meshes):
-            (primitive,) = mesh["primitives"]
-            index = self.document.arrays[primitive["indices"]].reshape(-1, 3)
-            names = ("POSITION", "_MSH_AREAL", "_MSH_LOGIC")
-            arrays = [self.document.arrays[primitive["attributes"][k]][index] for k in names]
-            parts.append((*arrays, np.full(len(index), number)))
-        joined = [np.concatenate(some).copy() for some in zip(*parts, strict=True)]
-        #: (T, 3, 3) game axes; (T, 3), (T, 3); the mesh of each triangle, (T,).
-        self.points = joined[0] @ TO_GAME.T.astype(np.float32)
-        self.number, self.logic, self.mesh = joined[1][..., 0], joined[2][..., 0], joined[3]
-
-    def of(self, areal: int) -> np.ndarray:
-        return np.flatnonzero(self.number[:, 0] == areal + 1)
-
-    def add(self, triangles: object, number: float, mesh: int = 0) -> None:
-        points = np.array(triangles, np.float32)
-        rows = (len(points), 3)
-        self.points = np.concatenate([self.points, points])
-        self.number = np.concatenate([self.number, np.full(rows, number, np.float32)])
-        self.logic = np.concatenate([self.logic, np.full(rows, -1, np.float32)])
-        self.mesh = np.append(self.mesh, np.full(len(points), mesh))
-
-    def keep(self, rows: np.ndarray) -> None:
-        self.points, self.number = self.points[rows], self.number[rows]
-        self.logic, self.mesh = self.logic[rows], self.mesh[rows]
-
-    def back(self, *, allow_delete: bool = False, numbered: bool = True) -> ImportResult:
-        for number, mesh in enumerate(self.meshes):
-            rows = self.mesh == number
-            (primitive,) = mesh["primitives"]
-            if not rows.any():
-                for node in self.document.json["nodes"]:
-                    if node.get("name") == mesh["name"]:
-                        node.pop("mesh", None)
-                continue
-            positions = self.points[rows].reshape(-1, 3) @ TO_GAME.astype(np.float32)
-            add = self.document.add
-            primitive["attributes"] = {
-                "POSITION": add(positions.astype(np.float32)),
-                "_MSH_AREAL": add(self.number[rows].reshape(-1, 1)),
-                "_MSH_LOGIC": add(self.logic[rows].reshape(-1, 1)),
-            }
-            if not numbered:
-                primitive["attributes"] = {"POSITION": primitive["attributes"]["POSITION"]}
-            index = np.arange(3 * rows.sum(), dtype=np.uint32)[:, None]
-            primitive["indices"] = add(index)
-        self.document.save(self.path)
-        return import_gltf(self.path, None, ImportOptions(allow_delete=allow_delete))
-
-
-#: An areal inside the map, and a corner that several areals have.
+#: An areal inside the map, its corners in axes of glTF, and one that several areals have.
 AREAL = 15
-CORNER = own(OLD, AREAL)[0]
+OUTER = own(read_areal_map(read_nres(SOURCE.read_bytes(), "Land.map")), AREAL) @ AXES.astype(np.float32)
+CENTRE, CORNER = OUTER.mean(axis=0), OUTER[0]
+#: A primitive with positions, numbers and flags of its triangles, as ``Areals.faces`` has them.
+Mesh = tuple[Any, np.ndarray, np.ndarray, np.ndarray]
 
 
-def move_corner(f: Faces) -> None:
+def mine(f: Areals) -> tuple[Mesh, np.ndarray]:
+    """The mesh of the areal, and its triangles."""
+    return next((mesh, rows) for mesh in f.faces() if len(rows := np.flatnonzero(mesh[2][:, 0] == AREAL + 1)))
+
+
+def put(f: Areals, mesh: Mesh, kept: Any, triangles: Any = (), number: float = 0.0) -> None:
+    """Keep some triangles of a mesh, and add others of a number."""
+    primitive, *arrays = mesh
+    new = np.array(triangles, np.float32).reshape(-1, 3, 3)
+    more = (new, np.full((len(new), 3), number), np.full((len(new), 3), -1))
+    for name, array, added in zip(("POSITION", "_MSH_AREAL", "_MSH_LOGIC"), arrays, more, strict=True):
+        width = 3 if name == "POSITION" else 1
+        whole = np.concatenate([array[kept], added]).reshape(-1, width)
+        primitive["attributes"][name] = f.file.add(whole.astype(np.float32))
+    primitive["attributes"].pop("NORMAL", None)
+    primitive["indices"] = f.file.add(np.arange(len(whole), dtype=np.uint32)[:, None])
+
+
+def move_corner(f: Areals) -> None:
     """In all areals that have it."""
-    f.points[(f.points == CORNER).all(axis=2)] += np.float32([0.5, -0.25, 0])
+    f.edit_move_corner(np.random.default_rng(0))
 
 
-def split(f: Faces, number: float) -> None:
+def number(f: Areals, value: float, rows: slice = slice(1, 2)) -> None:
     """0 and unknown numbers are new; a fraction, as the extension writes it, is of the same."""
-    f.number[f.of(AREAL)[1]] = number
+    mesh, triangles = mine(f)
+    mesh[2][triangles[rows]] = value
 
 
-def delete(f: Faces) -> None:
-    f.keep(np.setdiff1d(np.arange(len(f.mesh)), f.of(AREAL)))
+def few(f: Areals) -> None:
+    """Nothing but one areal."""
+    mesh, rows = mine(f)
+    put(f, mesh, rows)
+    for node in f.nodes:
+        if f.file.json["meshes"][node["mesh"]]["primitives"][0] is not mesh[0]:
+            del node["mesh"]
 
 
-def delete_and_add(f: Faces) -> None:
-    place, mesh = f.points[f.of(AREAL)], int(f.mesh[f.of(AREAL)[0]])
-    delete(f)
-    f.add(place, 0, mesh)
+def towards_the_centre(f: Areals, share: float) -> None:
+    """A corner moves, in the one areal alone: away from its neighbours, or through the opposite edge."""
+    mesh, rows = mine(f)
+    points = mesh[1][rows]
+    points[(points == CORNER).all(axis=2)] += (CENTRE - CORNER) * np.float32(share)
+    mesh[1][rows] = points
 
 
-def move_object(f: Faces) -> None:
-    for node in f.document.json["nodes"]:
-        node["translation"] = [100, 5, 0]
+def fill_with_a_hole(f: Areals) -> None:
+    """A ring of triangles inside the areal's outline."""
+    mesh, rows = mine(f)
+    ring, ends = (OUTER + CENTRE) / 2, np.roll(np.arange(len(OUTER)), -1)
+    outside = [[OUTER[k], OUTER[end], ring[k]] for k, end in enumerate(ends)]
+    inside = [[OUTER[end], ring[end], ring[k]] for k, end in enumerate(ends)]
+    put(f, mesh, np.setdiff1d(np.arange(len(mesh[1])), rows), outside + inside, AREAL + 1)
 
 
-def lose_neighbours(f: Faces) -> None:
-    """Only one of two areals moves a common corner away."""
-    rows, centre = f.of(AREAL), own(OLD, AREAL).mean(axis=0)
-    points = f.points[rows]
-    points[(points == CORNER).all(axis=2)] += (centre - CORNER) * np.float32(0.1)
-    f.points[rows] = points
+def cover(f: Areals, value: float) -> None:
+    mesh, rows = mine(f)
+    put(f, mesh, slice(None), mesh[1][rows], value)
 
 
-def fill_with_a_hole(f: Faces) -> None:
-    """A ring of six triangles inside the areal's outline."""
-    rows = f.of(AREAL)
-    outer = own(OLD, AREAL)
-    middle = outer.mean(axis=0)
-    ring = (outer + middle) / 2
-    f.keep(np.setdiff1d(np.arange(len(f.mesh)), rows))
-    for k in range(len(outer)):
-        j = (k + 1) % len(outer)
-        f.add([[outer[k], outer[j], ring[k]], [outer[j], ring[j], ring[k]]], AREAL + 1)
+def mix_flags(f: Areals) -> None:
+    mesh, rows = mine(f)
+    mesh[3][rows[0], 0] = 1 - mesh[3][rows[0], 0]
 
 
-def cover_twice(f: Faces) -> None:
-    rows = f.of(AREAL)
-    f.add(f.points[rows], AREAL + 1, int(f.mesh[rows[0]]))
+def forget_the_class(f: Areals) -> None:
+    f.file.json["materials"][0] = {"name": "grass"}
+    f.nodes[0]["name"] = "grass"
+    f.nodes[0].pop("extras")
 
 
-def pull_through(f: Faces) -> None:
-    """A corner goes beyond the opposite edge."""
-    points, centre = own(OLD, AREAL), own(OLD, AREAL).mean(axis=0)
-    rows = f.of(AREAL)
-    own_points = f.points[rows]
-    own_points[(own_points == points[0]).all(axis=2)] += (centre - points[0]) * np.float32(6)
-    f.points[rows] = own_points
-
-
-def mix_flags(f: Faces) -> None:
-    rows = f.of(AREAL)
-    f.logic[rows[0], 0] = 1 - f.logic[rows[0], 0]
-
-
-def forget_the_class(f: Faces) -> None:
-    f.document.json["materials"][0] = {"name": "grass"}
-    node = f.document.json["nodes"][0]
-    node["name"] = "grass"
-    node.pop("extras")
-
-
-def merge_vertices(f: Faces) -> None:
+def merge_vertices(f: Areals) -> None:
     """Blender's importer with *Merge Vertices*: a corner has one number for all its areals."""
-    same: dict[tuple[float, ...], float] = {}
-    for row, column in np.ndindex(*f.number.shape):
-        key = (int(f.mesh[row]), *f.points[row, column].tolist())
-        f.number[row, column] = same.setdefault(key, f.number[row, column])
+    for _, positions, numbers, _ in f.faces():
+        _, first, place = np.unique(positions.reshape(-1, 3), axis=0, return_index=True, return_inverse=True)
+        numbers[:] = numbers.reshape(-1)[first[place.reshape(-1)]].reshape(-1, 3)
     move_corner(f)
 
 
-def z_up(f: Faces) -> None:
-    x, y, z = np.moveaxis(f.points, -1, 0)
-    f.points = np.stack([x, -z, y], axis=-1)
+def z_up(f: Areals) -> None:
+    for _, positions, *_ in f.faces():
+        positions[:] = positions @ AXES.T
 
 
-def many_corners(f: Faces) -> None:
+def many_corners(f: Areals) -> None:
     """Whether its edges cross would take minutes."""
-    outer = np.float32([[np.cos(a), np.sin(a), 0] for a in np.linspace(0, 6.28, 4200)]) * 50
-    f.add(np.stack([np.zeros_like(outer[:-1]), outer[:-1], outer[1:]], axis=1), 0)
+    outer = np.array([[np.cos(a), 0, -np.sin(a)] for a in np.linspace(0, 6.28, 4200)]) * 50
+    put(f, f.faces()[0], slice(None), np.stack([np.zeros_like(outer[:-1]), outer[:-1], outer[1:]], axis=1))
+
+
+def without_numbers(f: Areals) -> None:
+    """What Blender's exporter makes by default, and version 0.1 did."""
+    for primitive, *_ in f.faces():
+        primitive["attributes"] = {"POSITION": primitive["attributes"]["POSITION"]}
 
 
 def with_errors(folder: Path) -> Path:
@@ -201,44 +149,42 @@ def new_findings(source: bytes, made: bytes) -> set[str]:
 
 
 class Row(NamedTuple):
-    """An edit of a map's triangles; of a map that has errors, of a file without numbers of areals, with an option."""
+    """An edit of a map's triangles, of a map that has errors, or with an option."""
 
-    edit: Callable[[Faces], object]
+    edit: Callable[[Areals], object]
     errors: bool = False
-    numbered: bool = True
     allow_delete: bool = False
 
     def found(self, folder: Path) -> str:
         source = with_errors(folder) if self.errors else SOURCE
-        faces = Faces(folder, source)
-        self.edit(faces)
-        back = partial(faces.back, allow_delete=self.allow_delete, numbered=self.numbered)
+        if self.errors:
+            assert call(cli.msh2gltf, source, "-o", folder / "m.glb", "-q", "--tolerant") == 0
+        f = Areals.of_file(folder / "m.glb") if self.errors else Areals(folder)
+        self.edit(f)
+        back = partial(import_gltf, f.file.save(f.path), None, ImportOptions(allow_delete=self.allow_delete))
         return outcome(back, folder, lambda out: sorted(new_findings(source.read_bytes(), out.data)))
 
 
 CASES = {
-    "a corner moved": Row(move_corner),
-    **{f"split, number {n}": Row(lambda f, n=n: split(f, n)) for n in (0.0, AREAL + 1 + 1 / 64, 9999.0)},
-    "deleted": Row(delete),
-    "deleted and added": Row(delete_and_add),
+    **{f"split, number {n}": Row(lambda f, n=n: number(f, n)) for n in (AREAL + 1 + 1 / 64, 9999.0)},
+    "deleted and added": Row(lambda f: number(f, 0, slice(None))),
     # Blender copies the custom properties of a material along; the name counts
-    "a new class": Row(lambda f: f.document.json["materials"][0].update(name="class_7.001")),
-    "an object moved": Row(move_object),
-    "few": Row(lambda f: f.keep(f.of(AREAL))),
-    "few, allowed": Row(lambda f: f.keep(f.of(AREAL)), allow_delete=True),
-    "lost neighbours": Row(lose_neighbours),
+    "a new class": Row(lambda f: f.file.json["materials"][0].update(name="class_7.001")),
+    "an object moved": Row(lambda f: [node.update(translation=[100, 5, 0]) for node in f.nodes]),
+    "few": Row(few),
+    "few, allowed": Row(few, allow_delete=True),
+    "lost neighbours": Row(lambda f: towards_the_centre(f, 0.1)),
+    "pulled through": Row(lambda f: towards_the_centre(f, 6)),
     "a hole": Row(fill_with_a_hole),
-    "over another": Row(lambda f: f.add(f.points[f.of(AREAL)], 0)),
-    "twice": Row(cover_twice),
-    "pulled through": Row(pull_through),
+    "over another": Row(lambda f: cover(f, 0)),
+    "twice": Row(lambda f: cover(f, AREAL + 1)),
     "mixed flags": Row(mix_flags),
     "no class": Row(forget_the_class),
     "merged vertices": Row(merge_vertices),
     "very many corners": Row(many_corners),
     "z up": Row(z_up),
-    # what Blender's exporter makes by default, and version 0.1 did
-    "without numbers": Row(lambda f: None, numbered=False),
-    "without numbers, a corner moved": Row(move_corner, numbered=False),
+    "without numbers": Row(without_numbers),
+    "without numbers, a corner moved": Row(lambda f: (move_corner(f), without_numbers(f))),
     "with errors": Row(lambda f: None, errors=True),
     "with errors, a corner moved": Row(move_corner, errors=True),
 }

@@ -23,8 +23,8 @@ class Areals(World):
     def make(folder: Path) -> Path:
         return level_called(LEVEL).folder / "Land.map"
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
+    def open(self, path: Path) -> None:
+        super().open(path)
         for primitive in self.file.primitives():
             if "indices" not in primitive:
                 continue
