@@ -9,36 +9,14 @@ from msh_gltf.converter.cli import msh2gltf
 from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.options import ImportOptions
 from tests.converter.edits.animation import play_at, resample
-from tests.support.assembly import mission, placed, registry, unit
+from tests.converter.edits.numbered_files import ROBOT, make_game
+from tests.support.assembly import mission, placed, unit
 from tests.support.controller import State, controller, walker
-from tests.support.game import MESH, archive, entry, model
 from tests.support.gltf_edit import Editable
-from tests.support.points import CTPT, POINTS, cpt
 from tests.support.recorded import Case, outcome
 from tests.support.runs import call
 
-#: A model of 8 nodes and a clip of 26 frames whose root moves.
-ROBOT = "retail__odd__s_rock_009"
-CTLD = int.from_bytes(b"CTLD", "little")
 FRAMES = 9
-#: What the registry says of a model whose controller has another name.
-OTHER = ("EXTO", [("bases.rlb", "other.msh"), ("PARTS.rlb", "c_01.ctl")])
-
-
-def make_game(folder: Path) -> Path:
-    """A game with a robot, whose controller is called as it is, and one whose controller is not."""
-    root = folder / "game"
-    root.mkdir()
-    rows = [
-        (MESH, b"robot.msh", model(ROBOT)),
-        (CTLD, b"ROBOT.CTL", walker(FRAMES, node=3)),
-        (CTPT, b"robot.cpt", cpt(POINTS)),
-        (MESH, b"other.msh", model(ROBOT)),
-    ]
-    (root / "bases.rlb").write_bytes(archive([entry(*row) for row in rows]))
-    (root / "parts.rlb").write_bytes(archive([entry(CTLD, b"c_01.ctl", walker(5, node=1))]))
-    (root / "objects.rlb").write_bytes(registry({"other": OTHER}))
-    return root
 
 
 def turned(edited: Editable, animation: int, key: int) -> None:
@@ -115,8 +93,6 @@ class Ranges(NamedTuple):
 
     def found(self, folder: Path) -> str:
         game = make_game(folder)
-        robot = ("EXTO", [("bases.rlb", "robot.msh")])
-        (game / "objects.rlb").write_bytes(registry({"robot": robot, "other": OTHER}))
         (game / "u.dat").write_bytes(unit([("robot", 0, -1, 2), ("other", 0, 1, 0), ("other", 0, 2, 0)]))
         (game / "data.tma").write_bytes(mission([placed(1, "u.dat", name=name) for name in ("a", "b")]))
         assert call(msh2gltf, game / self.source, "-o", folder / "e.glb", "--clips", "states", "-q") == 0
@@ -141,8 +117,8 @@ CASES = {
         for source in ("u.dat", "data.tma")
         for name, edit in {
             "nothing": lambda edited: None,
-            "a key": lambda edited: turned(edited, 2, 4),
-            "a range gone": lambda edited: edited.json["animations"].pop(2),
+            "a key": lambda edited: turned(edited, 3, 4),
+            "a range gone": lambda edited: edited.json["animations"].pop(3),
         }.items()
     },
 }

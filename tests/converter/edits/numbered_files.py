@@ -22,7 +22,7 @@ from tests.support.points import CTPT, POINTS, cpt, rows
 from tests.support.recorded import outcome
 from tests.support.runs import call
 
-#: 8 nodes, 26 frames; nodes 6 and 7 are leaves.
+#: 8 nodes, 26 frames, in which the root moves; nodes 6 and 7 are leaves.
 ROBOT, NODES, FRAMES = "retail__odd__s_rock_009", 8, 26
 CTLD, BASE, NDPR = (int.from_bytes(code, "little") for code in (b"CTLD", b"BASE", b"NDPR"))
 
@@ -55,27 +55,31 @@ def footing(places: list[tuple[int, int]]) -> bytes:
 PLACES = [(0, 1), (3, 2), (10, 0), (9999, 0), (3, 7)]
 
 
-def exported(folder: Path) -> Path:
-    """The glTF of a robot with everything that names parts of it, all entries of an archive."""
+def make_game(folder: Path) -> Path:
+    """A robot with everything that names parts of it, and one whose controller is called otherwise."""
     root = folder / "game"
     root.mkdir()
     properties = b"".join(struct.pack("<If", row, 100.0 + row).ljust(76, b"\0") for row in range(NODES))
     rows = [
         (MESH, b"robot.msh", model(ROBOT)),
-        (CTLD, b"robot.ctl", made_controller()),
+        (CTLD, b"ROBOT.CTL", made_controller()),
         (CTPT, b"robot.cpt", cpt(POINTS)),
         (BASE, b"robot.bas", footing(PLACES)),
         (NDPR, b"robot.ndp", struct.pack("<I", NODES) + properties),
         (MESH, b"other.msh", model(ROBOT)),
-        (CTLD, b"shared.ctl", walker(20, node=7, points=1)),
     ]
     (root / "bases.rlb").write_bytes(archive([entry(*row) for row in rows]))
-    keys = {"other": ("EXTO", [("bases.rlb", "other.msh"), ("bases.rlb", "shared.ctl")])}
-    (root / "objects.rlb").write_bytes(registry(keys))
-    for name in ("robot", "other"):
-        target = folder / f"{name}.glb"
-        assert call(msh2gltf, root / "bases.rlb", "--entry", f"{name}.msh", "-o", target, "-q") == 0
-    return folder / "robot.glb"
+    (root / "parts.rlb").write_bytes(archive([entry(CTLD, b"c_01.ctl", walker(20, node=7, points=1))]))
+    robot, other = ("bases.rlb", "robot.msh"), [("bases.rlb", "other.msh"), ("PARTS.rlb", "c_01.ctl")]
+    (root / "objects.rlb").write_bytes(registry({"robot": ("EXTO", [robot]), "other": ("EXTO", other)}))
+    return root
+
+
+def exported(folder: Path, name: str = "robot") -> Path:
+    """The glTF of a robot of the game."""
+    target = folder / f"{name}.glb"
+    assert call(msh2gltf, make_game(folder) / "bases.rlb", "--entry", f"{name}.msh", "-o", target, "-q") == 0
+    return target
 
 
 def channels(document: Editable, node: int, path: str) -> list[dict]:
@@ -176,7 +180,7 @@ class Row(NamedTuple):
 
     def found(self, folder: Path) -> str:
         """What comes of it, and what the files beside the model name now."""
-        path = exported(folder).with_name(f"{self.model}.glb")
+        path = exported(folder, self.model)
         document = Editable(path)
         self.edit(document)
         if self.alone == "beside":

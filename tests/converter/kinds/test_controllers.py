@@ -18,7 +18,7 @@ from msh_gltf.converter.kinds.registry import game_of
 from msh_gltf.converter.scene.companions import add_clips, spliced
 from msh_gltf.converter.scene.extras import FileInfo
 from msh_gltf.converter.scene.scene import Channel, Clip, ImportedScene, evaluate
-from tests.converter.edits.controllers import FRAMES, make_game
+from tests.converter.edits.numbered_files import made_controller, make_game
 from tests.support.controller import walker
 from tests.support.gltf_edit import Editable
 from tests.support.runs import call
@@ -26,20 +26,17 @@ from tests.support.runs import call
 
 def test_a_controller_is_found_beside_its_model_or_by_the_registry(tmp_path: Path) -> None:
     game = make_game(tmp_path)
-    kept = {}
-    for name in ("robot", "other"):
+    for name, states, ranges, key, stored in (
+        ("robot", "0;1;5-5;5-5;50;-2;2", ["5-13;1.30521;5", "13-25;1.08905;10"], ".ctl", made_controller()),
+        ("other", "0;1;0-0;0-0;50;-2;2", ["0-19;3.88582;5"], "PARTS.rlb::c_01.ctl", walker(20, node=7, points=1)),
+    ):
         target = tmp_path / f"{name}.glb"
         assert call(msh2gltf, game / "bases.rlb", "--entry", f"{name}.msh", "-o", target, "-q") == 0
         extras = Editable(target).json["scenes"][0]["extras"]["msh"]
-        assert extras["states"].splitlines()[0] == "0;1;0-0;0-0;50;-2;2"
-        assert len(extras["states"].splitlines()) == 4
-        kept[name] = extras["ranges"], read_sidecar(target.with_suffix(".msh-sidecar").read_bytes(), "").description
+        assert (extras["states"].splitlines()[0], extras["ranges"].splitlines()) == (states, ranges)
+        kept = read_sidecar(target.with_suffix(".msh-sidecar").read_bytes(), "").description
+        assert kept.companions[key] == stored
     assert [numbered("state", n) for n in ([0, 1, 3, 0], [4, 5], [5])] == ["states 0-1, 3", "states 4-5", "state 5"]
-    assert kept["robot"][0].startswith("0-8;")
-    assert kept["robot"][0].endswith(";5")
-    assert kept["robot"][1].companions[".ctl"] == walker(FRAMES, node=3)
-    assert kept["other"][0].startswith("0-4;")
-    assert kept["other"][1].companions["PARTS.rlb::c_01.ctl"] == walker(5, node=1)
 
 
 def test_frames_in_the_name_of_a_range_are_no_number_of_blender() -> None:
