@@ -2,12 +2,14 @@
 
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
 
+from msh_gltf.converter.formats.model import MshModel, StreamType, StringTable, write_model
 from msh_gltf.converter.formats.sidecar import Description, Sidecar, sha256, write_sidecar
 from msh_gltf.converter.kinds.dispatch import load_file
 from msh_gltf.converter.kinds.import_result import ImportResult
@@ -20,6 +22,7 @@ from tests.support.obj import ANIMATED, to_obj, triangles
 from tests.support.recorded import digest, outcome
 from tests.support.runs import to_gltf
 
+ROBOT = "retail__system__R_H_002"
 BUNDLED = [sample for sample in SAMPLES if sample.path.parent == DATA]
 
 
@@ -40,6 +43,17 @@ def hangar(folder: Path) -> Sample:
     return Sample("hangar", folder / "m.msh", None, folder / "m.msh")
 
 
+def changed(sample: Sample, folder: Path, change: Callable[[MshModel], object] | None) -> Sample:
+    """A copy of a model whose tables are changed."""
+    if change is None:
+        return sample
+    model = load_file(sample.path, None, ExportOptions(dialect=sample.dialect)).model
+    change(model)
+    path = folder / "changed.msh"
+    path.write_bytes(write_model(model))
+    return replace(sample, path=path)
+
+
 class Edited:
     """An OBJ and its .mtl as lines."""
 
@@ -49,7 +63,7 @@ class Edited:
         if case.model == "hangar":
             to_gltf(hangar(folder), self.path, *(GAME if case.looks else ("--no-textures",)))
         else:
-            to_obj(sample_called(case.model), self.path, frame=case.frame)
+            to_obj(changed(sample_called(case.model), folder, case.before), self.path, frame=case.frame)
         self.lines = self.path.read_text("utf-8").splitlines()
 
     def lines_of(self, name: str, word: str) -> list[int]:
@@ -79,7 +93,8 @@ class Edited:
 class Row(NamedTuple):
     """An edit of a model that is exported at a frame; the hangar has the looks of the example's libraries, or none.
 
-    Without a sidecar every object is a static node at the origin, its triangles where the OBJ has them.
+    Without a sidecar every object is a static node at the origin, its triangles where the OBJ has them. ``before``
+    changes the model first.
     """
 
     edit: Callable[[Edited], object]
@@ -87,6 +102,7 @@ class Row(NamedTuple):
     frame: float = 0.0
     looks: bool = True
     alone: bool = False
+    before: Callable[[MshModel], object] | None = None
 
     def found(self, folder: Path) -> str:
         """What comes of it, and in how many triangles its own OBJ is unlike the edited one."""
@@ -167,6 +183,25 @@ def sidecar_of_a_terrain(e: Edited) -> None:
     e.path.with_suffix(".msh-sidecar").write_bytes(write_sidecar(Sidecar(about, b"x")))
 
 
+def move_away(model: MshModel, distance: float) -> None:
+    """So far that float32 can hardly tell its vertices apart."""
+    keys = model.keys.copy()
+    keys["position"] += np.float32(distance)
+    model.streams[StreamType.KEYS] = keys
+
+
+def label(model: MshModel) -> None:
+    model.strings = StringTable([b"socket\0"] * len(model.nodes))
+
+
+def to_the_next_number(e: Edited) -> None:
+    """Every coordinate is the next float32 number, up or down."""
+    for i, line in enumerate(e.lines):
+        if line.startswith("v "):
+            numbers = np.nextafter(np.array(line.split()[1:], np.float32), np.float32(1e9 if i % 2 else -1e9))
+            e.lines[i] = "v " + " ".join(f"{n:.9g}" for n in numbers)
+
+
 def no_header(e: Edited) -> None:
     del e.lines[0]
 
@@ -236,5 +271,15 @@ CASES = {
     "a sidecar of another model": Row(other_sidecar),
     "a sidecar of a terrain": Row(sidecar_of_a_terrain),
     "no sidecar": Row(lambda e: e.path.with_suffix(".msh-sidecar").unlink()),
+    **{
+        f"{how}, by the next numbers": Row(to_the_next_number, ROBOT, before=change)
+        for how, change in {"labelled": label, "far away": lambda model: move_away(model, 1e3)}.items()
+    },
+    # triangles that float32 flattens have other normals
+    **{
+        f"{far:g} away": Row(lambda e: None, ROBOT, before=lambda model, far=far: move_away(model, far))
+        for far in (1e5, 1e7)
+    },
+    "alone, hangar": Row(lambda e: None, "hangar", alone=True),
     **{f"alone, {sample.id}": Row(lambda e: None, sample.id, 1.5, alone=True) for sample in BUNDLED},
 }
