@@ -318,19 +318,6 @@ CASES = {
     },
     # it interpolates rotations per component: between sparse keys that is not the arc
     "stored keys through Blender": Clip(lambda d: resample(d, 24), "retail__odd__s_rock_009", ("--keys",)),
-    **{
-        f"the first {count} frames, {change.__name__} {rate}": Clip(
-            lambda d, n=count, c=change, r=rate: (cut(d, n), c(d, r))
-        )
-        for count, change, rate in (
-            (13, play_at, 24),
-            (13, play_at, 12),
-            (13, resample, 48),
-            (7, play_at, 12),
-            (9, play_at, 30),
-            (4, resample, 30),
-        )
-    },
     "half the speed": Clip(lambda d: play_at(d, 12), options={"fps": 24.0}),
     "edited, played at 30": Clip(lambda d: (play_at(d, 30), turn_last(d, slice(10, 14)))),
     "edited, sampled at 30": Clip(lambda d: (resample(d, 30), turn_last(d, slice(10, 14)))),

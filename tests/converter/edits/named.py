@@ -81,18 +81,6 @@ def normals_turned(d: Editable, degrees: float) -> None:
         primitive["attributes"]["NORMAL"] = d.add(normals.astype(np.float32))
 
 
-def every_part_moved(d: Editable) -> None:
-    """A vertex of every third batch moves away from its neighbours."""
-    for primitive in d.primitives()[::3]:
-        d.arrays[primitive["attributes"]["POSITION"]][0] += 7
-
-
-def materials_exchanged(d: Editable) -> None:
-    """Of the first part that has two: both batches have other words."""
-    one, two = next(mesh["primitives"] for mesh in d.json["meshes"] if len(mesh["primitives"]) > 1)[:2]
-    one["material"], two["material"] = two["material"], one["material"]
-
-
 def foot(d: Editable, **values: Any) -> None:
     """Values of a node; without a value it goes."""
     node = d.node("foot_m3o2")
@@ -222,8 +210,6 @@ PLAIN, PICTURES, UNWRITTEN = ("--no-textures",), ("--textures", LIBS), {"librari
 NAMES = {"日本": "not CP1251", "Ж" * 60: "too long", "a\0b": "with a NUL", "": "empty", None: "none"}
 CASES = {
     **{f"normals turned by {by}": Case(lambda d, by=by: normals_turned(d, by), ROCK) for by in (0.05, 0.4, 0.6)},
-    **{f"{name}, parts moved": Case(every_part_moved, name) for name in BUNDLED},
-    **{f"{name}, materials exchanged": Case(materials_exchanged, name, PLAIN) for name in BUNDLED},
     # Blender drops triangles without area; what is put back must not lie where the part was
     **{
         f"{name} mirrored": Case(

@@ -85,25 +85,11 @@ def shift(node: dict[str, Any]) -> None:
     node["translation"] = [x + 1 for x in node.get("translation", [0, 0, 0])]
 
 
-def put_below(d: Editable) -> None:
-    number = d.json["nodes"].index(part(d))
-    d.take_out(number)
-    d.put({"name": "group", "children": [number]})
-
-
 def forget(d: Editable) -> None:
     """An empty without its name is known by its place."""
     node = d.node("Wheel_m4o1")
     del node["extras"]
     node["name"] = "other"
-
-
-def into_another_cell(d: Editable) -> None:
-    """The box of the model follows what LOD 0, group 0 shows."""
-    row = cells_of(MODEL, 0, 0)[0]
-    node, there = d.json["nodes"][row], part(d, row, 0, 4)
-    place = {k: there[k] for k in ("translation", "rotation") if k in there}
-    d.put({"mesh": node.pop("mesh"), "name": name_of(d, row, 0, 3), **place})
 
 
 def two_in_one_cell(d: Editable) -> None:
@@ -189,9 +175,7 @@ CASES = {
     "a copy of a node, and flags": Case(name_a_copy),
     "moved with its node": Case(lambda d: [shift(node) for node in (d.json["nodes"][ROOT], part(d, ROOT))], PLANT),
     **{f"{name}, the last part gone": Case(last_part_gone, name) for name in BUNDLED},
-    "below another node": Case(put_below, PLANT),
     "an empty without its name": Case(forget, PLANT),
-    "into another cell": Case(into_another_cell, PLANT),
     "two in one cell": Case(two_in_one_cell, COCKPIT),
     "hidden": Case(hide, PLANT),
     "hidden, deleted": Case(hide, PLANT, options={"allow_delete": True}),
