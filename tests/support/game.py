@@ -12,8 +12,7 @@ from typing import Any
 
 from msh_gltf.converter import MANIFEST
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.names import escape
-from msh_gltf.converter.formats.nres import Entry, is_nres, read_nres, write_nres
+from msh_gltf.converter.formats.nres import Entry, read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import name_field, new_archive
 from msh_gltf.converter.formats.rsli import METHODS
 from msh_gltf.converter.game.history import History
@@ -203,16 +202,3 @@ def content(data: bytes | None) -> dict[tuple[bytes, int], tuple[Any, ...]]:
 
 def digest_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-
-def unpack_archives(root: Path) -> Path:
-    """Make a folder of every archive in a game's root, an entry a file of its name; returns it."""
-    for path in sorted(root.iterdir()):
-        data = b"" if path.is_dir() else path.read_bytes()
-        if not is_nres(data):
-            continue
-        path.unlink()
-        path.mkdir()
-        for entry in read_nres(data, path.name).entries:
-            (path / escape(entry.name)).write_bytes(entry.payload)
-    return root

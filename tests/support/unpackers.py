@@ -98,12 +98,15 @@ LAYOUTS: dict[str, Callable[[Path, list[Member]], None]] = {
 }
 
 
-def unpack_game(root: Path, layout: str) -> Path:
-    """Make a folder of every archive in a game's root; returns the root."""
+#: What other people make: a file of each name.
+NAMES = layout(lambda one: one.text)
+
+
+def unpack_game(root: Path, layout: str) -> None:
+    """Make a folder of every archive in a game's root."""
     for path in sorted(root.iterdir()):
         data = b"" if path.is_dir() else path.read_bytes()
         if data[:4] == b"NRes":
             path.unlink()
             path.mkdir()
-            LAYOUTS[layout](path, members(data))
-    return root
+            LAYOUTS.get(layout, NAMES)(path, members(data))

@@ -35,18 +35,7 @@ from tests.support.assembled_game import GameParts
 from tests.support.controller import walker
 from tests.support.corpus import DATA
 from tests.support.corruption.base import Nres
-from tests.support.game import (
-    TEST,
-    WEAR,
-    entry,
-    example,
-    exported,
-    libraries,
-    make_game,
-    small_game,
-    two_outputs,
-    unpack_archives,
-)
+from tests.support.game import TEST, WEAR, entry, example, exported, libraries, make_game, small_game, two_outputs
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.points import cpt
 from tests.support.recorded import shown
@@ -79,7 +68,7 @@ def give(path: Path, name: str, *more: str) -> None:
         case _:
             shutil.copyfile(next(folder / name for folder in (EXAMPLES, DATA) if (folder / name).exists()), path)
     if more and name != "assembled":
-        unpack_game(path, more[0]) if more[0] in LAYOUTS else unpack_archives(path)
+        unpack_game(path, more[0])
 
 
 GAMES: dict[str, Callable[[Path], object]] = {
