@@ -1,13 +1,12 @@
 """What the benchmarks compare is the same work, and their table says what is so."""
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks import commands, flame, floor, full_game, game, inside, libraries, missions, record
+from benchmarks import commands, floor, full_game, game, inside, libraries, missions, record
 from msh_gltf.converter.checks.areal_map import check_areal_map, check_areal_map_further
 from msh_gltf.converter.formats.areal_map import read_areal_map
 from msh_gltf.converter.formats.kinds import models_in
@@ -74,21 +73,6 @@ def test_rows_say_whether_an_aim_is_met() -> None:
     assert "NO" in text.splitlines()[1]
     assert "SLOWER" not in text.splitlines()[1]
     assert text.splitlines()[2].endswith("+25% SLOWER")
-
-
-def test_a_run_is_compared_with_the_last_of_its_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record, "FOLDER", tmp_path / "results")
-    days = {"2026-01-01 00:00:00": ("here", 1.0), "2026-01-02 00:00:00": ("elsewhere", 9.0)}
-    for date, (machine, seconds) in days.items():
-        about = {"date": date, "machine": machine}
-        path = record.write([record.Row("a", "job", seconds)], about, None)
-        assert json.loads(path.read_text())["rows"][0]["score"] == seconds
-    assert record.last("here") == {"a": 1.0}
-
-
-def test_boxes_of_a_flame_graph_lie_in_one_another() -> None:
-    stacks = Counter({("a", "b"): 2, ("a", "c"): 3, ("a",): 1, ("d",): 4})
-    assert [*flame.boxes(stacks)] == [(1, 0, 6, "a"), (2, 0, 3, "c"), (2, 3, 2, "b"), (1, 6, 4, "d")]
 
 
 def test_areal_maps_of_the_full_game_are_valid() -> None:

@@ -19,7 +19,6 @@ import environments
 from msh_gltf import __version__
 from tests.docs.materials import EXAMPLES, game
 from tests.support.game import make_game, snapshot
-from tests.support.gltf_edit import Editable
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("DracoPy", "distributed", "vtkmodules")
@@ -202,24 +201,3 @@ def test_a_missing_extra_is_one_line(mark: str, option: str, said: str, scripts:
     assert done.stderr.endswith(f"{said}\n")
     assert len(done.stderr.splitlines()) == 1
     assert not list((here / "new").rglob("*.glb"))
-
-
-def test_in_a_run_only_the_files_that_need_it_fail(scripts: Path, here: Path) -> None:
-    make_game(here / "GAME")
-    assert run(scripts, "msh2gltf", "GAME", "-o", "out", "-q", cwd=here).returncode == 0
-    packed, edited = here / "out/static.rlb/i_room_006.glb", here / "out/static.rlb/R_H_002.glb"
-    document = Editable(packed)
-    document.primitives()[0]["extensions"] = {
-        "KHR_draco_mesh_compression": {"bufferView": 0, "attributes": {"POSITION": 0}}
-    }
-    document.save(packed)
-    document = Editable(edited)
-    document.json["nodes"][0]["translation"] = [1, 2, 3]
-    document.save(edited)
-    done = run(scripts, "gltf2msh", "out", "--game", "GAME", "-o", "new", "-q", cwd=here)
-    assert done.returncode == 1
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("gltf2msh: static.rlb::i_room_006.msh: ")
-    assert 'pip install "msh-gltf[draco]", or clear Compression' in line
-    before, after = snapshot(here / "GAME"), snapshot(here / "new")
-    assert [name for name in before if after[name] != before[name]] == ["static.rlb"]

@@ -1,9 +1,5 @@
 """Whole models rebuilt: invariants, idempotence, limits."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,9 +13,8 @@ from msh_gltf.converter.rebuild.model import new_model
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import ImportedScene, Material, Mesh, Node, Part, Primitive, Scene, Streams
 from tests.second.model import model_problems
-from tests.support.corpus import Sample, every_sample, sample_called
+from tests.support.corpus import Sample, every_sample
 from tests.support.rebuilt import parse
-from tests.support.runs import to_gltf
 
 
 def check_canonical(model: MshModel) -> None:
@@ -91,29 +86,6 @@ def test_random_meshes(mesh: tuple, dialect: Dialect) -> None:
     dropped = int(flat.sum())
     assert (f"{plural(dropped, 'degenerate triangle')} dropped" in identified.report.warnings) == bool(dropped)
     assert write_model(new_model(scene_of(*mesh), "m.msh", dialect).model) == data
-
-
-def test_result_is_independent_of_the_hash_seed(tmp_path: Path) -> None:
-    gltf = to_gltf(sample_called("retail__system__R_H_002"), tmp_path / "m.glb")
-    code = (
-        "import sys, hashlib; from pathlib import Path\n"
-        "from msh_gltf.converter.kinds.dispatch import import_gltf\n"
-        "from msh_gltf.converter.options import ImportOptions\n"
-        f"data = import_gltf(Path({str(gltf)!r}), None, ImportOptions(use_sidecar=False)).data\n"
-        "print(hashlib.sha256(data).hexdigest())"
-    )
-    digests = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={"PYTHONHASHSEED": seed, "PATH": ""},
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=Path(__file__).parents[3],
-        ).stdout
-        for seed in ("0", "1", "77")
-    }
-    assert len(digests) == 1
 
 
 def strip(count: int, materials: int = 1) -> Identified:
