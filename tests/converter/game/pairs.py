@@ -217,10 +217,9 @@ class Author:
         return True
 
 
-def run_pair(seed: int, folder: Path) -> str:
+def run_pair(seed: int, folder: Path, names: list[str]) -> str:
     """Two authors and their mods, installed in either order: what came of it, or nothing where one did nothing."""
     chance = np.random.default_rng(seed)
-    names = games()
     source = prepared(names[int(chance.integers(len(names)))])
     kinds = [[str(k) for k in chance.choice(KINDS, int(chance.integers(1, 4)))] for _ in NAMES]
     if same := chance.random() < 0.6:  # the same file, so that there is something to merge
@@ -286,14 +285,14 @@ def holds_nothing(path: Path, game: Path) -> None:
             assert not any(repeats(part, base[0]) for part in bare(change.stored, base[0])), change.text
 
 
-def outcomes(count: int, seed: int, *, keep_on: bool = False) -> dict[str, str]:
-    """So many pairs by their seeds; those of which one changes nothing do not count, nor those that fail."""
+def outcomes(count: int, seed: int, names: list[str], *, keep_on: bool = False) -> dict[str, str]:
+    """So many pairs in those games by their seeds; not counted: those of which one changes nothing, or that fail."""
     found: dict[str, str] = {}
     while len(found) < count:
         memory = Path("/dev/shm")
         with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
             try:
-                if text := run_pair(seed, Path(folder)):
+                if text := run_pair(seed, Path(folder), names):
                     found[str(seed)] = text
             except Exception:
                 if not keep_on:
@@ -306,7 +305,7 @@ def outcomes(count: int, seed: int, *, keep_on: bool = False) -> dict[str, str]:
 
 def main() -> None:
     started = perf_counter()
-    found = outcomes(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0, keep_on=True)
+    found = outcomes(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0, games(), keep_on=True)
     print(*(f"{seed:>6} {text}" for seed, text in found.items()), sep="\n")
     print(f"{len(found)} pairs, {perf_counter() - started:.0f} s")
 
