@@ -151,8 +151,7 @@ class _Writer:
     def _add_materials(self) -> None:
         """Materials, and the pictures that they need, each once."""
         pictures = Pictures(self.file, self.appearance)
-        streams = self.scene.streams
-        lit = streams.uv0 is not None and streams.uv1 is not None
+        lit = self.scene.streams.uv1 is not None
         for material in self.scene.materials:
             self.file.add_material(material_object(material, pictures, lit))
 
@@ -429,8 +428,7 @@ class _AssemblyWriter:
 
     def _add_materials(self, model: AssembledModel, wanted: Sequence[int]) -> dict[int, int]:
         """Add materials of a scene that the document does not have yet; returns their numbers."""
-        streams = model.scene.streams
-        lit = streams.uv0 is not None and streams.uv1 is not None
+        lit = model.scene.streams.uv1 is not None
         pictures = self._pictures(model.appearance)
         numbers = {}
         for i in wanted:

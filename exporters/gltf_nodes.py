@@ -64,12 +64,13 @@ def _vertex_accessors(file: Builder, streams: Streams, positions: F32) -> list[t
     normals = None if streams.normals is None else game_to_gltf(streams.normals)
     number = {"componentType": int(ComponentType.FLOAT)}
     colour = {"componentType": int(ComponentType.UNSIGNED_BYTE), "normalized": True}
+    # glTF numbers texture coordinates without gaps: where there are only the second, the first are zeros
+    uv0 = streams.uv0 if streams.uv0 is not None or streams.uv1 is None else np.zeros_like(streams.uv1)
     arrays: list[tuple[str, NDArray[Any] | None, Json]] = [
         ("POSITION", positions, {**number, "type": "VEC3"}),
         ("NORMAL", normals, {**number, "type": "VEC3"}),
-        ("TEXCOORD_0", streams.uv0, {**number, "type": "VEC2"}),
-        # glTF numbers texture coordinates without gaps
-        ("TEXCOORD_1", None if streams.uv0 is None else streams.uv1, {**number, "type": "VEC2"}),
+        ("TEXCOORD_0", uv0, {**number, "type": "VEC2"}),
+        ("TEXCOORD_1", streams.uv1, {**number, "type": "VEC2"}),
         ("COLOR_0", streams.colours, {**colour, "type": "VEC4"}),
     ]
     out = []

@@ -301,7 +301,7 @@ def write_tables(content: TableFile, payloads: dict[int, bytes], counts: dict[in
     """The bytes of a container with these tables, by type id; all that did not change keeps its bytes.
 
     ``counts``: ``attr1`` of each (docs/reference/model.md): how many records it has. A table that the container does
-    not have, and an edit fills, comes after all others.
+    not have, and an edit fills, comes after all others. Raises ConversionError: an entry of another type has its name.
     """
     archive = content.archive
     edits = ArchiveEdits(archive)

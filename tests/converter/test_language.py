@@ -30,7 +30,7 @@ SYSTEM = PO.partition("# errors of the system\n")[2].partition("# what to do")[0
 NAMES = re.compile(
     r"'[^']*'|\"[^\"]*\"|\((?:gltf2msh|msh-mod)[^)]*\)|\b(?:msh2gltf|gltf2msh|msh-inspect|msh-mod)\b[^;)]*|Second gun"
     r"|--[a-z-]+(?: list)?|\b(?:pip|pipx|uv) .*|https?://\S+|v 9 of 3"
-    r"|Limit to(?: Playback Range)?|npx .*|apt install .*|shape keys"
+    r"|Limit to(?: Playback Range)?|npx .*|apt install .*|shape keys|у каждого треугольника игры он есть: [^;]*"
 )
 #: Modules whose texts no command prints: the library's alone, and help, which stays English.
 SILENT = (

@@ -138,11 +138,11 @@ def areal_text(areals: ArealMap, row: int) -> str:
 
 
 class Row(NamedTuple):
-    """A map, and an edit of it; ``sound``: it must have no findings then, and every point its areal."""
+    """A map, and an edit of it; ``valid``: it must have no findings then, and every point its areal."""
 
     areals: ArealMap
     edit: Edit
-    sound: bool = False
+    valid: bool = False
 
     def found(self, _: Path) -> str:
         """What comes of it, which leaves the map that it is of as it is."""
@@ -157,7 +157,7 @@ class Row(NamedTuple):
         report, findings = Report(), check_areal_map(made)
         if len(made.records) >= len(areals.records):
             warn_of_lost_neighbours(report, areals, made, [])
-        if self.sound:
+        if self.valid:
             assert [one for one in findings if one.severity != "note"] == []
             points = probes(made, 5, 40)
             assert areal_at(made, points).tolist() == areal_at_brute(made, points)
@@ -331,7 +331,7 @@ def anchors(areals: ArealMap) -> ArealMap:
 
 
 CASES = {name: Row(*case) for name, case in SMALL.items()} | {
-    f"{level.id}, {name}": Row(read(level.folder / "Land.map"), edit, sound=True)
+    f"{level.id}, {name}": Row(read(level.folder / "Land.map"), edit, valid=True)
     for level in BUNDLED
     for name, edit in {
         "outwards": outwards,

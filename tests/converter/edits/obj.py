@@ -267,7 +267,7 @@ CASES = {
     "the frame is not said": Row(no_header),
     "another frame is not said": Row(no_header, frame=7),
     "another frame is given": Row(lambda e: (no_header(e), setattr(e, "import_frame", 7.0)), frame=7),
-    "a frame that is no number": Row(lambda e: setattr(e, "import_frame", float("nan"))),
+    "a frame that is not a number": Row(lambda e: setattr(e, "import_frame", float("nan"))),
     "a sidecar of another model": Row(other_sidecar),
     "a sidecar of a terrain": Row(sidecar_of_a_terrain),
     "no sidecar": Row(lambda e: e.path.with_suffix(".msh-sidecar").unlink()),

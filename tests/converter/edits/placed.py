@@ -90,7 +90,7 @@ def guest(f: Inside, own: bool, **edit: Any) -> None:
 
 
 def with_its_building(f: Inside, **edit: Any) -> None:
-    """A guest that goes with its building is no edit of its own."""
+    """A guest that goes with its building is not an edit of its own."""
     for node in (f.object(0), f.object(1)):
         place(node, trs({"translation": MOVED, **edit}) @ trs(node))
 

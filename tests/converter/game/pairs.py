@@ -58,7 +58,7 @@ GLTF: dict[str, tuple[str, Callable[[Path], Any], Mapping[str, Callable[..., obj
 Chance = np.random.Generator
 
 
-# ------------------------------------------------------------------ edits of what is no glTF
+# ------------------------------------------------------------------ edits of other files
 
 
 def new_model(folder: Path, target: Chance, chance: Chance) -> None:
