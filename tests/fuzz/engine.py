@@ -25,6 +25,7 @@ try:
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 from tests.fuzz.mutate import Mutator
+from tests.support.game import MEMORY
 
 ROOT = Path(__file__).parents[2]
 #: Processor time in seconds that an input may take: readers, whole pipelines (a clip may have
@@ -285,8 +286,7 @@ _numbers, _written = count(), list[Path]()
 @cache
 def scratch() -> Path:
     """A folder for this process; in memory where the system has such a place."""
-    memory = Path("/dev/shm")
-    folder = tempfile.mkdtemp("", "fuzz-", memory if memory.is_dir() else None)
+    folder = tempfile.mkdtemp("", "fuzz-", MEMORY)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
 

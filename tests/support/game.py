@@ -23,6 +23,8 @@ from tests.support.corpus import DATA
 from tests.support.rsli import library
 from tests.support.runs import run
 
+#: Where temporary games lie: in memory, where the system has such a place; its fsync is free.
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 #: TEST: entries that are nobody's format.
 MESH, WEAR, OBJR, TEST = (int.from_bytes(code, "little") for code in (b"MESH", b"WEAR", b"OBJR", b"TEST"))
 

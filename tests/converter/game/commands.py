@@ -19,7 +19,7 @@ from msh_gltf.converter.formats.nres_edits import replace_entry
 from msh_gltf.converter.game.undo import status
 from tests.converter.game.stopping import Killed, stopped_at
 from tests.support import verbs
-from tests.support.game import files_of, two_outputs
+from tests.support.game import MEMORY, files_of, two_outputs
 from tests.support.runs import call
 
 MODELS = ("turrets.rlb/e_tur_01", "turrets.rlb/e_tur_02", "static.rlb/s_tree_01")
@@ -46,8 +46,7 @@ class Commands(RuleBasedStateMachine):
 
     @initialize()
     def make(self) -> None:
-        memory = Path("/dev/shm")  # its fsync is free
-        self.folder = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
+        self.folder = Path(tempfile.mkdtemp(dir=MEMORY))
         shutil.copytree(two_outputs(), self.folder, dirs_exist_ok=True)
         self.game = self.folder / "game"
         self.original = files_of(self.game)

@@ -36,7 +36,7 @@ from tests.converter.game.others import (
     with_row,
 )
 from tests.converter.game.stopping import Killed, stopped_at
-from tests.support.game import archive, content, digest_of, entry, files_of
+from tests.support.game import MEMORY, archive, content, digest_of, entry, files_of
 
 Files = dict[str, bytes]
 
@@ -52,8 +52,7 @@ class Game(Others):
 
     @initialize(seed=st.integers(0, 3))
     def make(self, seed: int) -> None:
-        memory = Path("/dev/shm")  # its fsync is free
-        self.folder = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
+        self.folder = Path(tempfile.mkdtemp(dir=MEMORY))
         self.root, self.vault = self.folder / "game", self.folder / "game/.msh-gltf"
         (self.root / "DATA").mkdir(parents=True)
         for number, path in enumerate(ARCHIVES):

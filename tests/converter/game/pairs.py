@@ -33,7 +33,7 @@ from tests.converter.judge.worlds import Mission, Unit
 from tests.docs.materials import example_game
 from tests.support import inside_game
 from tests.support.corpus import CORPUS
-from tests.support.game import content, files_of
+from tests.support.game import MEMORY, content, files_of
 from tests.support.game_edits import bare, repeats
 from tests.support.random_edits import EDITS, Edited, NotHere
 from tests.support.recorded import digest
@@ -143,8 +143,7 @@ def edited(folder: Path, kinds: Sequence[str], target: Chance, chance: Chance) -
 @cache
 def prepared(name: str) -> Path:
     """A game and its export: one that is made, or one of the corpus."""
-    memory = Path("/dev/shm")
-    folder = Path(tempfile.mkdtemp(prefix="msh-pairs", dir=memory if memory.is_dir() else None))
+    folder = Path(tempfile.mkdtemp(prefix="msh-pairs", dir=MEMORY))
     if name == "made":
         inside_game.make(folder / "game")
         for file in ("turrets.rlb", "Material.lib", "Textures.lib", "BuildDat.lst"):
@@ -289,8 +288,7 @@ def outcomes(count: int, seed: int, names: list[str], *, keep_on: bool = False) 
     """So many pairs in those games by their seeds; not counted: those of which one changes nothing, or that fail."""
     found: dict[str, str] = {}
     while len(found) < count:
-        memory = Path("/dev/shm")
-        with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+        with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
             try:
                 if text := run_pair(seed, Path(folder), names):
                     found[str(seed)] = text
