@@ -263,12 +263,11 @@ def test_play(tab: Tab) -> None:
             page.click("#play")
         assert page.inner_text("#play") == "Pause"
         seen: set[float] = set()
-        while len(seen) < 12 or max(seen) < low + 6:
+        while len(seen) < 12 or max(seen) < low + 6 or min(seen) >= low + 3:  # however slow the machine is
             tab.settle()
             seen.add(float(slider.input_value()))
         assert (slider.get_attribute("min"), slider.get_attribute("max")) == (str(low), str(high))
-        assert low <= min(seen) < low + 3
-        assert max(seen) <= high
+        assert low <= min(seen) <= max(seen) <= high
     page.click("#play")
     assert page.inner_text("#play") == "Play"
     at = page.input_value("#frame")
