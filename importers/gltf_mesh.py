@@ -99,7 +99,8 @@ class StreamBuilder:
             index: (I,) corners of triangles, rows of the attributes.
         """
         count = len(attributes["POSITION"])
-        out = Primitive(material, self._vertex_count, count, self._index_count, len(index))
+        lit = "TEXCOORD_1" in attributes
+        out = Primitive(material, self._vertex_count, count, self._index_count, len(index), lit=lit)
         self._pieces.append(attributes)
         self._indices.append(index)
         self._vertex_count += count
@@ -413,7 +414,8 @@ def _bind(
                 normals.append(normalise(turned, (0, 0, 1)).astype(np.float32))
             indices.append(chosen.reshape(-1).astype("<u4"))
             copies.append(rows)
-            per_joint.setdefault(j, []).append(Primitive(primitive.material, end, len(rows), index_end, chosen.size))
+            own = Primitive(primitive.material, end, len(rows), index_end, chosen.size, lit=primitive.lit)
+            per_joint.setdefault(j, []).append(own)
             end += len(rows)
             index_end += chosen.size
     order = np.concatenate(copies)

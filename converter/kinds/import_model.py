@@ -54,7 +54,7 @@ from .import_companions import (
     rows_now,
     why_locked,
 )
-from .import_result import ImportResult, refuse_draco, refuse_turned_model, report_left_out, written_looks
+from .import_result import ImportResult, refuse_draco, refuse_turned_model, report_no_normals, written_looks
 from .new_entries import add_surface_edits
 
 if TYPE_CHECKING:
@@ -96,6 +96,37 @@ def stored_model(kept: Sidecar, path: Path, *, of_obj: bool = False) -> StoredMo
         model, Dialect(about.dialect), stem(about.source), wear=about.materials, stored_keys=about.clip == "keys"
     )
     return StoredModel(path, about, kept.source, whole, model, scene)
+
+
+def report_left_out(imported: ImportedScene, stored: Scene) -> None:
+    """Report that a file has no texture or lightmap coordinates, or no normals, at all, and what stored faces keep.
+    ``imported``: the file; what is reported is added to it. An OBJ never has the lightmap coordinates.
+    """
+    if not len(imported.streams.positions):
+        return
+    here, there = imported.streams, stored.streams
+    sets = [("texture coordinates", here.uv0, there.uv0)]
+    sets += [("lightmap coordinates", here.uv1, there.uv1)] if "up" not in imported.info else []
+    for kind, new, old in sets:
+        if new is None and old is not None:
+            imported.report.skipped(
+                kind,
+                "are not in the file",
+                "UVs is cleared in Blender's exporter, or the UV map was deleted: stored faces keep theirs, and those "
+                "of new ones are zeros",
+                "check UVs, and export again",
+            )
+    if here.uv1 is not None and there.uv1 is not None:
+        drawn = {item.mesh: item.name for item in imported.nodes if item.mesh >= 0}
+        meshes = [(imported.meshes[mesh], name) for mesh, name in drawn.items()]
+        unlit = [mesh.name or name for mesh, name in meshes if not all(one.lit for one in mesh.primitives)]
+        if unlit:
+            imported.report.warnings.append(
+                f"meshes without a second UV map have zeros as lightmap coordinates: {printable(', '.join(unlit))}; "
+                "give each one, and unwrap it"
+            )
+    if there.normals is not None:
+        report_no_normals(imported)
 
 
 def import_edited(

@@ -296,28 +296,6 @@ def refuse_draco(imported: ImportedScene, *, rebuilds: bool = True) -> None:
         )
 
 
-def report_left_out(imported: ImportedScene, stored: Scene) -> None:
-    """Report that a file has no texture or lightmap coordinates, or no normals, at all, and what stored faces keep.
-    ``imported``: the file; what is reported is added to it. An OBJ never has the lightmap coordinates.
-    """
-    if not len(imported.streams.positions):
-        return
-    here, there = imported.streams, stored.streams
-    sets = [("texture coordinates", here.uv0, there.uv0)]
-    sets += [("lightmap coordinates", here.uv1, there.uv1)] if "up" not in imported.info else []
-    for kind, new, old in sets:
-        if new is None and old is not None:
-            imported.report.skipped(
-                kind,
-                "are not in the file",
-                "UVs is cleared in Blender's exporter, or the UV map was deleted: stored faces keep theirs, and those "
-                "of new ones are zeros",
-                "check UVs, and export again",
-            )
-    if stored.streams.normals is not None:
-        report_no_normals(imported)
-
-
 def report_no_normals(imported: ImportedScene) -> None:
     """Report that a file has no normals: what is where stored faces are keeps theirs (``keep_normals``)."""
     if not imported.has_normals:

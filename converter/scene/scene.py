@@ -59,7 +59,8 @@ class Material(NamedTuple):
 class Primitive(NamedTuple):
     """One batch: a window of vertices, a range of indices relative to it, a material.
 
-    ``tri_flags`` are stated for all of its triangles by an edited file, -1 = not.
+    ``tri_flags`` are stated for all of its triangles by an edited file, -1 = not. ``lit``: whether it has lightmap
+    coordinates where others have; without they are zeros.
     """
 
     material: int
@@ -68,6 +69,7 @@ class Primitive(NamedTuple):
     index_start: int
     index_count: int
     tri_flags: int = -1
+    lit: bool = True
 
 
 @dataclass

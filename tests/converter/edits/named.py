@@ -258,6 +258,8 @@ CASES = {
     "flattened": Case(flattened, ROBOT),
     "a part turned on purpose": Case(part_on_purpose, ROBOT),
     "no texture coordinates": Case(lambda d: without(d, "TEXCOORD_0"), ROBOT),
+    "no lightmap coordinates": Case(lambda d: without(d, "TEXCOORD_1"), ROBOT),
+    "no lightmap coordinates in 2 meshes": Case(lambda d: without(d, "TEXCOORD_1", 2), ROBOT),
     "no normals": Case(lambda d: without(d, "NORMAL"), ROBOT),
     **{
         f"no normals in {count} meshes{', alone' * alone}": Case(
