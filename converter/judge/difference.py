@@ -30,6 +30,7 @@ LACKS = {
 #: How far stored coordinates go, by kind, and what to do.
 MOST = {"texture coordinates": 32, "lightmap coordinates": 64}
 TOO_FAR = ("a stored one has 16 bits, -32 to 32", "repeat the texture less often on these faces, or cut them")
+#: Streams that a model may lack.
 _STREAMS: tuple[Kind, ...] = ("vertex colours", "texture coordinates", "lightmap coordinates")
 _KEYS_ALONE = ("the keys alone say where an animated node stands", "move its keys")
 
@@ -72,7 +73,7 @@ NO_MATERIALS = Difference(
     ),
 )
 
-#: Streams that are nowhere in the game, by kind.
+#: What says that they are nowhere in the game, by kind.
 LOST = {kind: Difference(kind, kind, "are in the file", (kind,), reason=LACKS[kind]) for kind in _STREAMS}
 
 #: Lightmaps of a model that is made in the dialect without.

@@ -26,7 +26,7 @@ from ..edits.model import Plan, compare_model
 from ..edits.node_roles import leave_out_hidden, stored_in
 from ..edits.nodes import Identified, identify
 from ..edits.poses import compare_poses, place_parts
-from ..errors import ConversionError, printable, with_article
+from ..errors import ConversionError, called, few, printable, with_article
 from ..findings import Finding, Mode, NotApplied, Subject
 from ..formats.kinds import Kind
 from ..formats.model import MshModel, read_model, write_model
@@ -116,17 +116,19 @@ def report_left_out(imported: ImportedScene, stored: Scene) -> None:
                 "of new ones are zeros",
                 "check UVs, and export again",
             )
-    if here.uv1 is not None and there.uv1 is not None:
-        drawn = {item.mesh: item.name for item in imported.nodes if item.mesh >= 0}
-        meshes = [(imported.meshes[mesh], name) for mesh, name in drawn.items()]
-        unlit = [mesh.name or name for mesh, name in meshes if not all(one.lit for one in mesh.primitives)]
-        if unlit:
-            imported.report.warnings.append(
-                f"meshes without a second UV map have zeros as lightmap coordinates: {printable(', '.join(unlit))}; "
-                "give each one, and unwrap it"
-            )
     if there.normals is not None:
         report_no_normals(imported)
+
+
+def report_unlit(imported: ImportedScene) -> None:
+    """Name the meshes without lightmap coordinates, where others have them: theirs are zeros."""
+    drawn = {item.mesh: item.name for item in imported.nodes if item.mesh >= 0}
+    meshes = [(imported.meshes[i], name) for i, name in drawn.items()]
+    unlit = [called(mesh.name or name) for mesh, name in meshes if not all(one.lit for one in mesh.primitives)]
+    if unlit:
+        imported.report.warnings.append(
+            f"no second UV map in {few(unlit)}, though others have one: the lightmap coordinates of the faces are zeros"
+        )
 
 
 def import_edited(
@@ -145,6 +147,8 @@ def import_edited(
     refuse_draco(imported)
     report_left_out(imported, scene)
     leave_out_hidden(imported, stored_in(scene))
+    if imported.streams.uv1 is not None and scene.streams.uv1 is not None:
+        report_unlit(imported)
     identified = identify(imported, scene, shown, dialect)
     timing = choose_clip(identified, scene, options)
     wear = settle_materials(identified, scene, about.materials, dialect=dialect, locked=why_locked(about))
@@ -254,6 +258,8 @@ def import_new(gltf: Path, imported: ImportedScene, seen: ImportedScene | None, 
         )
     lost = _lost_without_sidecar(imported)
     built = new_model(identified, name, dialect, reduce=options.reduce)
+    if identified.scene.streams.uv1 is not None:
+        report_unlit(imported)
     out = ImportResult(name, b"", dialect.value, imported.report, rebuilt=True, timing=timing)
     _write(out, built, options)
     out.levels = [one._replace(node=built.rows[one.node]) for one in levels]

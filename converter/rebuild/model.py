@@ -204,11 +204,14 @@ def _lightmap_uv(identified: Identified, dialect: Dialect) -> F32 | None:
     """The second set of texture coordinates of a new model, where one of its materials has a lightmap."""
     scene = identified.scene
     uv1 = scene.streams.uv1
-    if uv1 is None:
-        return None
     primitives = [p for part in scene.parts for p in scene.meshes[part.mesh].primitives]
     lights = {scene.materials[p.material].lightmap for p in primitives if p.material >= 0}
-    if dialect is Dialect.RETAIL and any(0 <= light < NO_LIGHTMAP for light in lights):
+    lit = dialect is Dialect.RETAIL and any(0 <= light < NO_LIGHTMAP for light in lights)
+    if lit and uv1 is None:
+        identified.report.warnings.append(
+            "no second UV map in the file, though its materials have lightmaps: the model has no lightmap coordinates"
+        )
+    if lit or uv1 is None:
         return uv1
     identified.report.skipped(
         "second set of texture coordinates",

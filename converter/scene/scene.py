@@ -60,7 +60,7 @@ class Primitive(NamedTuple):
     """One batch: a window of vertices, a range of indices relative to it, a material.
 
     ``tri_flags`` are stated for all of its triangles by an edited file, -1 = not. ``lit``: whether it has lightmap
-    coordinates where others have; without they are zeros.
+    coordinates; if not, they are zeros where others have some.
     """
 
     material: int
