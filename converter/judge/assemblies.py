@@ -25,7 +25,7 @@ from ..scene.scene import ImportedScene, Scene, Track, nodes_above
 from .compare import Comparison
 from .difference import Difference, still_elsewhere
 from .models import in_frames, scene_materials
-from .shown import MOVE, TURN, Shown, Thing, WrittenLooks, looks_of_file, triangles_of, ways
+from .shown import MOVE, TURN, Look, Shown, Thing, WrittenLooks, looks_of_file, triangles_of, ways
 
 #: How far a place may be: relative to its coordinates, of float32 on its way through editors.
 PLACE = 4e-6
@@ -108,6 +108,9 @@ class Placed:
         self._loose: dict[int, tuple[float, float]] = {}
         self._taken: dict[tuple[int, int], int] = {}
         self._scales: dict[int, F64] = {}
+        self._materials = [ways(material.name) for material in self.given.materials]
+        self._looks = looks_of_file(self.given.surfaces)
+        self._looks_of: dict[str, list[Look]] = {}
 
     def names(self, i: int) -> tuple[str, ...]:
         """Return the names of a node and of all above it; nodes of models also without what made theirs unique."""
@@ -168,7 +171,7 @@ class Placed:
             key = nodes[i].mesh, self.holder[i][1], self.rows[i]
             seen.setdefault((*key, *np.round(self._scale(i), 3).reshape(-1).tolist()), i)
         for i in seen.values():
-            self._mesh(i, self.models[self.holder[i][1]], self.rows[i])
+            self._mesh(i, self.holder[i][1], self.rows[i])
 
     def compare_name(self, i: int, key: str, *others: str) -> None:
         """Add a part of a unit that is called otherwise than its object, or than that was."""
@@ -376,8 +379,9 @@ class Placed:
         if turned:
             self.add(i, "turn", "is turned or scaled otherwise in the game", turned)
 
-    def _mesh(self, i: int, model: PlacedModel, node: int) -> None:
-        streams, scene = self.given.streams, model.scene
+    def _mesh(self, i: int, key: str, node: int) -> None:
+        streams, model = self.given.streams, self.models[key]
+        scene = model.scene
         mesh = self.given.meshes[self.given.nodes[i].mesh]
         at = (node, *model.cell)
         part = next((p for p in scene.parts if p[:3] == at), None)
@@ -385,12 +389,14 @@ class Placed:
         name = self.given.nodes[i].name
         own = (name, self.given.meshes[self.given.nodes[i].mesh].name, scene.nodes[node].name)
         thing = Thing(name, -1, affine(self._scale(i), 0.0)[None], {}, (*own, *self.names(i)), own=3)
-        file = Shown([thing], cells={model.cell: a}, materials=[ways(m.name) for m in self.given.materials])
+        file = Shown([thing], cells={model.cell: a}, materials=self._materials)
         result = scene_materials(Shown([Thing(scene.nodes[node].name, -1, np.eye(4)[None])]), scene)
         if part is not None:
             result.cells = {model.cell: triangles_of(scene.streams, scene.meshes[part.mesh], 0)}
         if self.looks is not None:
-            file.looks, result.looks = looks_of_file(self.given.surfaces), self.looks.of(scene.materials)
+            if key not in self._looks_of:
+                self._looks_of[key] = self.looks.of(scene.materials)
+            file.looks, result.looks = self._looks, self._looks_of[key]
         comparison = Comparison(file, result, absent=True, file_only=True)
         comparison.cell(model.cell)
         self.found += comparison.found
