@@ -327,11 +327,11 @@ def _alike(a: Triangles, rows: Array, b: Triangles, columns: Array, tolerance: f
             same &= _same_streams(pair)
         out |= same
     if not geometry:
-        same = [
-            a.materials[i] == b.materials[k] and _same_facts(a.facts[i], b.facts[k])
-            for i, k in zip(rows.tolist(), columns.tolist(), strict=True)
-        ]
-        out &= np.array(same, np.bool_)
+        pairs = [*zip(rows.tolist(), columns.tolist(), strict=True)]
+        facts = {(id(a.facts[i]), id(b.facts[k])): (a.facts[i], b.facts[k]) for i, k in pairs}  # few, of materials
+        same = {ids: _same_facts(*both) for ids, both in facts.items()}
+        named = [a.materials[i] == b.materials[k] and same[id(a.facts[i]), id(b.facts[k])] for i, k in pairs]
+        out &= np.array(named, np.bool_)
     return out
 
 

@@ -122,6 +122,7 @@ class Shown:
         self.fps = next((float(e["fps"]) for e in stated if "fps" in e), 24.0)
         self._arrays: dict[int, Array] = {}
         self._poses: dict[float | None, Array] = {}
+        self._meshes: dict[int, Triangles] = {}
         self.at_rest: set[tuple[int, str]] = set()
         self._classify(former or {}, renamed)
 
@@ -266,6 +267,8 @@ class Shown:
 
     def mesh(self, index: int) -> Triangles:
         """The triangles of an object, as its mesh has them; instances of it, one by one."""
+        if index in self._meshes:
+            return self._meshes[index]
         node = self.items[index]
         lists = []
         for primitive in self.json["meshes"][node["mesh"]]["primitives"]:
@@ -295,13 +298,14 @@ class Shown:
         out = joined(lists)
         out.owner = [index] * len(out)
         copies = node.get("extensions", {}).get("EXT_mesh_gpu_instancing")
-        if copies is None:
-            return out
-        keys = {"TRANSLATION": "translation", "ROTATION": "rotation", "SCALE": "scale"}
-        columns = {keys[k]: self._array(v) for k, v in copies["attributes"].items() if k in keys}
-        total = len(next(iter(columns.values())))
-        places = [trs({k: v[row] for k, v in columns.items()}) for row in range(total)]
-        return joined([moved(out, place) for place in places])
+        if copies is not None:
+            keys = {"TRANSLATION": "translation", "ROTATION": "rotation", "SCALE": "scale"}
+            columns = {keys[k]: self._array(v) for k, v in copies["attributes"].items() if k in keys}
+            total = len(next(iter(columns.values())))
+            places = [trs({k: v[row] for k, v in columns.items()}) for row in range(total)]
+            out = joined([moved(out, place) for place in places])
+        self._meshes[index] = out
+        return out
 
 
 def moved(triangles: Triangles, matrix: Array) -> Triangles:

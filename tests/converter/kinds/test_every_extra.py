@@ -8,6 +8,7 @@ tests.converter.kinds.test_every_extra`` writes it again.
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 from msh_gltf.converter.errors import LONGEST_LINE, ConversionError
+from msh_gltf.converter.formats.mission import read_mission, write_mission
 from msh_gltf.converter.kinds.dispatch import import_gltf, load_file
 from msh_gltf.converter.options import ExportOptions, ImportOptions
 from msh_gltf.converter.scene.extras import OBJECTS, raw_extras
@@ -47,6 +49,10 @@ def exported(kind: str) -> tuple[dict[str, Any], bytes, bytes, str]:
         if kind == "points":
             source = Path(shutil.copy(source, folder))
             source.with_suffix(".cpt").write_bytes(cpt(POINTS))
+        if kind == "mission":  # of its 152 objects eight, which is a third of the time
+            mission = read_mission(source.read_bytes(), "")
+            source = Path(folder) / source.name
+            source.write_bytes(write_mission(replace(mission, objects=mission.objects[:8])))
         loaded = load_file(source, "e_tur_01.msh" if kind == "model" else None, options)
     files = {path.suffix: data for path, data in loaded.files(Path(f"{kind}.glb"), options, sidecar=True)}
     parts = split_glb(bytes(files[".glb"]))
@@ -86,10 +92,8 @@ def found(case: tuple[str, str, int, str], folder: Path) -> str:
     found = []
     for value in VALUES:
         extras[key] = value
-        try:
-            path.write_bytes(join_glb(json.dumps(document).encode(), binary))
-        finally:
-            extras[key] = before
+        path.write_bytes(join_glb(json.dumps(document).encode(), binary))
+        extras[key] = before
         text, refused = import_of(path)
         assert len(refused) <= LONGEST_LINE
         assert "cannot be read as glTF" not in refused, value
