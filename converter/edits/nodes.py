@@ -169,16 +169,10 @@ def model_size(scene: Scene) -> float:
 
 def world_matrices(items: list[ImportedNode]) -> F64:
     """Return (n, 4, 4) matrices from item to model, with scale, shear and mirrors."""
-    if not items:
-        return np.empty((0, 4, 4))
-    turned = rotation_matrix(np.array([item.rotation for item in items]))
-    for i, item in enumerate(items):
-        if item.linear is not None:
-            turned[i] = item.linear
-    world = affine(turned, [item.translation for item in items])
+    world = np.tile(np.eye(4), (len(items), 1, 1))
     for i in parents_first([item.parent for item in items], root=-1):
-        if items[i].parent >= 0:
-            world[i] = world[items[i].parent] @ world[i]
+        local = local_matrix(items[i])
+        world[i] = local if items[i].parent < 0 else world[items[i].parent] @ local
     return world
 
 

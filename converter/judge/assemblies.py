@@ -109,8 +109,8 @@ class Placed:
         self._taken: dict[tuple[int, int], int] = {}
         self._scales: dict[int, F64] = {}
         self._materials = [ways(material.name) for material in self.given.materials]
-        self._looks = looks_of_file(self.given.surfaces)
-        self._looks_of: dict[str, list[Look]] = {}
+        self._file_looks = looks_of_file(self.given.surfaces)
+        self._model_looks: dict[str, list[Look]] = {}
 
     def names(self, i: int) -> tuple[str, ...]:
         """Return the names of a node and of all above it; nodes of models also without what made theirs unique."""
@@ -394,9 +394,9 @@ class Placed:
         if part is not None:
             result.cells = {model.cell: triangles_of(scene.streams, scene.meshes[part.mesh], 0)}
         if self.looks is not None:
-            if key not in self._looks_of:
-                self._looks_of[key] = self.looks.of(scene.materials)
-            file.looks, result.looks = self._looks, self._looks_of[key]
+            if key not in self._model_looks:
+                self._model_looks[key] = self.looks.of(scene.materials)
+            file.looks, result.looks = self._file_looks, self._model_looks[key]
         comparison = Comparison(file, result, absent=True, file_only=True)
         comparison.cell(model.cell)
         self.found += comparison.found

@@ -328,7 +328,7 @@ def _alike(a: Triangles, rows: Array, b: Triangles, columns: Array, tolerance: f
         out |= same
     if not geometry:
         pairs = [*zip(rows.tolist(), columns.tolist(), strict=True)]
-        facts = {(id(a.facts[i]), id(b.facts[k])): (a.facts[i], b.facts[k]) for i, k in pairs}  # few, of materials
+        facts = {(id(a.facts[i]), id(b.facts[k])): (a.facts[i], b.facts[k]) for i, k in pairs}  # of few materials
         same = {ids: _same_facts(*both) for ids, both in facts.items()}
         named = [a.materials[i] == b.materials[k] and same[id(a.facts[i]), id(b.facts[k])] for i, k in pairs]
         out &= np.array(named, np.bool_)
