@@ -405,6 +405,15 @@ def real_path(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
+def absolute(path: Path | str) -> Path:
+    """Return a path from the root without ``..``; links are followed only before one, as where the path is opened."""
+    parts = Path(path).absolute().parts
+    if os.name == "nt" or ".." not in parts:
+        return Path(os.path.abspath(path))
+    last = len(parts) - parts[::-1].index("..")
+    return real_path(Path(*parts[:last])).joinpath(*parts[last:])
+
+
 def require_inside(root: Path, path: Path, but_not: Path | None = None) -> None:
     """Stop where a link would lead an output out of its directory, or into another one.
 

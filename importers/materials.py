@@ -32,6 +32,7 @@ from ..converter.numeric.arrays import U8
 from ..converter.numeric.quantize import to_linear
 from ..converter.scene.extras import MaterialExtras, read_extras
 from ..converter.scene.scene import Material
+from ..converter.storage import absolute
 from .gltf_file import GltfFile, file_of_uri
 from .gltf_schema import GltfObject, embedded
 
@@ -132,7 +133,7 @@ def read_mtl(path: Path, name: str, *, own: bool) -> dict[str, Surface[FilePictu
     def picture(place: str) -> FilePicture:
         target = file_of_uri(quote(place, errors="surrogateescape"), source.parent, path.parent)
         if target is None and Path(place).is_absolute():  # as Blender may write it
-            inside = Path(place).is_relative_to(source.parent.absolute())
+            inside = Path(place).is_relative_to(absolute(source.parent))
             target = Path(place) if inside else None
 
         def data() -> bytes:

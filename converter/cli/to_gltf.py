@@ -12,7 +12,7 @@ import click
 
 from .. import MANIFEST
 from ..errors import ConversionError, plural, with_article
-from ..storage import real_path, write_outputs
+from ..storage import absolute, real_path, write_outputs
 from .common import (
     FILE,
     SETTINGS,
@@ -205,8 +205,8 @@ def _options(given: ToGltf) -> ExportOptions:
             raise click.UsageError(f"{folder}: expected a directory with the game's libraries")
     return replace(
         given.how,
-        textures=tuple(str(folder.absolute()) for folder in folders),
-        game=None if given.game is None else str(given.game.absolute()),
+        textures=tuple(str(absolute(folder)) for folder in folders),
+        game=None if given.game is None else str(absolute(given.game)),
         mode="strict" if given.strict else "tolerant" if given.tolerant else "default",
     )
 

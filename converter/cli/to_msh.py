@@ -114,7 +114,9 @@ def command(context: click.Context, /, **_: object) -> None:
         start_server("msh_gltf.converter.game.import_item")
     if given.tag is not None and not given.add:
         raise click.UsageError("--tag is for new models, which --add adds")
-    options = replace(given.how, game=None if given.game is None else str(given.game.absolute()))
+    from ..storage import absolute
+
+    options = replace(given.how, game=None if given.game is None else str(absolute(given.game)))
     if not given.source.is_dir():
         if given.add and given.into is None:
             raise click.UsageError("--add puts one file into an archive: name it with --into")

@@ -24,7 +24,7 @@ from ..formats.nres import Archive
 from ..formats.sidecar import sha256
 from ..kinds.appearance import find_appearance, with_libraries_around
 from ..options import ExportOptions
-from ..storage import IN_THE_WAY, no_follow, remove_temporary, require_inside, write_outputs
+from ..storage import IN_THE_WAY, absolute, no_follow, remove_temporary, require_inside, write_outputs
 from .manifest import (
     FAILED,
     JOURNAL,
@@ -104,7 +104,7 @@ def run_options(sources: Sequence[Path], options: ExportOptions) -> ExportOption
     Pictures beside the glTF are one set for the whole run, so no other folder is searched. Raises ConversionError:
     the sources have no common directory.
     """
-    root = common_root(sources).absolute()
+    root = absolute(common_root(sources))
     folders = with_libraries_around(root, [Path(folder) for folder in options.textures])
     return replace(options, textures=tuple(map(str, folders)), own_folder=bool(options.embed))
 
@@ -146,7 +146,7 @@ def export_run(
             id=before.id,
         )
         task = partial(
-            ExportTask, out=str(out.absolute()), options=options, sidecar=sidecar, force=force, dry_run=dry_run
+            ExportTask, out=str(absolute(out)), options=options, sidecar=sidecar, force=force, dry_run=dry_run
         )
         tasks = [task(item, before=before.records.get(item.target)) for item in items]
         journal = None if dry_run else Journal(out, found.archives)

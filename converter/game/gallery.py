@@ -24,7 +24,7 @@ from ..formats.kinds import Kind
 from ..formats.names import stem
 from ..formats.sidecar import sha256
 from ..scene.extras import raw_extras
-from ..storage import IN_THE_WAY, require_inside, write_outputs
+from ..storage import IN_THE_WAY, absolute, require_inside, write_outputs
 from .manifest import FAILED, Outcome, Progress, Record, Run, guarded, read_manifest
 from .thumbnails import DIGEST_KEY, draw_png, try_out
 from .walk import GALLERY, PAGE
@@ -86,7 +86,7 @@ def make_gallery(
         manifest = read_manifest(out)
         found = [] if manifest is None else manifest.in_order()
         records = [record for record in found if record.kind is not Kind.TEXTURE]
-        tasks = [GalleryTask(str(out.absolute()), r) for r in records if _gltf_of(out, r)]
+        tasks = [GalleryTask(str(absolute(out)), r) for r in records if _gltf_of(out, r)]
         converted = {o.result.target: o for o in run.outcomes if isinstance(o.result, Record)}
         shown: dict[int, _Row] = {}
         drawn = 0

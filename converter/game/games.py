@@ -29,7 +29,7 @@ from ..kinds.import_result import (
 )
 from ..kinds.library import Replacement, edited_entry, files_beside
 from ..kinds.new_entries import NewEntries
-from ..storage import refuse_existing, write_outputs
+from ..storage import absolute, refuse_existing, write_outputs
 from .edits import GameEdits
 from .history import Layer
 from .transaction import Beside
@@ -69,7 +69,7 @@ class Games:
         Raises:
             ConversionError: another run is at work there.
         """
-        folder = path.absolute().parent
+        folder = absolute(path).parent
         path = as_listed(path)
         root = find_root(folder)
         if root not in self._doors:
@@ -182,8 +182,8 @@ def write_files(files: Sequence[tuple[Path, bytes]], force: bool, command: str) 
         for path, data in replaced:
             games.put(path, data, path.name)
         written = write_outputs(others, force)
-        done = {os.path.abspath(path) for path in games.commit()}
-    return [*written, *(p for p, _ in replaced if os.path.abspath(as_listed(p)) in done)]
+        done = {absolute(path) for path in games.commit()}
+    return [*written, *(p for p, _ in replaced if absolute(as_listed(p)) in done)]
 
 
 #: What to do in a run where the game's file is not the one that was converted.

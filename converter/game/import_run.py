@@ -30,7 +30,7 @@ from ..kinds.import_result import unapplied
 from ..kinds.new_entries import NewEntries, NewEntry, contradicted, meant_message, merged, no_library
 from ..kinds.open_files import entry_file, find_library
 from ..options import ImportOptions
-from ..storage import real_path, remove_temporary
+from ..storage import absolute, real_path, remove_temporary
 from .edits import GameEdits
 from .games import HINT_OF_RUN, library_edit
 from .import_item import Brought, Edited, ImportTask, brought_by, import_item, untouched_item
@@ -123,14 +123,14 @@ def _converted(out: Path) -> tuple[Manifest, Tree]:
 
 def _door(places: Places, manifest: Manifest, dry_run: bool) -> tuple[GameEdits, str]:
     """The transaction on the game, and the path of its directory from the folder with the vault."""
-    game, owner = places.game.absolute(), manifest.owner(places.out)
+    game, owner = absolute(places.game), manifest.owner(places.out)
     command = f"gltf2msh {places.out.name}"
     root = find_root(game)
     if places.new is None:
         inside = game.relative_to(root).as_posix()
         prefix = "" if inside == "." else f"{inside}/"
         return GameEdits(root, f"{command} --in-place", owner, dry_run=dry_run), prefix
-    new = places.new.absolute()
+    new = absolute(places.new)
     return GameEdits(new, f"{command} -o {new.name}", owner, source=game, dry_run=dry_run), ""
 
 
@@ -181,7 +181,7 @@ def _tasks(
 ) -> list[ImportTask]:
     # a library may be a folder that it was unpacked into
     paths = [*below.directories, *below.files]
-    files = {text_of(path): str((places.game / path).absolute()) for path in paths}
+    files = {text_of(path): str(absolute(places.game / path)) for path in paths}
     rows = [(r.id, r.target, r.source, r) for r in manifest.in_order()]
     new = [(f"{source}::{name}", target, source or "", None) for target, source, name in added]
     if not (rows or new):
@@ -190,7 +190,7 @@ def _tasks(
     return [
         ImportTask(
             id,
-            str(places.out.absolute()),
+            str(absolute(places.out)),
             target=target,
             source=source,
             game_file=files.get(source),

@@ -34,7 +34,7 @@ from ..kinds.check import Checked, check_file
 from ..kinds.dispatch import import_gltf, load
 from ..kinds.open_files import open_nres
 from ..options import ExportOptions
-from ..storage import walk_files, write_outputs
+from ..storage import absolute, walk_files, write_outputs
 from .manifest import FAILED, Outcome, Progress, guarded
 from .sources import archive_of, payload_of, source_of
 from .walk import Item, Skipped, files_below, foreign
@@ -87,8 +87,8 @@ def check_tasks(inputs: Sequence[Path]) -> tuple[list[CheckTask], CheckRun]:
         ConversionError: an input is not there.
     """
     opened, found = files_below(inputs)
-    named = {str(Path(path).absolute()) for path in inputs}
-    folders = tuple(str(path.absolute()) for path in inputs if path.is_dir())
+    named = {str(absolute(path)) for path in inputs}
+    folders = tuple(str(absolute(path)) for path in inputs if path.is_dir())
     tasks = []
     run = CheckRun(skipped=found.skipped)
     for broken in found.unreadable:

@@ -25,7 +25,7 @@ from ..kinds.new_entries import NewEntries, NewEntry, meant_message, no_library
 from ..kinds.open_files import find_library, open_nres
 from ..kinds.registry import Game, find_game, majority_of
 from ..scene.dialect import Dialect
-from ..storage import not_there, real_path
+from ..storage import absolute, not_there, real_path
 from .games import HINT_OF_COPY, Games, library_edit, put_companions, put_new_entry
 from .import_item import Brought, Edited
 from .manifest import Outcome
@@ -270,7 +270,7 @@ class Destination:
     @property
     def folders(self) -> list[Path]:
         """Where the game's libraries are looked for."""
-        own = self.archive.absolute().parent
+        own = absolute(self.archive).parent
         return [own, own.parent] if self.game is None else [self.game, own]
 
 
@@ -342,7 +342,7 @@ def _add_key(plan: LibraryPlan, to: Destination) -> None:
 
 def _inside(archive: Path, game: Path) -> Path:
     """The path of an archive from the game's directory; links are followed where they must be."""
-    for file, folder in ((archive.absolute(), game.absolute()), (real_path(archive), real_path(game))):
+    for file, folder in ((absolute(archive), absolute(game)), (real_path(archive), real_path(game))):
         if file.is_relative_to(folder):
             return file.relative_to(folder)
     raise ConversionError(

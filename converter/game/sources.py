@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from ..errors import ConversionError
+from ..errors import ConversionError, quoted
 from ..files import Stamp, read_file, stamp
 from ..formats.kinds import ASSEMBLY_KINDS, Kind
 from ..formats.material import LIGHTMAPS, TEXTURES
@@ -28,6 +28,7 @@ from ..kinds.open_files import points_of, wear_of, wears_of_level
 from ..kinds.registry import Game, files_that_name, game_of, majority_of
 from ..options import ExportOptions
 from ..scene.appearance import PICTURES, picture_path
+from ..storage import absolute
 from .manifest import Manifest
 from .walk import Item, Skipped, text_of
 
@@ -176,7 +177,7 @@ def _item(found: Libraries, library: str, name: str, root: Path) -> Item | None:
     if place is None or archive is None:
         return None
     index, _ = place
-    entry, path = archive.entries[index], found.files[library].absolute()
+    entry, path = archive.entries[index], absolute(found.files[library])
     inside = path.is_relative_to(root)
     source = text_of(path.relative_to(root)) if inside else readable(str(path))
     target = picture_path(library, entry.name)
@@ -203,7 +204,7 @@ def stray_pictures(out: Path, manifest: Manifest, files: Iterable[Path]) -> list
         do = (
             f"save it as {meant} (a PNG) to change that texture"
             if meant
-            else f"gltf2msh {path.stem}.png --into {TEXTURES} adds it"
+            else f"gltf2msh {quoted(path.stem + '.png')} --into {TEXTURES} adds it"
         )
         found.append(Skipped(str(path), f"not a texture of this run; {do}"))
     return found

@@ -30,6 +30,7 @@ from ..formats.objects import REGISTRY
 from ..formats.sidecar import sha256
 from ..storage import (
     VAULT,
+    absolute,
     append_file,
     cannot_read,
     cannot_write,
@@ -65,7 +66,7 @@ def find_root(path: Path) -> Path:
     The nearest one at or above it that has a vault or ``objects.rlb``, else the directory itself
     (of a file, its own).
     """
-    here = Path(os.path.abspath(path))
+    here = absolute(path)
     here = here if here.is_dir() else here.parent
     return next(filter(_is_game, (here, *here.parents)), here)
 

@@ -23,7 +23,7 @@ from ..formats.nres import Archive, is_nres
 from ..formats.sidecar import SUFFIX
 from ..kinds.open_files import entry_name, open_nres
 from ..scene.appearance import PICTURES
-from ..storage import TEMPORARY, not_there, real_path, walk_files
+from ..storage import TEMPORARY, absolute, not_there, real_path, walk_files
 
 #: Backups of versions before the vault.
 BACKUP = ".bak"
@@ -102,7 +102,7 @@ def common_root(inputs: Sequence[Path]) -> Path:
     Raises:
         ConversionError: the inputs have no common directory.
     """
-    paths = [Path(os.path.abspath(path)) for path in inputs]
+    paths = [absolute(path) for path in inputs]
     try:
         return Path(os.path.commonpath([p if p.is_dir() else p.parent for p in paths]))
     except ValueError:
@@ -157,7 +157,7 @@ def files_below(
     found = Found()
     files: dict[Path, None] = {}
     for given in inputs:
-        path = Path(os.path.abspath(given))
+        path = absolute(given)
         if not path.is_dir():
             files[path.relative_to(root)] = None
             continue

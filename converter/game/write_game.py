@@ -22,7 +22,7 @@ from ..formats.nres_edits import ArchiveEdits
 from ..formats.wear import WEAR_ENDING
 from ..kinds.import_result import PlacedImport, put_wear, shows_same_points
 from ..kinds.open_files import named_like
-from ..storage import copy_output, real_path, require_inside, write_outputs
+from ..storage import absolute, copy_output, real_path, require_inside, write_outputs
 from .edits import GameEdits
 from .games import HINT_OF_RUN, changed_since, entry_to_replace, may_replace, put_companions, put_new_entry
 from .history import JOIN, Layer
@@ -359,7 +359,7 @@ def add_placed_edits(run: Run, game: Path, *, brought: Brought, force: bool = Fa
     groups: dict[tuple[str, bytes], list[tuple[Outcome, PlacedImport]]] = {}
     for outcome in run.outcomes:
         for one in outcome.placed:
-            root = game.absolute()
+            root = absolute(game)
             if one.path is None or not one.path.is_relative_to(root):
                 _refuse(outcome, one, "its file is not in the game's directory", "give the whole game with --game")
                 continue

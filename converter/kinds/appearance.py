@@ -34,7 +34,7 @@ from ..scene.appearance import (
     mixed,
     picture_path,
 )
-from ..storage import if_there
+from ..storage import absolute, if_there
 from .open_files import companion, find_libraries, find_library, folder_stamp, open_archive
 from .registry import Game, inside
 
@@ -61,7 +61,7 @@ def find_appearance(
         return None
     folders = [Path(folder) for folder in options.textures]
     if options.own_folder:
-        folders = with_libraries_around(path.absolute().parent, folders)
+        folders = with_libraries_around(absolute(path).parent, folders)
     if not folders:
         return None
     if not text:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..errors import ConversionError, plural, printable
+from ..errors import ConversionError, plural, printable, quoted
 from ..files import read_file
 from ..findings import NotApplied
 from ..formats.kinds import Kind, archive_kind, find_model, is_rsli, no_such_entry
@@ -402,7 +402,7 @@ def _add_edited(out: FilesBeside, target: Path, edit: LibraryEdit) -> None:
     name = out.add(target, entry, made.data, made.warnings)
     out.messages.append(
         f"{name} changes every model of the game that uses {printable(entry.name)}: "
-        f"gltf2msh {name} --into {entry.library} puts it there"
+        f"gltf2msh {quoted(name)} --into {entry.library} puts it there"
     )
 
 
@@ -410,7 +410,8 @@ def _add_new(out: FilesBeside, target: Path, entry: NewEntry, *, known: bool) ->
     name = out.add(target, entry, entry.data, entry.warnings)
     noun = "material" if entry.library == MATERIALS else "texture"
     doubt = "" if known else f", unless the game has a {noun} of this name (--game DIR looks)"
-    out.messages.append(f"{name} is a new {noun}: gltf2msh {name} --into {entry.library} puts it into the game{doubt}")
+    command = f"gltf2msh {quoted(name)} --into {entry.library}"
+    out.messages.append(f"{name} is a new {noun}: {command} puts it into the game{doubt}")
     if entry.library == MATERIALS and entry.attributes[0] != MaterialKind.OPAQUE:
         out.not_applied.append(_mode_lost(entry.where, "is translucent, or has another draw mode"))
 

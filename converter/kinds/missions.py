@@ -40,7 +40,7 @@ from ..scene.assembly import Assembly, Placement, Pose, markers, object_extras, 
 from ..scene.decode import rest_pose
 from ..scene.extras import NodeExtras, SceneExtras
 from ..scene.scene import in_range
-from ..storage import walk_files
+from ..storage import absolute, walk_files
 from .appearance import missing_materials
 from .base import EditedFile, Exported, Source
 from .landscape import LoadedTerrain, terrain_description
@@ -168,7 +168,7 @@ class LoadedMission(LoadedAssembly):
         terrain = _terrain(mission, models)
         placing = _Placing(mission, models)
         assembly = Assembly(
-            readable(path.absolute().parent.name) or stem(readable(path.name)),
+            readable(absolute(path).parent.name) or stem(readable(path.name)),
             [],
             placing.placements(broken_rows(findings)),
             None if terrain is None else (terrain.scene, terrain.appearance),

@@ -22,7 +22,7 @@ from ..formats.nres import Archive, Entry
 from ..formats.objects import REGISTRY, Member, Registry, Resolved, Unit, read_registry, read_unit
 from ..numeric.arrays import F64
 from ..scene.dialect import Decision, decide, majority
-from ..storage import if_there, real_path, walk_files
+from ..storage import absolute, if_there, real_path, walk_files
 from .open_files import companion, folder_stamp, open_archive, open_nres
 
 #: How many models are kept: a mission uses few, in any order.
@@ -82,7 +82,7 @@ class KnownObject:
 
 def find_game(start: Path) -> Path | None:
     """Return the nearest directory at or above a path that has ``objects.rlb``, in any case."""
-    here = Path(os.path.abspath(start))
+    here = absolute(start)
     return _first_game([here, *here.parents])
 
 
