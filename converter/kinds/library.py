@@ -410,8 +410,9 @@ def _add_new(out: FilesBeside, target: Path, entry: NewEntry, *, known: bool) ->
     name = out.add(target, entry, entry.data, entry.warnings)
     noun = "material" if entry.library == MATERIALS else "texture"
     doubt = "" if known else f", unless the game has a {noun} of this name (--game DIR looks)"
-    command = f"gltf2msh {quoted(name)} --into {entry.library}"
-    out.messages.append(f"{name} is a new {noun}: {command} puts it into the game{doubt}")
+    out.messages.append(
+        f"{name} is a new {noun}: gltf2msh {quoted(name)} --into {entry.library} puts it into the game{doubt}"
+    )
     if entry.library == MATERIALS and entry.attributes[0] != MaterialKind.OPAQUE:
         out.not_applied.append(_mode_lost(entry.where, "is translucent, or has another draw mode"))
 
